@@ -1,0 +1,61 @@
+"""Exceptions and warnings: each message states its cause and a remedy."""
+
+from __future__ import annotations
+
+__all__ = [
+    "DataError",
+    "FoldError",
+    "HeavyTailWarning",
+    "IntervalError",
+    "MonteCarloWarning",
+    "OneFitError",
+    "OneFitWarning",
+    "RefitError",
+    "RouteError",
+    "TrainingSetError",
+    "TrainingSizeWarning",
+]
+
+
+class OneFitError(ValueError):
+    """Base of every error that onefit raises on purpose."""
+
+
+class DataError(OneFitError):
+    """X, y, weights or a parameter cannot be used as given."""
+
+
+class FoldError(OneFitError):
+    """The folds asked for do not exist or do not partition the rows."""
+
+
+class RouteError(OneFitError):
+    """The route asked for cannot serve this estimator."""
+
+
+class TrainingSetError(OneFitError):
+    """A training set does not determine the fit."""
+
+
+class RefitError(OneFitError):
+    """The estimator itself failed on a training set."""
+
+
+class IntervalError(OneFitError):
+    """The interval rule asked for does not apply to these folds."""
+
+
+class OneFitWarning(UserWarning):
+    """Base of every warning that onefit emits."""
+
+
+class MonteCarloWarning(OneFitWarning):
+    """The interval's half-width still depends on which random partitions were drawn."""
+
+
+class HeavyTailWarning(OneFitWarning):
+    """A few losses carry the variance, so the interval will cover less often than it says."""
+
+
+class TrainingSizeWarning(OneFitWarning):
+    """The error is so uncertain that the interval had to leave its usual scale."""
