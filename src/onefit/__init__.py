@@ -1,1 +1,27 @@
-"""onefit."""
+"""How well will this model predict? Nested cross-validation, exactly, from one fit.
+
+>>> import onefit
+>>> from sklearn.datasets import load_diabetes
+>>> from sklearn.linear_model import Ridge
+>>> X, y = load_diabetes(return_X_y=True)
+>>> result = onefit.nested_cv(Ridge(alpha=0.1), X, y, random_state=0)
+"""
+
+from importlib.metadata import version as _version
+
+from . import errors
+from .api import nested_cv
+from .models import PenalizedRegression
+from .results import NestedCVResult
+from .routes import Plan, breakeven_folds, plan
+
+__version__ = _version("onefit")
+__all__ = [
+    "NestedCVResult",
+    "PenalizedRegression",
+    "Plan",
+    "breakeven_folds",
+    "errors",
+    "nested_cv",
+    "plan",
+]

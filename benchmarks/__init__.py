@@ -1,0 +1,1 @@
+"""How long nested cross-validation takes: onefit beside three ways to write it by hand."""

@@ -1,0 +1,199 @@
+"""Held-out losses of a block of repeats, and the small tables that the interval rules read.
+
+Shapes: repeats L, folds K, rows n, parameter values V, outputs Q; the last two axes are always there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from .folds import Folds
+from .typing import BoolArray, FloatArray, IntArray
+
+__all__ = ["FoldErrors", "HeldOut", "PairErrors", "RowTotals", "concatenate", "moments", "summarize"]
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Residual and loss of every row when its own fold is out, (L, n, V, Q); NaN for rows never scored."""
+
+    residuals: FloatArray
+    losses: FloatArray
+
+    @classmethod
+    def empty(cls, folds: Folds, n_values: int, n_outputs: int) -> HeldOut:
+        """Tables to be filled."""
+        shape = (folds.n_repeats, folds.n, n_values, n_outputs)
+        return cls(np.full(shape, np.nan), np.full(shape, np.nan))
+
+    def cv_means(self) -> FloatArray:
+        """Row-mean cross-validation error of each repeat, (L, V, Q)."""
+        means: FloatArray = np.nanmean(self.losses, axis=1)
+        return means
+
+
+@dataclass(frozen=True)
+class PairErrors:
+    """What a route computes for a block of repeats.
+
+    ``mean[l, j, k]`` is the mean loss on fold j when folds j and k are out, ``mean[l, j, j]`` when j alone
+    is; ``scatter`` is the sum of squares about that mean. Both (L, K, K, V, Q).
+    """
+
+    single: HeldOut
+    mean: FloatArray
+    scatter: FloatArray
+
+    @classmethod
+    def empty(cls, folds: Folds, n_values: int, n_outputs: int) -> PairErrors:
+        """Tables to be filled."""
+        shape = (folds.n_repeats, folds.n_folds, folds.n_folds, n_values, n_outputs)
+        return cls(HeldOut.empty(folds, n_values, n_outputs), np.full(shape, np.nan), np.full(shape, np.nan))
+
+
+@dataclass(frozen=True)
+class FoldErrors:
+    """The tables of fold errors, one row a repeat; the only thing that grows with the repeats.
+
+    Attributes
+    ----------
+    sizes : (L, K) rows in each fold
+    n_rows : int, all rows, including those never scored
+    e_in, e_out, v_out : (L, K, V, Q) as the paper defines them; v_out is NaN for folds of one row
+    mse : (L, V, Q) the paper's mean over folds of (e_in - e_out)^2 - v_out/n_j
+    raw : (L, V, Q) mean of all pair-held-out losses
+    cv : (L, V, Q) row mean of the single-held-out losses
+    pair_scatter : (L, V, Q) sum of squares of the pair-held-out losses about ``raw``
+    sampling : (L, V, Q) variance (n - 1) of the single-held-out losses, over n
+    covariance : (L, V, Q) covariance term of the covariance rule
+    """
+
+    sizes: IntArray
+    n_rows: int
+    e_in: FloatArray
+    e_out: FloatArray
+    v_out: FloatArray
+    mse: FloatArray
+    raw: FloatArray
+    cv: FloatArray
+    pair_scatter: FloatArray
+    sampling: FloatArray
+    covariance: FloatArray
+
+    @property
+    def n_repeats(self) -> int:
+        """Number of repeats L."""
+        return int(self.sizes.shape[0])
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds K."""
+        return int(self.sizes.shape[1])
+
+    @property
+    def n_scored(self) -> int:
+        """Rows that are scored in each repeat (the fewest, if repeats differ)."""
+        return int(self.sizes.sum(axis=1).min())
+
+
+def moments(losses: FloatArray, present: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and sum of squares about it over axis -2, the rows of a fold, with the padding left out.
+
+    ``present`` is (..., rows, 1) and broadcasts against ``losses`` (..., rows, columns).
+    """
+    if present.all():
+        mean: FloatArray = losses.mean(axis=-2)
+        deviation = losses - mean[..., None, :]
+    else:
+        mean = (losses * present).sum(axis=-2) / present.sum(axis=-2)
+        deviation = (losses - mean[..., None, :]) * present
+    return mean, np.einsum("...mq,...mq->...q", deviation, deviation)
+
+
+def summarize(pairs: PairErrors, folds: Folds) -> FoldErrors:
+    """Reduce the held-out losses of a block to the tables of fold errors."""
+    K = folds.n_folds
+    size = folds.sizes.astype(float)[:, :, None, None]  # (L, K, 1, 1)
+    scored = size.sum(axis=1)  # (L, 1, 1)
+    folds_of = np.arange(K)
+    e_out = pairs.mean[:, folds_of, folds_of]
+    v_out = _over(pairs.scatter[:, folds_of, folds_of], size - 1)
+    others = ~np.eye(K, dtype=bool)[:, :, None, None]
+    pair_mean = np.where(others, pairs.mean, 0.0)
+    weighted = pair_mean * size[:, :, None]  # rows of fold j times mean[j, k]
+    e_in = weighted.sum(axis=1) / (scored[:, None] - size)  # over the scored folds other than the one that is out
+    raw = weighted.sum(axis=(1, 2)) / (scored * (K - 1))
+    between = np.where(others, size[:, :, None] * np.square(pair_mean - raw[:, None, None]), 0.0)
+    scatter = np.where(others, pairs.scatter, 0.0)
+    losses = pairs.single.losses
+    return FoldErrors(
+        sizes=folds.sizes,
+        n_rows=folds.n,
+        e_in=e_in,
+        e_out=e_out,
+        v_out=v_out,
+        mse=np.mean(np.square(e_in - e_out) - v_out / size, axis=1),
+        raw=raw,
+        cv=(e_out * size).sum(axis=1) / scored,
+        pair_scatter=(scatter + between).sum(axis=(1, 2)),
+        sampling=np.nanvar(losses, axis=1, ddof=1) / scored,
+        covariance=_covariance_term(e_out[:, :, None] - pairs.mean, size / scored[:, None], others),
+    )
+
+
+def _covariance_term(change: FloatArray, weight: FloatArray, others: BoolArray) -> FloatArray:
+    """Sum over pairs of folds of w_j w_k B_jk B_kj, corrected for the centring of B.
+
+    ``change[l, j, k]`` is the change of fold j's error when k joins its training set. B centres it within
+    column k over j != k: what k does to everyone is not a covariance between j and k.
+    """
+    w_j, w_k = weight[:, :, None], weight[:, None, :]
+    change = np.where(others, change, 0.0)
+    centre = (w_j * change).sum(axis=1, keepdims=True) / (1.0 - w_k)
+    B = np.where(others, change - centre, 0.0)
+    shrunk = (1.0 - w_j / (1.0 - w_k)) * (1.0 - w_k / (1.0 - w_j))
+    # where j == k the products are zero, and with K = 3 the factor there may be zero too
+    terms = w_j * w_k * B * np.swapaxes(B, 1, 2) / np.where(others, shrunk, 1.0)
+    total: FloatArray = terms.sum(axis=(1, 2))
+    return total
+
+
+def _over(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
+    """Quotient that is NaN where the denominator is not positive."""
+    quotient: FloatArray = np.where(denominator > 0, numerator / np.maximum(denominator, 1.0), np.nan)
+    return quotient
+
+
+def concatenate(blocks: Sequence[FoldErrors]) -> FoldErrors:
+    """Tables of several blocks of repeats as one."""
+    if len(blocks) == 1:
+        return blocks[0]
+    tables = {
+        field.name: np.concatenate([getattr(block, field.name) for block in blocks])
+        for field in fields(FoldErrors)
+        if field.name != "n_rows"
+    }
+    return replace(blocks[0], **tables)  # type: ignore[arg-type]
+
+
+class RowTotals:
+    """Running sums over repeats of each row's held-out residual and loss: memory does not grow with L."""
+
+    def __init__(self, n: int, n_values: int, n_outputs: int) -> None:
+        self.residuals = np.zeros((n, n_values, n_outputs))
+        self.losses = np.zeros((n, n_values, n_outputs))
+        self.count = np.zeros(n)
+
+    def add(self, single: HeldOut, folds: Folds) -> None:
+        """Add a block of repeats."""
+        self.residuals += np.nansum(single.residuals, axis=0)
+        self.losses += np.nansum(single.losses, axis=0)
+        self.count += (folds.ids >= 0).sum(axis=0)
+
+    def means(self) -> tuple[FloatArray, FloatArray]:
+        """Mean residual and mean loss of each row, (n, V, Q); NaN for rows never scored."""
+        count = np.where(self.count > 0, self.count, np.nan)[:, None, None]
+        return self.residuals / count, self.losses / count

@@ -1,0 +1,201 @@
+"""Repeated partitions of the rows into folds, each repeat from a seed of its own.
+
+Repeat ``l`` of a run with seed ``s`` is the same partition whatever the number of repeats, jobs or blocks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from .errors import DataError, FoldError
+from .typing import BoolArray, IntArray
+
+__all__ = ["ExplicitFolds", "FoldSource", "Folds", "RandomFolds", "entropy_of", "explicit_folds"]
+
+
+@dataclass(frozen=True)
+class Folds:
+    """A block of repeats: ``ids[l, i]`` is the fold of row i in repeat ``first + l``, -1 if never scored."""
+
+    ids: IntArray
+    n_folds: int
+    first: int = 0
+
+    @property
+    def n_repeats(self) -> int:
+        """Number of partitions in this block."""
+        return int(self.ids.shape[0])
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.ids.shape[1])
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        """Rows in each fold, (repeats, folds)."""
+        shifted = self.ids + 1 + (self.n_folds + 1) * np.arange(self.n_repeats)[:, None]
+        counts = np.bincount(shifted.ravel(), minlength=self.n_repeats * (self.n_folds + 1))
+        return counts.reshape(self.n_repeats, self.n_folds + 1)[:, 1:]
+
+    @cached_property
+    def members(self) -> IntArray:
+        """Row numbers of each fold, (repeats, folds, largest fold), padded with n."""
+        order = np.argsort(self.ids, axis=1, kind="stable")
+        ends = np.cumsum(self.sizes, axis=1) + (self.n - self.sizes.sum(axis=1, keepdims=True))
+        position = (ends - self.sizes)[:, :, None] + np.arange(self.sizes.max())
+        rows = np.take_along_axis(order, np.minimum(position, self.n - 1).reshape(self.n_repeats, -1), axis=1)
+        return np.where(self.present, rows.reshape(position.shape), self.n)
+
+    @cached_property
+    def present(self) -> BoolArray:
+        """Which entries of `members` are rows rather than padding."""
+        return np.arange(self.sizes.max()) < self.sizes[:, :, None]
+
+    def training_rows(self, repeat: int, *out: int) -> IntArray:
+        """Rows of the training set of one repeat of the block when the folds ``out`` are held out."""
+        return np.flatnonzero(~np.isin(self.ids[repeat], out))
+
+    def part(self, start: int, stop: int) -> Folds:
+        """Repeats ``start`` to ``stop`` of this block."""
+        return Folds(self.ids[start:stop], self.n_folds, self.first + start)
+
+
+class FoldSource(Protocol):
+    """Where the routes get their partitions from, a block of repeats at a time."""
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+
+    def block(self, start: int, stop: int) -> Folds:
+        """Repeats ``start`` to ``stop``."""
+
+
+@dataclass(frozen=True)
+class RandomFolds:
+    """Random partitions into folds whose sizes differ by at most one row.
+
+    Examples
+    --------
+    >>> from onefit.folds import RandomFolds
+    >>> RandomFolds(n=10, n_folds=4, entropy=0).block(0, 2).sizes.tolist()
+    [[3, 3, 2, 2], [3, 3, 2, 2]]
+    """
+
+    n: int
+    n_folds: int
+    entropy: int
+    stream: int = 0
+
+    def block(self, start: int, stop: int) -> Folds:
+        """Repeats ``start`` to ``stop``."""
+        dealt = np.arange(self.n, dtype=np.intp) % self.n_folds
+        ids = np.empty((stop - start, self.n), dtype=np.intp)
+        for repeat in range(start, stop):
+            seed = np.random.SeedSequence(self.entropy, spawn_key=(self.stream, repeat))
+            ids[repeat - start, np.random.default_rng(seed).permutation(self.n)] = dealt
+        return Folds(ids, self.n_folds, start)
+
+
+@dataclass(frozen=True)
+class ExplicitFolds:
+    """Partitions that the user gave."""
+
+    ids: IntArray
+    n_folds: int
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.ids.shape[1])
+
+    def block(self, start: int, stop: int) -> Folds:
+        """Repeats ``start`` to ``stop``."""
+        return Folds(self.ids[start:stop], self.n_folds, start)
+
+
+def entropy_of(random_state: Any) -> int:
+    """One integer that seeds all repeats."""
+    if random_state is None:
+        return int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0:
+        return int(random_state)
+    raise DataError(f"random_state={random_state!r} must be None, a non-negative integer, or a NumPy generator.")
+
+
+def explicit_folds(folds: Any, n: int, X: Any = None, y: Any = None, name: str = "folds") -> ExplicitFolds:
+    """Fold ids from an array (repeats, n), a vector (n,), or a scikit-learn splitter."""
+    ids = _ids_of_splitter(folds, n, X, y) if hasattr(folds, "split") else _ids_of_array(folds, n, name)
+    n_folds = int(ids.max()) + 1
+    if n_folds < 3:
+        raise FoldError(f"{name} has {n_folds} fold(s); nested cross-validation removes two and needs at least 3.")
+    for repeat, row in enumerate(ids):
+        missing = np.flatnonzero(np.bincount(row[row >= 0], minlength=n_folds) == 0)
+        if missing.size:
+            raise FoldError(
+                f"{name} has no row with id {missing[0]} in repeat {repeat}; "
+                f"every repeat must use all ids 0 to {n_folds - 1}."
+            )
+    return ExplicitFolds(ids, n_folds)
+
+
+def _ids_of_array(folds: Any, n: int, name: str) -> IntArray:
+    array = np.asarray(folds)
+    if array.ndim == 1:
+        array = array[None, :]
+    if array.ndim != 2 or array.shape[0] == 0 or array.shape[1] != n:
+        raise FoldError(
+            f"{name} has shape {np.asarray(folds).shape}; it must be an array (n_repeats, {n}) of fold ids."
+        )
+    if array.dtype.kind not in "iu":
+        with np.errstate(invalid="ignore"):
+            whole = array.astype(np.intp) if array.dtype.kind in "fb" else None
+        if whole is None or array.dtype.kind == "b" or not np.array_equal(whole, array):
+            raise FoldError(f"{name} must hold integers: ids 0 to K-1, and -1 for rows that are never scored.")
+        array = whole
+    ids = array.astype(np.intp)
+    if ids.min() < -1:
+        raise FoldError(f"{name} holds the id {ids.min()}; ids run from 0 to K-1, -1 marks rows never scored.")
+    if ids.max() < 0:
+        raise FoldError(f"{name} scores no row at all: every id is -1.")
+    return ids
+
+
+def _ids_of_splitter(splitter: Any, n: int, X: Any, y: Any) -> IntArray:
+    """Chain a splitter's test sets into partitions; each must be complete before the next begins."""
+    repeats: list[IntArray] = []
+    current = np.full(n, -1, dtype=np.intp)
+    fold = 0
+    for _, test in splitter.split(X, y):
+        if (current[test] >= 0).any():
+            raise FoldError(
+                f"The test sets of {type(splitter).__name__} overlap before they cover every row; nested "
+                "cross-validation needs partitions (KFold, RepeatedKFold)."
+            )
+        current[test] = fold
+        fold += 1
+        if (current >= 0).all():
+            repeats.append(current)
+            current = np.full(n, -1, dtype=np.intp)
+            fold = 0
+    if fold or not repeats:
+        raise FoldError(
+            f"The test sets of {type(splitter).__name__} do not cover every row; nested cross-validation needs "
+            "partitions (KFold, RepeatedKFold)."
+        )
+    if len({int(r.max()) for r in repeats}) > 1:
+        raise FoldError(f"{type(splitter).__name__} gives repeats with different numbers of folds.")
+    return np.stack(repeats)

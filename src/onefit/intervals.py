@@ -1,0 +1,239 @@
+"""Fold errors -> intervals, a rule a function; no route knows of them.
+
+Every rule takes the tables of fold errors (see `FoldErrors`) and returns arrays (V, Q).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from .fold_errors import FoldErrors
+from .typing import BoolArray, FloatArray
+
+__all__ = ["RULES", "TOO_SMALL", "Context", "Interval", "Rule", "cv_estimate", "raw_estimate"]
+
+TOO_SMALL = (
+    "The standard error exceeds the estimated error, so the interval is on the plain scale, cut at 0. The training "
+    "sets are too small for these folds: use more folds, more rows, fewer columns or a larger penalty."
+)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An interval for the generalization error by one rule, arrays (V, Q)."""
+
+    estimate: FloatArray
+    low: FloatArray
+    high: FloatArray
+    standard_error: FloatArray
+    mse: FloatArray
+    is_floored: BoolArray
+    inflation: FloatArray
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a rule may need beside the tables."""
+
+    confidence_level: float
+    scale: str
+    bias_cv: FloatArray | None = None
+
+    @property
+    def z(self) -> float:
+        """Two-sided normal quantile."""
+        return float(special.ndtri(0.5 + self.confidence_level / 2))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """An interval rule: its function, and the per-repeat mean squared error behind its half-width."""
+
+    name: str
+    compute: Callable[[FoldErrors, Context], Interval]
+    repeat_mse: Callable[[FoldErrors], FloatArray]
+    repeat_centre: Callable[[FoldErrors, str], FloatArray]
+    needs_v_out: bool = False
+
+
+def bias_factor(K: int) -> float:
+    """``1 + (K - 2)/K``: from training sets of (K-2)/K and (K-1)/K of the rows to all of them."""
+    return 1.0 + (K - 2) / K
+
+
+def _pair_sd(errors: FoldErrors) -> FloatArray:
+    """Standard deviation of all pair-held-out losses, pooled over repeats."""
+    count = errors.sizes.sum(axis=1) * (errors.n_folds - 1.0)
+    raw = _pooled(errors.raw, count)
+    between = (count[:, None, None] * np.square(errors.raw - raw)).sum(axis=0)
+    deviation: FloatArray = np.sqrt((errors.pair_scatter.sum(axis=0) + between) / (count.sum() - 1))
+    return deviation
+
+
+def _pooled(by_repeat: FloatArray, count: FloatArray) -> FloatArray:
+    """Mean over repeats, each weighted by the number of losses in it."""
+    mean: FloatArray = (count[:, None, None] * by_repeat).sum(axis=0) / count.sum()
+    return mean
+
+
+def raw_estimate(errors: FoldErrors) -> FloatArray:
+    """Mean of all pair-held-out losses."""
+    return _pooled(errors.raw, errors.sizes.sum(axis=1) * 1.0)
+
+
+def cv_estimate(errors: FoldErrors) -> FloatArray:
+    """Row mean of the single-held-out losses."""
+    return _pooled(errors.cv, errors.sizes.sum(axis=1) * 1.0)
+
+
+def _symmetric(estimate: FloatArray, half: FloatArray, se: FloatArray, mse: FloatArray, **rest: object) -> Interval:
+    ones = np.ones_like(estimate)
+    facts: dict[str, object] = {"is_floored": np.zeros(estimate.shape, dtype=bool), "inflation": ones, **rest}
+    return Interval(estimate, estimate - half, estimate + half, se, mse, **facts)  # type: ignore[arg-type]
+
+
+def paper(errors: FoldErrors, context: Context) -> Interval:
+    """Cao and Stringer: ``estimate +- z sqrt(mse)``; no interval where mse is negative."""
+    K, raw = errors.n_folds, raw_estimate(errors)
+    cv = cv_estimate(errors) if context.bias_cv is None else context.bias_cv
+    estimate = raw - bias_factor(K) * (raw - cv)
+    mse = errors.mse.mean(axis=0)
+    se = np.sqrt(np.where(mse >= 0, mse, np.nan))
+    inflation = se / np.sqrt(errors.sampling.mean(axis=0))
+    reason = ""
+    if (mse < 0).any():
+        reason = (
+            f"the paper's estimate of the mean squared error is negative ({np.nanmin(mse):.3g}), so it gives no "
+            "interval; more repeats make this rarer, and the covariance rule does not have it"
+        )
+    return _symmetric(estimate, context.z * se, se, mse, inflation=inflation, reason=reason)
+
+
+def bates(errors: FoldErrors, context: Context) -> Interval:
+    """Bates, Hastie, Tibshirani, as in their R package; its n counts rows that are never scored, too."""
+    K, n, raw = errors.n_folds, errors.n_rows, raw_estimate(errors)
+    cv = cv_estimate(errors) if context.bias_cv is None else context.bias_cv
+    estimate = raw - (1 + ((K - 2) / K) ** 1.5) * (raw - cv)
+    mse = errors.mse.mean(axis=0)
+    sd = _pair_sd(errors)
+    n_sub = n * (K - 1) // K
+    unclipped = _ratio(np.sqrt(np.maximum(mse, 0.0)), sd / np.sqrt(n_sub))
+    inflation = np.clip(unclipped, 1.0, np.sqrt(K))
+    se = sd / np.sqrt(n) * inflation
+    return _symmetric(estimate, context.z * se, se, mse, is_floored=unclipped < 1, inflation=inflation)
+
+
+def mlr3(errors: FoldErrors, context: Context) -> Interval:
+    """The variant of the R package mlr3inferr."""
+    K, raw = errors.n_folds, raw_estimate(errors)
+    estimate = raw - bias_factor(K) * (raw - cv_estimate(errors))
+    mse = errors.mse.mean(axis=0)
+    floor = _pair_sd(errors) / np.sqrt(errors.n_scored)
+    unclipped = np.sqrt(np.maximum((K - 1) / K * mse, 0.0))
+    se = np.clip(unclipped, floor, np.sqrt(K) * floor)
+    return _symmetric(estimate, context.z * se, se, mse, is_floored=unclipped < floor, inflation=_ratio(se, floor))
+
+
+def naive(errors: FoldErrors, context: Context) -> Interval:
+    """One cross-validation, its losses taken as independent: covers too rarely."""
+    se = np.sqrt(errors.sampling[0])
+    return _symmetric(errors.cv[0], context.z * se, se, np.square(se))
+
+
+def corrected_t(errors: FoldErrors, context: Context) -> Interval:
+    """Nadeau and Bengio's corrected resampled t, its variance averaged over repeats."""
+    K = errors.n_folds
+    estimate = errors.e_out.mean(axis=(0, 1))
+    variance = errors.e_out.var(axis=1, ddof=1).mean(axis=0)
+    mse = variance * _nadeau_bengio(errors)
+    se = np.sqrt(mse)
+    t = special.stdtrit(K - 1, 0.5 + context.confidence_level / 2)
+    inflation = _ratio(se, np.sqrt(errors.sampling.mean(axis=0)))
+    return _symmetric(estimate, t * se, se, mse, inflation=inflation)
+
+
+def _nadeau_bengio(errors: FoldErrors) -> float:
+    """``1/K + n_test/n_train``."""
+    n_test = float(errors.sizes.mean())
+    return 1 / errors.n_folds + n_test / (errors.n_rows - n_test)
+
+
+def covariance(errors: FoldErrors, context: Context) -> Interval:
+    """Ours: the variance of the losses plus their covariance through shared training rows.
+
+    ``mse = v/n + K^-2 sum_{j != k} B_jk B_kj / (1 - 1/(K-1))^2``. At K = n it is nearly unbiased; at K < n it keeps
+    the folds' own interaction and errs on the safe side. It is floored at v/n, and the interval is built on the
+    scale that suits the loss: logarithmic for losses that cannot be negative.
+    """
+    K = errors.n_folds
+    floor = errors.sampling.mean(axis=0)
+    mse = floor + errors.covariance.mean(axis=0)
+    s = np.sqrt(np.maximum(mse, floor))
+    raw, cv = raw_estimate(errors), cv_estimate(errors)
+    use_log = np.zeros(raw.shape, dtype=bool)
+    if context.scale == "log":
+        centre = _extrapolate(raw, cv, K, "log")
+        use_log = (s <= centre) & (centre > 0)
+        estimate = np.where(use_log, centre, np.maximum(_extrapolate(raw, cv, K, "identity"), 0.0))
+    else:
+        estimate = _extrapolate(raw, cv, K, "identity")
+    if context.scale == "identity":
+        df = np.full(raw.shape, errors.n_scored - 1.0)
+    else:
+        df = np.maximum(3.0, np.square(_ratio(estimate, np.sqrt(floor))))
+    half = special.stdtrit(df, 0.5 + context.confidence_level / 2) * s
+    low, high, reason = estimate - half, estimate + half, ""
+    if context.scale == "log":
+        factor = np.exp(_ratio(half, np.where(use_log, estimate, np.inf)))
+        low = np.where(use_log, estimate / factor, np.maximum(low, 0.0))
+        high = np.where(use_log, estimate * factor, high)
+        if (~use_log & (s > 0)).any():
+            reason = TOO_SMALL
+    return Interval(estimate, low, high, s, mse, mse < floor, _ratio(s, np.sqrt(floor)), reason)
+
+
+def _extrapolate(raw: FloatArray, cv: FloatArray, K: int, scale: str) -> FloatArray:
+    """Error at n training rows from that at n - 2m (``raw``) and n - m (``cv``)."""
+    f = bias_factor(K)
+    if scale == "identity":
+        return raw - f * (raw - cv)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        centre = np.exp(np.log(raw) - f * (np.log(raw) - np.log(cv)))
+    return np.where((raw > 0) & (cv > 0), centre, 0.0)
+
+
+def _ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
+    """Quotient that is one where both are zero (a perfect fit has nothing to inflate)."""
+    safe = np.where(denominator > 0, denominator, 1.0)
+    quotient: FloatArray = np.where(denominator > 0, numerator / safe, np.where(numerator > 0, np.inf, 1.0))
+    return quotient
+
+
+def _linear_centre(errors: FoldErrors, scale: str) -> FloatArray:
+    return _extrapolate(errors.raw, errors.cv, errors.n_folds, "identity")
+
+
+def _covariance_centre(errors: FoldErrors, scale: str) -> FloatArray:
+    return _extrapolate(errors.raw, errors.cv, errors.n_folds, scale)
+
+
+def _cv_centre(errors: FoldErrors, scale: str) -> FloatArray:
+    return errors.cv
+
+
+RULES = {
+    rule.name: rule
+    for rule in (
+        Rule("covariance", covariance, lambda e: e.sampling + e.covariance, _covariance_centre),
+        Rule("bates", bates, lambda e: e.mse, _linear_centre, needs_v_out=True),
+        Rule("paper", paper, lambda e: e.mse, _linear_centre, needs_v_out=True),
+        Rule("mlr3", mlr3, lambda e: e.mse, _linear_centre, needs_v_out=True),
+        Rule("naive", naive, lambda e: e.sampling, _cv_centre),
+        Rule("corrected_t", corrected_t, lambda e: e.e_out.var(axis=1, ddof=1) * _nadeau_bengio(e), _cv_centre),
+    )
+}

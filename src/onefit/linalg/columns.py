@@ -1,0 +1,95 @@
+"""Every penalized least squares problem in one form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from ..errors import DataError
+from ..typing import FloatArray
+
+__all__ = ["Columns", "check_penalty", "columns_of", "dependent_columns", "penalty_basis"]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """``min ||y - E a - N b||^2 + lam ||a||^2``: penalized columns E (n, r), free columns N (n, k)."""
+
+    E: FloatArray
+    N: FloatArray
+
+    @property
+    def width(self) -> int:
+        """Number of columns, r + k."""
+        return int(self.E.shape[1] + self.N.shape[1])
+
+    def at(self, lam: float) -> Columns:
+        """The same problem at one value: without a penalty every column is free."""
+        if lam > 0:
+            return self
+        return Columns(self.E[:, :0], np.hstack([self.N, self.E]))
+
+    def narrow(self) -> Columns:
+        """At most n penalized columns: a rotation of ``a`` changes neither its norm nor the fit."""
+        n, r = self.E.shape
+        if r <= n:
+            return self
+        return Columns(np.ascontiguousarray(linalg.qr(self.E.T, mode="r")[0][:n].T), self.N)
+
+
+def penalty_basis(penalty: FloatArray | None, p: int) -> tuple[FloatArray | None, FloatArray]:
+    """Maps (p, r) and (p, k) from penalized and free coordinates to coefficients; None is the identity map.
+
+    With ``S = V diag(s) V'`` the coefficients are ``V_+ s_+^(-1/2) a + V_0 b``, so that ``b'Sb = ||a||^2``.
+    """
+    if penalty is None:
+        return None, np.zeros((p, 0))
+    s, V = linalg.eigh(penalty)
+    positive = s > p * np.finfo(float).eps * max(s.max(initial=0.0), 0.0)
+    return V[:, positive] / np.sqrt(s[positive]), V[:, ~positive]
+
+
+def columns_of(X: FloatArray, penalty: FloatArray | None, fit_intercept: bool) -> Columns:
+    """Penalized and free columns of a design whose coefficients carry ``lam b'Sb``; the intercept is free."""
+    ones = np.ones((X.shape[0], 1 if fit_intercept else 0))
+    penalized, free = penalty_basis(penalty, X.shape[1])
+    return Columns(X if penalized is None else X @ penalized, np.hstack([ones, X @ free]))
+
+
+def check_penalty(penalty: object, p: int) -> FloatArray | None:
+    """Return the penalty matrix, checked to be symmetric and positive semi-definite; None for the identity."""
+    if penalty is None:
+        return None
+    try:
+        S = np.asarray(penalty, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError("penalty must be a matrix of numbers, or None for the identity.") from error
+    if S.shape != (p, p):
+        raise DataError(f"penalty has shape {S.shape}; X has {p} columns, so it must be ({p}, {p}).")
+    if not np.isfinite(S).all():
+        raise DataError("penalty holds NaN or infinite values.")
+    scale = np.abs(S).max(initial=0.0)
+    if np.abs(S - S.T).max(initial=0.0) > 1e-10 * scale:
+        raise DataError("penalty is not symmetric; use (S + S.T) / 2, which gives the same b'Sb.")
+    S = (S + S.T) / 2
+    smallest = linalg.eigvalsh(S, subset_by_index=(0, 0))[0]
+    if smallest < -1e-10 * scale:
+        raise DataError(
+            f"penalty is not positive semi-definite (smallest eigenvalue {smallest:.3g}): "
+            "b'Sb would reward some coefficients without limit."
+        )
+    return S
+
+
+def dependent_columns(N: FloatArray) -> int:
+    """How many columns of N are linear combinations of the others, whatever their scales."""
+    n, k = N.shape
+    if k == 0:
+        return 0
+    norms = np.sqrt(np.square(N).sum(axis=0))
+    if n == 0 or not norms.all():
+        return int((norms == 0).sum()) or k
+    diagonal = np.abs(np.diag(linalg.qr(N / norms, mode="r", pivoting=True)[0]))
+    return int(k - (diagonal > 10 * max(n, k) * np.finfo(float).eps).sum())

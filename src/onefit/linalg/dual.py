@@ -1,0 +1,42 @@
+"""The residual operator when there are as many columns as rows, and for kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from ..typing import FloatArray
+from .columns import Columns
+
+__all__ = ["Dual", "dual_of"]
+
+
+@dataclass(frozen=True)
+class Dual:
+    """``Q(lam) = F diag(1/(e + lam)) F'``, with ``A = lam Q`` the residual operator.
+
+    Deleting rows is a Schur complement of A and so of Q. Where the fit nearly interpolates, ``I - H``
+    cancels and Q does not: its entries keep their relative accuracy at every lam.
+    """
+
+    F: FloatArray
+    e: FloatArray
+
+    def root(self, lam: float) -> FloatArray:
+        """B with ``Q = B B'``."""
+        return self.F / np.sqrt(self.e + lam)
+
+
+def dual_of(columns: Columns) -> Dual:
+    """Project the free columns out first: ``Q = W (W'(EE' + lam I)W)^-1 W'`` with W'N = 0.
+
+    The textbook form ``C - CN(N'CN)^-1 N'C`` cancels when N is nearly orthogonal to E.
+    """
+    n, k = columns.N.shape
+    W = linalg.qr(columns.N, mode="full")[0][:, k:] if k else np.eye(n)
+    U, d, _ = linalg.svd(W.T @ columns.narrow().E, full_matrices=True, check_finite=False)
+    e = np.zeros(n - k)
+    e[: len(d)] = np.square(d)
+    return Dual(np.ascontiguousarray(W @ U), e)

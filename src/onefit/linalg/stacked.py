@@ -1,0 +1,53 @@
+"""One penalized least squares fit by QR of the stacked design: accurate where updating formulas are not."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg
+
+from ..errors import TrainingSetError
+from ..typing import FloatArray
+from .columns import Columns, dependent_columns
+
+__all__ = ["fit_stacked"]
+
+
+def fit_stacked(columns: Columns, y: FloatArray, lam: float) -> tuple[FloatArray, FloatArray]:
+    """Coefficients a (r, Q) and b (k, Q) of ``min ||y - E a - N b||^2 + lam ||a||^2``.
+
+    Raises TrainingSetError if the rows do not determine the free coefficients.
+    """
+    free = columns.at(lam)
+    lost = dependent_columns(free.N)
+    if lost:
+        raise TrainingSetError(
+            f"{lost} of its {free.N.shape[1]} unpenalized columns (the intercept among them, if there is one) "
+            "are linear combinations of the others, so the fit is not unique"
+        )
+    (n, r), k = free.E.shape, free.N.shape[1]
+    a, b = _fit_wide(free, y, lam) if r + k > n else _fit_tall(free, y, lam)
+    if lam > 0:
+        return a, b
+    kept = columns.N.shape[1]
+    return b[kept:], b[:kept]
+
+
+def _fit_tall(columns: Columns, y: FloatArray, lam: float) -> tuple[FloatArray, FloatArray]:
+    (n, r), k = columns.E.shape, columns.N.shape[1]
+    stacked = np.zeros((n + r, r + k))
+    stacked[:n, :r], stacked[:n, r:] = columns.E, columns.N
+    stacked[n + np.arange(r), np.arange(r)] = np.sqrt(lam)
+    Q, R = linalg.qr(stacked, mode="economic", overwrite_a=True)
+    coef = linalg.solve_triangular(R, Q[:n].T @ y)
+    return coef[:r], coef[r:]
+
+
+def _fit_wide(columns: Columns, y: FloatArray, lam: float) -> tuple[FloatArray, FloatArray]:
+    """Dual form: ``a = E2'(E2 E2' + lam I)^-1 y2`` with the free columns projected out."""
+    n, k = columns.N.shape
+    Q, R = linalg.qr(columns.N, mode="full") if k else (np.eye(n), np.zeros((n, 0)))
+    E2, y2 = Q[:, k:].T @ columns.E, Q[:, k:].T @ y
+    root = linalg.qr(np.vstack([E2.T, np.sqrt(lam) * np.eye(n - k)]), mode="r", overwrite_a=True)[0][: n - k]
+    a = E2.T @ linalg.cho_solve((root, False), y2)
+    b = linalg.solve_triangular(R[:k], Q[:, :k].T @ (y - columns.E @ a)) if k else np.zeros((0, y.shape[1]))
+    return a, b

@@ -1,0 +1,51 @@
+"""How much of an interval is an accident of the partitions drawn, and when to stop drawing."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import special
+
+from .fold_errors import FoldErrors
+from .intervals import Rule
+from .typing import BoolArray, FloatArray
+
+__all__ = ["MOST_REPEATS", "SCHEDULE", "half_width_error", "is_settled"]
+
+MOST_REPEATS = 200
+SCHEDULE = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 65, 80, 100, 125, 150, 175, MOST_REPEATS)
+"""Numbers of repeats at which ``n_repeats="auto"`` looks: fixed, so that blocks cannot change the answer."""
+
+HALF_WIDTH_TARGET = 0.05
+CENTRE_TARGET = 0.10
+
+
+def half_width_error(errors: FoldErrors, rule: Rule) -> FloatArray:
+    """Relative Monte Carlo error of the half-width, (V, Q): se(mean mse) / (2 max(mse, v/n))."""
+    shape = errors.raw.shape[1:]
+    if errors.n_folds == errors.n_scored and errors.n_scored == errors.n_rows:
+        return np.zeros(shape)  # folds of one row: there is only one partition
+    if errors.n_repeats == 1:
+        return np.full(shape, np.nan)
+    by_repeat = rule.repeat_mse(errors)
+    used = 1 if rule.name == "naive" else errors.n_repeats
+    se = by_repeat.std(axis=0, ddof=1) / np.sqrt(used)
+    level = np.maximum(by_repeat.mean(axis=0), errors.sampling.mean(axis=0))
+    return np.where(level > 0, se / (2 * np.where(level > 0, level, 1.0)), 0.0)
+
+
+def is_settled(errors: FoldErrors, rule: Rule, scale: str) -> bool:
+    """Whether the half-width's error is below 5% and the centre's below a tenth of the half-width.
+
+    Both standard errors are themselves estimated from few repeats, and stopping at the first small one would
+    pick the accidents; so each is raised to the upper end of a one-sided 75% interval.
+    """
+    df = errors.n_repeats - 1
+    caution = np.sqrt(df / special.chdtri(df, 0.75))
+    half_width = half_width_error(errors, rule)
+    centres = rule.repeat_centre(errors, scale)
+    centre_se = centres.std(axis=0, ddof=1) / np.sqrt(errors.n_repeats)
+    s = np.sqrt(np.maximum(rule.repeat_mse(errors).mean(axis=0), errors.sampling.mean(axis=0)))
+    settled: BoolArray = (caution * half_width < HALF_WIDTH_TARGET) & (
+        caution * centre_se <= CENTRE_TARGET * 1.645 * s
+    )
+    return bool(settled.all())

@@ -1,0 +1,215 @@
+"""Frozen results."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .display import plot_intervals
+from .scores import Figure
+from .typing import FloatArray
+
+__all__ = ["FoldErrorTables", "NestedCVResult"]
+
+
+@dataclass(frozen=True)
+class FoldErrorTables:
+    """Fold errors as the paper defines them; outputs, if y has columns, are the last axis.
+
+    Attributes
+    ----------
+    e_in : array (n_repeats, n_folds)
+        Mean loss over the rows outside fold j, with that row's fold and j out.
+    e_out : array (n_repeats, n_folds)
+        Mean loss over fold j with j out.
+    v_out : array (n_repeats, n_folds)
+        Its sample variance over the rows of the fold; NaN for folds of one row.
+    mse : array (n_repeats,)
+        Mean over folds of ``(e_in - e_out)^2 - v_out / n_j``.
+    """
+
+    e_in: FloatArray
+    e_out: FloatArray
+    v_out: FloatArray
+    mse: FloatArray
+
+
+@dataclass(frozen=True, repr=False)
+class NestedCVResult:
+    """Generalization error with its interval.
+
+    Every figure is a float, or an array with one entry for each output if y has columns.
+
+    Attributes
+    ----------
+    estimate : float
+        Expected loss of the model fitted on all rows, on new data.
+    interval : tuple
+        Low and high end.
+    confidence_level : float
+    rule : str
+        The interval rule that was asked for.
+    standard_error : float
+    bias : float
+        ``raw_estimate - estimate``: the part due to smaller training sets.
+    mse : float
+        Estimated mean squared error of the estimate, not floored.
+    mse_is_floored : bool
+        Whether the interval used the rule's floor in its place.
+    inflation : float
+        Standard error relative to the naive one.
+    raw_estimate, cv_estimate : float
+        Mean of the losses with two folds out, and with one.
+    monte_carlo_error : float
+        Relative error of the half-width due to the partitions drawn; NaN if there was one repeat.
+    n_folds, n_repeats : int
+    route : str
+        "gram", "onestep" or "refit".
+    route_reason : str
+        Why that route.
+    exactness : str
+        "exact" or "given the transformers".
+    loss : str
+    intervals : DataFrame
+        The interval of every rule.
+    fold_errors : FoldErrorTables
+    heldout : DataFrame
+        By row, mean held-out prediction and loss.
+    rmse, r2 : Figure or None
+        With intervals; for squared error only.
+    reason : str
+        Why there is no interval, or why it is not the usual one; empty if all is well.
+    output_names : tuple of str or None
+    """
+
+    estimate: Any
+    interval: tuple[Any, Any]
+    confidence_level: float
+    rule: str
+    standard_error: Any
+    bias: Any
+    mse: Any
+    mse_is_floored: Any
+    inflation: Any
+    raw_estimate: Any
+    cv_estimate: Any
+    monte_carlo_error: Any
+    n_folds: int
+    n_repeats: int
+    route: str
+    route_reason: str
+    exactness: str
+    loss: str
+    intervals: pd.DataFrame
+    fold_errors: FoldErrorTables
+    heldout: pd.DataFrame
+    rmse: Figure | None
+    r2: Figure | None
+    reason: str
+    output_names: tuple[str, ...] | None
+
+    def summary(self) -> str:
+        """Return the answer and how it was computed, as text."""
+        level = f"{100 * self.confidence_level:g}%"
+        lines = []
+        for q, name in enumerate(self.output_names or ("",)):
+            estimate, low, high = (self._figure(v, q) for v in (self.estimate, *self.interval))
+            label = f"{name}: " if name else ""
+            lines.append(f"{label}{self.loss.replace('_', ' ')} {estimate}, {level} interval {low} to {high}")
+            for title, figure in (("root mean squared error", self.rmse), ("R2", self.r2)):
+                if figure is not None:
+                    estimate, low, high = (self._figure(v, q) for v in figure)
+                    lines.append(f"  {title} {estimate} ({low} to {high})")
+        lines.append(
+            f"rule {self.rule}, {self.n_folds} folds, {self.n_repeats} repeat{'s' if self.n_repeats > 1 else ''}, "
+            f"route {self.route} ({self.exactness}), Monte Carlo error of the half-width {self._worst_error()}"
+        )
+        if self.reason:
+            lines.append(f"note: {self.reason}")
+        return "\n".join(lines)
+
+    def _figure(self, value: Any, output: int) -> str:
+        number = float(np.atleast_1d(value)[output])
+        return "not available" if math.isnan(number) else f"{number:.4g}"
+
+    def _worst_error(self) -> str:
+        worst = float(np.max(np.atleast_1d(self.monte_carlo_error)))
+        return "unknown (one repeat)" if math.isnan(worst) else f"{100 * worst:.1f}%"
+
+    def __repr__(self) -> str:
+        return f"<NestedCVResult\n{self.summary()}\n>"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each output with all figures of the chosen rule."""
+        names = ("estimate", "standard_error", "bias", "mse", "mse_is_floored", "inflation", "raw_estimate")
+        table = {name: np.atleast_1d(getattr(self, name)) for name in (*names, "cv_estimate", "monte_carlo_error")}
+        low, high = (np.atleast_1d(end) for end in self.interval)
+        ends = {"estimate": table.pop("estimate"), "low": low, "high": high}
+        index = pd.Index(self.output_names, name="output") if self.output_names else None
+        frame = pd.DataFrame({**ends, **table}, index=index)
+        for name in ("confidence_level", "rule", "loss", "n_folds", "n_repeats", "route", "exactness"):
+            frame[name] = getattr(self, name)
+        return frame
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the rows as plain Python objects; NaN becomes None, so that it is valid JSON."""
+        whole = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        del whole["heldout"]
+        tables = self.fold_errors
+        whole["fold_errors"] = {name: getattr(tables, name) for name in tables.__dataclass_fields__}
+        whole["intervals"] = self.intervals.reset_index().to_dict(orient="records")
+        for name in ("rmse", "r2"):
+            whole[name] = None if whole[name] is None else whole[name]._asdict()
+        return {name: _plain(value) for name, value in whole.items()}
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the interval of each rule side by side.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if None. With several outputs, a sequence of axes, one for each.
+
+        Returns
+        -------
+        matplotlib Axes, or a list of them if y has columns
+        """
+        if self.output_names is None:
+            return self._plot_output(self.intervals, ax)
+        axes = [None] * len(self.output_names) if ax is None else list(np.atleast_1d(ax))
+        drawn = []
+        for name, one in zip(self.output_names, axes, strict=True):
+            drawn.append(self._plot_output(pd.DataFrame(self.intervals.xs(name, level="output")), one))
+            drawn[-1].set_title(f"{name}: {drawn[-1].get_title(loc='left')}", loc="left")
+        return drawn
+
+    def _plot_output(self, table: pd.DataFrame, ax: Any) -> Any:
+        return plot_intervals(
+            list(table.index),
+            table["estimate"].to_numpy(),
+            table["low"].to_numpy(),
+            table["high"].to_numpy(),
+            chosen=self.rule,
+            confidence_level=self.confidence_level,
+            loss=self.loss,
+            ax=ax,
+        )
+
+
+def _plain(value: Any) -> Any:
+    """Python objects that json.dumps takes with allow_nan=False."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,15 @@
+"""Three routes to the same fold errors.
+
+`gram` downdates the training statistics of the folds: p x p systems, best while folds hold more rows than
+there are columns. `onestep` is the paper's Proposition 1: deleting rows is a Schur complement of the residual
+operator, so the systems have the size of the folds; it serves kernels and p >= n. `refit` fits the
+estimator itself on every training set: it serves everything, and the others are tested against it.
+"""
+
+from .base import Route
+from .gram import GramRoute
+from .onestep import OneStepRoute
+from .plan import Plan, breakeven_folds, plan
+from .refit import RefitRoute
+
+__all__ = ["GramRoute", "OneStepRoute", "Plan", "RefitRoute", "Route", "breakeven_folds", "plan"]

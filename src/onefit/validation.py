@@ -1,0 +1,236 @@
+"""Raw X and y -> `Problem`: checked arrays, original containers, names of columns."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import get_tags
+
+from .errors import DataError
+from .typing import FloatArray
+
+__all__ = ["Problem", "check_choice", "check_integer", "check_level", "check_problem", "numeric_matrix"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Checked data: what the routes compute with.
+
+    ``X`` keeps its container (array, frame, sparse matrix), because an estimator that is refitted may
+    need its column names; `numeric_matrix` turns it into the float64 array of the fast routes.
+    """
+
+    X: Any
+    y: FloatArray
+    output_names: tuple[str, ...] | None
+    feature_names: tuple[str, ...] | None
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.y.shape[0])
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of columns of y."""
+        return int(self.y.shape[1])
+
+    @property
+    def target(self) -> FloatArray:
+        """Y in the shape in which it was given, for estimators that are refitted."""
+        return self.y[:, 0] if self.output_names is None else self.y
+
+
+def check_problem(estimator: Any, X: Any, y: Any) -> Problem:
+    """Check X and y together and keep the names of their columns."""
+    X = _as_container(X)
+    n = X.shape[0]
+    y_array, output_names = _check_y(y)
+    if n != y_array.shape[0]:
+        raise DataError(
+            f"X has {n} rows and y has {y_array.shape[0]}: they must describe the same observations, row by row."
+        )
+    if n < 3:
+        raise DataError(
+            f"There are only {n} rows; nested cross-validation needs at least 3 (three folds of one row)."
+        )
+    feature_names = _column_names(X)
+    _check_finite(estimator, X, feature_names)
+    return Problem(_in_double(X), y_array, output_names, feature_names)
+
+
+def numeric_matrix(problem: Problem) -> FloatArray:
+    """X as a float64 array, for the routes that compute from the design itself."""
+    if sparse.issparse(problem.X):
+        raise DataError(
+            "X is a sparse matrix; the fast routes hold X in dense form. Pass X.toarray() if it fits in memory, "
+            'or route="refit".'
+        )
+    return np.ascontiguousarray(_to_float(problem.X, "X", problem.feature_names))
+
+
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
+    """Return ``value`` if it is one of ``choices``."""
+    if not isinstance(value, str) or value not in choices:
+        raise DataError(f"{name}={value!r} is unknown; choose one of {', '.join(map(repr, choices))}.")
+    return value
+
+
+def check_integer(name: str, value: object, low: int, high: int | None = None, also: str = "") -> int:
+    """Return ``value`` as an int between ``low`` and ``high``."""
+    limits = f"at least {low}" if high is None else f"from {low} to {high}"
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise DataError(f"{name}={value!r} must be an integer {limits}{also}.")
+    if value < low or (high is not None and value > high):
+        raise DataError(f"{name}={value!r} is out of range: it must be an integer {limits}{also}.")
+    return int(value)
+
+
+def check_level(confidence_level: object) -> float:
+    """Return the confidence level as a float strictly between 0 and 1."""
+    if (
+        isinstance(confidence_level, bool)
+        or not isinstance(confidence_level, numbers.Real)
+        or not 0 < float(confidence_level) < 1
+    ):
+        raise DataError(f"confidence_level={confidence_level!r} must lie strictly between 0 and 1, for example 0.95.")
+    return float(confidence_level)
+
+
+def _as_container(X: Any) -> Any:
+    """Keep frames and matrices as they are; make an array of anything else; insist on two dimensions."""
+    if not hasattr(X, "shape"):
+        try:
+            X = np.asarray(X)
+        except ValueError as error:
+            raise DataError(
+                f"X cannot be read as a table: {error}. Give every row the same number of columns."
+            ) from error
+    if len(X.shape) != 2:
+        raise DataError(
+            f"X has {len(X.shape)} dimension(s); it must be a table of rows and columns. "
+            "A single feature goes in as X.reshape(-1, 1)."
+        )
+    if X.shape[0] == 0 or X.shape[1] == 0:
+        raise DataError(f"X is empty: its shape is {tuple(X.shape)}.")
+    return X
+
+
+def _check_y(y: Any) -> tuple[FloatArray, tuple[str, ...] | None]:
+    """Y as (n, outputs) float64, with a name for each output if y has columns."""
+    if y is None:
+        raise DataError("y is None: the error of a prediction needs observed values.")
+    array = np.asarray(y)
+    if array.ndim not in (1, 2) or array.size == 0:
+        raise DataError(
+            f"y has shape {array.shape}; it must be a vector, or a table with one column for each output."
+        )
+    names = None
+    if array.ndim == 2:
+        names = _column_names(y) or tuple(str(q) for q in range(array.shape[1]))
+    values = _to_float(y, "y", names)
+    if not np.isfinite(values).all():
+        count = int((~np.isfinite(values)).any(axis=-1).sum() if values.ndim == 2 else (~np.isfinite(values)).sum())
+        raise DataError(f"y is missing or infinite in {count} row(s); drop or impute them first.")
+    return values.reshape(values.shape[0], -1), names
+
+
+def _to_float(values: Any, what: str, names: tuple[str, ...] | None) -> FloatArray:
+    """Float64 array of a container, or an error that names the column that is not numeric."""
+    array = np.asarray(values)
+    if array.dtype.kind in "fiub":
+        return array.astype(np.float64)
+    if array.dtype.kind == "c":
+        raise DataError(f"{what} is complex; only real numbers can be used.")
+    if array.dtype.kind == "O":
+        try:
+            converted = array.astype(np.float64)
+        except (TypeError, ValueError):
+            pass
+        else:
+            if not any(isinstance(v, str) for v in array.ravel()):
+                return converted
+    where = _first_text_column(array, names)
+    raise DataError(
+        f"{what} holds values that are not numbers{where}. Encode text and dates as numbers first "
+        "(for X, for example a pipeline with OneHotEncoder, which is refitted)."
+    )
+
+
+def _first_text_column(array: Any, names: tuple[str, ...] | None) -> str:
+    if array.ndim != 2:
+        return f" (dtype {array.dtype})"
+    for column in range(array.shape[1]):
+        try:
+            array[:, column].astype(np.float64)
+        except (TypeError, ValueError):
+            name = names[column] if names else column
+            return f" (first in column {name!r})"
+    return f" (dtype {array.dtype})"
+
+
+def _column_names(X: Any) -> tuple[str, ...] | None:
+    columns = getattr(X, "columns", None)
+    return None if columns is None else tuple(str(c) for c in columns)
+
+
+def _check_finite(estimator: Any, X: Any, names: tuple[str, ...] | None) -> None:
+    """Refuse NaN and infinities unless the estimator itself says that it takes them."""
+    if sparse.issparse(X):
+        bad = not np.isfinite(X.data).all()
+        if bad:
+            raise DataError("X holds NaN or infinite values; drop or impute them first.")
+        return
+    array = np.asarray(X)
+    if array.dtype.kind == "O":
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError):
+            return  # text: only an estimator that encodes it can say whether it is in order
+    if array.dtype.kind != "f" or np.isfinite(array).all():
+        return
+    if _allows_nan(estimator) and not np.isinf(array).any():
+        return
+    column = int(np.flatnonzero(~np.isfinite(array).all(axis=0))[0])
+    count = int((~np.isfinite(array[:, column])).sum())
+    raise DataError(
+        f"X holds NaN or infinite values: {count} in column {names[column] if names else column!r} to begin with. "
+        "Drop these rows, or impute inside a pipeline (the imputer is then refitted in every training set)."
+    )
+
+
+def _allows_nan(estimator: Any) -> bool:
+    try:
+        return bool(get_tags(estimator).input_tags.allow_nan)
+    except (AttributeError, TypeError):
+        return True  # not a scikit-learn estimator: it must judge for itself
+
+
+def _in_double(X: Any) -> Any:
+    """Single precision to double, so that refits compute in the same precision as the fast routes."""
+    if isinstance(X, np.ndarray) or sparse.issparse(X):
+        return X.astype(np.float64) if X.dtype.kind == "f" and X.dtype != np.float64 else X
+    module = type(X).__module__.partition(".")[0]
+    if module == "pandas":
+        single = [c for c, dtype in X.dtypes.items() if str(dtype).lower() in ("float32", "float16")]
+        return X.astype(dict.fromkeys(single, "float64")) if single else X
+    if module == "polars":
+        import polars
+
+        return X.cast({polars.Float32: polars.Float64})
+    return X
+
+
+def check_penalty_value(name: str, value: object) -> float:
+    """Return a penalty parameter as a finite, non-negative float."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise DataError(f"{name}={value!r} must be a number, zero or larger.")
+    number = float(value)
+    if not math.isfinite(number) or number < 0:
+        raise DataError(f"{name}={value!r} must be finite and not negative: it multiplies a penalty.")
+    return number

@@ -1,0 +1,111 @@
+"""What the tests share: the table of routes, random folds, tolerances, and quiet runs."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import reference
+
+DATA = Path(__file__).parent / "data"
+FAST_ROUTES = ("gram", "onestep")
+ROUTES = (*FAST_ROUTES, "refit")
+FOLD_ERRORS = ("e_in", "e_out", "v_out")
+STRICT = 1e-9
+
+
+def quiet_nested_cv(*args, **kwargs):
+    """nested_cv without onefit's own warnings, which the test run turns into errors."""
+    import onefit
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", onefit.errors.OneFitWarning)
+        return onefit.nested_cv(*args, **kwargs)
+
+
+def random_folds(n, n_folds, n_repeats=1, seed=0, unscored=0):
+    """Ids 0..K-1 dealt evenly, and -1 for the first `unscored` rows of a random order."""
+    rng = np.random.default_rng(seed)
+    ids = np.concatenate([np.full(unscored, -1), np.arange(n - unscored) % n_folds])
+    return np.array([rng.permutation(ids) for _ in range(n_repeats)])
+
+
+def tolerance(X, folds, lam, penalty_root=None, fit_intercept=True):
+    """The only relative tolerance by conditioning: max(1e-9, 1e3 eps cond).
+
+    cond is the largest 2-norm condition number, over all training sets, of the stacked matrix
+    [[1 X], [0 sqrt(lam) R]] with its columns scaled to length one: what a stacked QR refit in double
+    precision itself can lose, with a margin for the norms of the residuals.
+    """
+    top, bottom = reference.stacked(X, lam, penalty_root, fit_intercept, dtype=float)
+    worst = 1.0
+    for row in np.asarray(folds):
+        for _, train in reference.training_sets(row):
+            A = np.vstack([top[train], bottom])
+            norms = np.linalg.norm(A, axis=0)
+            worst = max(worst, np.linalg.cond(A / np.where(norms > 0, norms, 1)))
+    return max(STRICT, 1e3 * np.finfo(float).eps * worst)
+
+
+def relative_gap(actual, expected):
+    """Largest difference relative to the largest expected entry."""
+    actual, expected = np.asarray(actual, float), np.asarray(expected, float)
+    assert actual.shape == expected.shape
+    assert (np.isnan(actual) == np.isnan(expected)).all()
+    if np.isnan(expected).all():
+        return 0.0
+    return float(np.nanmax(np.abs(actual - expected)) / np.nanmax(np.abs(expected)))
+
+
+def assert_fold_errors(result, losses, rtol=STRICT, output=None):
+    """e_in, e_out, v_out and raw_estimate of a result equal those of the reference losses."""
+    for name in FOLD_ERRORS:
+        actual = np.asarray(getattr(result.fold_errors, name))
+        actual = actual if output is None else actual[..., output]
+        gap = relative_gap(actual, getattr(losses, name))
+        assert gap <= rtol, f"{name} on route {result.route!r}: {gap:.2e} > {rtol:.2e}"
+    raw = np.asarray(result.raw_estimate)
+    np.testing.assert_allclose(raw if output is None else raw[output], losses.raw_estimate, rtol=rtol)
+
+
+def assert_same_results(one, other, rtol=STRICT):
+    """Two results agree in fold errors, intervals and held-out rows."""
+    for name in FOLD_ERRORS:
+        gap = relative_gap(getattr(one.fold_errors, name), getattr(other.fold_errors, name))
+        assert gap <= rtol, f"{name}, {one.route!r} against {other.route!r}: {gap:.2e} > {rtol:.2e}"
+    np.testing.assert_allclose(one.interval, other.interval, rtol=rtol)
+    assert one.intervals.index.equals(other.intervals.index)
+    np.testing.assert_allclose(one.intervals.to_numpy(), other.intervals.to_numpy(), rtol=rtol)
+    assert relative_gap(one.heldout.to_numpy(float), other.heldout.to_numpy(float)) <= rtol
+
+
+@dataclass(frozen=True)
+class OracleCase:
+    """One ridge case of R's brute-force numbers."""
+
+    X: np.ndarray
+    y: np.ndarray
+    folds: np.ndarray
+    bias_folds: np.ndarray
+    by_lambda: list[dict]
+
+    def first(self, n_repeats):
+        """The same case cut to its first repeats."""
+        return OracleCase(self.X, self.y, self.folds[:n_repeats], self.bias_folds, self.by_lambda)
+
+    def expected(self, position, name):
+        """e_in, e_out, v_out (repeats x K) or mse (repeats) at one lambda."""
+        return np.array([rep[name] for rep in self.by_lambda[position]["reps"][: len(self.folds)]])
+
+
+def oracle(case):
+    data = np.loadtxt(DATA / f"{case}_data.csv", delimiter=",", skiprows=1)
+    folds, bias_folds = (
+        np.loadtxt(DATA / f"{case}_{kind}.csv", delimiter=",", dtype=int) - 1 for kind in ("folds", "bias_folds")
+    )
+    by_lambda = json.loads((DATA / f"{case}_results.json").read_text())["by_lambda"]
+    return OracleCase(data[:, 1:], data[:, 0], folds, bias_folds, by_lambda)

@@ -1,0 +1,333 @@
+"""The slow, literal side of every comparison: real refits, real loops, no identity of the paper.
+
+Nothing here imports onefit. A refit is a Householder QR of the stacked training matrix in extended precision
+(80 bits on x86), so that the reference stays exact where double precision would not (p > n with lam = 1e-12).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+LOSSES: dict[str, Callable] = {
+    "squared_error": lambda y, prediction: (y - prediction) ** 2,
+    "absolute_error": lambda y, prediction: np.abs(y - prediction),
+}
+
+
+# ---------------------------------------------------------------------------------------------- refits
+
+
+def stacked(X, lam, penalty_root, fit_intercept, dtype=np.longdouble):
+    """[[1 X], [0 sqrt(lam) R]] with R'R = S (None: the identity), as a pair of blocks."""
+    n, p = X.shape
+    root = np.eye(p) if penalty_root is None else np.asarray(penalty_root)
+    top, bottom = np.asarray(X, dtype), np.sqrt(np.asarray(lam, dtype)) * np.asarray(root, dtype)
+    if fit_intercept:
+        top = np.hstack([np.ones((n, 1), dtype), top])
+        bottom = np.hstack([np.zeros((len(root), 1), dtype), bottom])
+    return top, bottom
+
+
+def householder_least_squares(A, b):
+    """Argmin |Ax - b| by Householder QR with column equilibration and pivoting, rows sorted by size.
+
+    Sorting and pivoting make the backward error small row by row (Cox and Higham 1998), which a stack of data
+    on top of sqrt(lam) needs when lam is very small or very large.
+    """
+    scale = np.sqrt((A * A).sum(axis=0))
+    A = A / scale
+    order = np.argsort(-np.abs(A).max(axis=1), kind="stable")
+    A, b = A[order], b[order].copy()
+    rows, columns = A.shape
+    if rows < columns:
+        raise ValueError("fewer rows than columns: the least-squares problem has no unique answer")
+    pivots = np.arange(columns)
+    for step in range(columns):
+        best = step + int(np.argmax((A[step:, step:] ** 2).sum(axis=0)))
+        A[:, [step, best]], pivots[[step, best]] = A[:, [best, step]], pivots[[best, step]]
+        v = A[step:, step].copy()
+        v[0] += np.copysign(np.sqrt(v @ v), v[0])
+        beta = 2 / (v @ v)
+        A[step:, step:] -= np.outer(v * beta, v @ A[step:, step:])
+        b[step:] -= v * beta * (v @ b[step:])
+    x = np.zeros(columns, A.dtype)
+    for i in reversed(range(columns)):
+        x[pivots[i]] = (b[i] - A[i, i + 1 :] @ x[pivots[i + 1 :]]) / A[i, i]
+    return x / scale
+
+
+def refit_predictions(X, y, train, test, lam, penalty_root=None, fit_intercept=True):
+    """Predictions at `test` of the penalized regression fitted to `train` alone."""
+    top, bottom = stacked(X, lam, penalty_root, fit_intercept)
+    A = np.vstack([top[train], bottom[: len(bottom) if lam > 0 else 0]])
+    b = np.concatenate([np.asarray(y, np.longdouble)[train], np.zeros(len(A) - len(train), np.longdouble)])
+    return (top[test] @ householder_least_squares(A, b)).astype(float)
+
+
+def refitter(X, y, lam, penalty_root=None, fit_intercept=True):
+    """`predict(train, test)` of the penalized regression."""
+    return lambda train, test: refit_predictions(X, y, train, test, lam, penalty_root, fit_intercept)
+
+
+def estimator_refitter(estimator, X, y):
+    """`predict(train, test)` of a scikit-learn estimator; a precomputed kernel is cut on both axes."""
+    from sklearn.base import clone
+
+    precomputed = getattr(estimator, "kernel", None) == "precomputed"
+
+    def predict(train, test):
+        fit_X = X[np.ix_(train, train)] if precomputed else X[train]
+        test_X = X[np.ix_(test, train)] if precomputed else X[test]
+        return clone(estimator).fit(fit_X, y[train]).predict(test_X)
+
+    return predict
+
+
+def training_sets(folds_row):
+    """(held-out fold ids, rows trained on) of every fold and every pair of folds."""
+    n_folds = folds_row.max() + 1
+    singles = [(j,) for j in range(n_folds)]
+    pairs = [(j, k) for j in range(n_folds) for k in range(j)]
+    return [(out, np.flatnonzero(~np.isin(folds_row, out))) for out in singles + pairs]
+
+
+# ----------------------------------------------------------------------------------------- fold errors
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Every held-out loss of one output.
+
+    single[l, i]: loss of row i with its own fold out. pair[l, i, j]: with its own fold and fold j out. NaN
+    where that does not exist: rows with id -1, and j the row's own fold.
+    """
+
+    folds: np.ndarray
+    single: np.ndarray
+    pair: np.ndarray
+    prediction: np.ndarray
+
+    @property
+    def n_folds(self):
+        return int(self.folds.max()) + 1
+
+    @property
+    def n_repeats(self):
+        return len(self.folds)
+
+    @property
+    def n_scored(self):
+        return int((self.folds[0] >= 0).sum())
+
+    def rows(self, repeat, fold):
+        return np.flatnonzero(self.folds[repeat] == fold)
+
+    def fold_size(self, repeat, fold):
+        return len(self.rows(repeat, fold))
+
+    @property
+    def pooled(self):
+        """All pair-held-out losses of all repeats, in one vector."""
+        return self.pair[~np.isnan(self.pair)]
+
+    @property
+    def raw_estimate(self):
+        return self.pooled.mean()
+
+    @property
+    def cv_estimate(self):
+        return np.nanmean(self.single)
+
+    def table(self, entry):
+        return np.array([[entry(r, j) for j in range(self.n_folds)] for r in range(self.n_repeats)])
+
+    @property
+    def e_out(self):
+        return self.table(lambda r, j: self.single[r, self.rows(r, j)].mean())
+
+    @property
+    def v_out(self):
+        """NaN for folds of one row."""
+
+        def variance(r, j):
+            values = self.single[r, self.rows(r, j)]
+            return values.var(ddof=1) if len(values) > 1 else math.nan
+
+        return self.table(variance)
+
+    @property
+    def e_in(self):
+        return self.table(lambda r, j: np.nanmean(self.pair[r, :, j]))
+
+    @property
+    def mse(self):
+        size = self.table(self.fold_size)
+        return ((self.e_in - self.e_out) ** 2 - self.v_out / size).mean(axis=1)
+
+
+def fold_losses(y, folds, predict, loss="squared_error"):
+    """Refit every training set of every repeat and keep every held-out loss."""
+    folds = np.asarray(folds)
+    n_repeats, n = folds.shape
+    n_folds = folds.max() + 1
+    single = np.full((n_repeats, n), np.nan)
+    prediction = np.full((n_repeats, n), np.nan)
+    pair = np.full((n_repeats, n, n_folds), np.nan)
+    for r in range(n_repeats):
+        for out, train in training_sets(folds[r]):
+            test = np.flatnonzero(np.isin(folds[r], out))
+            values = np.asarray(predict(train, test))
+            losses = LOSSES[loss](y[test], values)
+            if len(out) == 1:
+                single[r, test], prediction[r, test] = losses, values
+                continue
+            for position, i in enumerate(test):
+                other = out[1] if folds[r, i] == out[0] else out[0]
+                pair[r, i, other] = losses[position]
+    return Losses(folds, single, pair, prediction)
+
+
+def cv_error(y, folds, predict, loss="squared_error"):
+    """Row mean of the losses with the own fold out, for each partition."""
+    means = []
+    for row in np.asarray(folds):
+        losses = []
+        for j in range(row.max() + 1):
+            test = np.flatnonzero(row == j)
+            losses.extend(LOSSES[loss](y[test], predict(np.flatnonzero(row != j), test)))
+        means.append(np.mean(losses))
+    return np.array(means)
+
+
+# -------------------------------------------------------------------------------------- interval rules
+
+
+@dataclass(frozen=True)
+class Interval:
+    estimate: float
+    low: float
+    high: float
+    standard_error: float
+
+
+def _symmetric(estimate, se, quantile):
+    return Interval(estimate, estimate - quantile * se, estimate + quantile * se, se)
+
+
+def _z(level):
+    return stats.norm.ppf((1 + level) / 2)
+
+
+def paper(losses, level, bias_cv=None):
+    K = losses.n_folds
+    cv = losses.cv_estimate if bias_cv is None else np.mean(bias_cv)
+    estimate = losses.raw_estimate - (1 + (K - 2) / K) * (losses.raw_estimate - cv)
+    mse = losses.mse.mean()
+    return _symmetric(estimate, math.sqrt(mse) if mse >= 0 else math.nan, _z(level))
+
+
+def bates(losses, level, bias_cv=None):
+    K, n = losses.n_folds, losses.folds.shape[1]  # all rows, scored or not
+    cv = losses.cv_estimate if bias_cv is None else np.mean(bias_cv)
+    estimate = losses.raw_estimate - (1 + ((K - 2) / K) ** 1.5) * (losses.raw_estimate - cv)
+    sd = losses.pooled.std(ddof=1)
+    n_sub = math.floor(n * (K - 1) / K)
+    inflation = math.sqrt(max(0.0, losses.mse.mean())) / (sd / math.sqrt(n_sub))
+    return _symmetric(estimate, sd / math.sqrt(n) * min(max(inflation, 1.0), math.sqrt(K)), _z(level))
+
+
+def mlr3(losses, level):
+    K = losses.n_folds
+    estimate = losses.raw_estimate - (1 + (K - 2) / K) * (losses.raw_estimate - losses.cv_estimate)
+    s = losses.pooled.std(ddof=1) / math.sqrt(losses.n_scored)
+    se = math.sqrt(max(0.0, (K - 1) / K * losses.mse.mean()))
+    return _symmetric(estimate, min(max(se, s), math.sqrt(K) * s), _z(level))
+
+
+def naive(losses, level):
+    first = losses.single[0][losses.folds[0] >= 0]
+    return _symmetric(first.mean(), first.std(ddof=1) / math.sqrt(len(first)), _z(level))
+
+
+def corrected_t(losses, level):
+    """Nadeau and Bengio.
+
+    DESIGN leaves uneven folds open. Here: the estimate is the mean of the fold means, n_test the mean size,
+    and n_train what is left of all rows, those never scored included, since they are trained on.
+    """
+    K, n_test = losses.n_folds, losses.n_scored / losses.n_folds
+    n_train = losses.folds.shape[1] - n_test
+    variance = losses.e_out.var(axis=1, ddof=1).mean() * (1 / K + n_test / n_train)
+    return _symmetric(losses.e_out.mean(), math.sqrt(variance), stats.t.ppf((1 + level) / 2, K - 1))
+
+
+def covariance_terms(losses):
+    """(v, covariance term) of each repeat, by the double sum over folds."""
+    K = losses.n_folds
+    terms = []
+    for r in range(losses.n_repeats):
+        scored = losses.single[r][losses.folds[r] >= 0]
+        w = [losses.fold_size(r, j) / losses.n_scored for j in range(K)]
+        D = np.full((K, K), np.nan)
+        for j in range(K):
+            for k in range(K):
+                if j != k:
+                    rows = losses.rows(r, j)
+                    D[j, k] = losses.single[r, rows].mean() - losses.pair[r, rows, k].mean()
+        B = np.full((K, K), np.nan)
+        for k in range(K):
+            others = [j for j in range(K) if j != k]
+            centre = sum(w[j] * D[j, k] for j in others) / sum(w[j] for j in others)
+            for j in others:
+                B[j, k] = D[j, k] - centre
+        total = 0.0
+        for j in range(K):
+            for k in range(K):
+                if j != k:
+                    shrink = (1 - w[j] / (1 - w[k])) * (1 - w[k] / (1 - w[j]))
+                    total += w[j] * w[k] * B[j, k] * B[k, j] / shrink
+        terms.append((scored.var(ddof=1), total))
+    return np.array(terms)
+
+
+def covariance_mse(losses):
+    """The mse before its floor, and the floor v/n."""
+    v, term = covariance_terms(losses).mean(axis=0)
+    return v / losses.n_scored + term, v / losses.n_scored
+
+
+def log_centre(losses):
+    K = losses.n_folds
+    h_in, h_out = math.log(losses.raw_estimate), math.log(losses.cv_estimate)
+    return math.exp(h_in - (1 + (K - 2) / K) * (h_in - h_out))
+
+
+def covariance(losses, level):
+    mse, floor = covariance_mse(losses)
+    s, c = math.sqrt(max(mse, floor)), log_centre(losses)
+    t = stats.t.ppf((1 + level) / 2, max(3.0, c**2 / floor))
+    if s > c:
+        return Interval(c, max(0.0, c - t * s), c + t * s, s)
+    return Interval(c, c * math.exp(-t * s / c), c * math.exp(t * s / c), s)
+
+
+def monte_carlo_error(losses):
+    """Relative Monte Carlo error of the half-width of the covariance rule."""
+    per_repeat = covariance_terms(losses) @ [1 / losses.n_scored, 1]
+    mse, floor = covariance_mse(losses)
+    return per_repeat.std(ddof=1) / math.sqrt(losses.n_repeats) / (2 * max(mse, floor))
+
+
+RULES: dict[str, Callable] = {
+    "covariance": covariance,
+    "bates": bates,
+    "paper": paper,
+    "mlr3": mlr3,
+    "naive": naive,
+    "corrected_t": corrected_t,
+}

@@ -1,0 +1,143 @@
+"""Frames, dtypes, several outputs, and the shape of the result."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.linear_model import Ridge
+
+from helpers import FOLD_ERRORS, ROUTES, assert_same_results, quiet_nested_cv
+
+NAMES = ["age", "bmi", "dose"]
+OUTPUTS = ["weight", "height"]
+FIGURES = ("estimate", "standard_error", "bias", "mse", "inflation")
+FIGURES += ("raw_estimate", "cv_estimate", "monte_carlo_error")
+SETTINGS = {"n_folds": 4, "n_repeats": 2, "random_state": 7}
+FRAMES = {
+    "pandas": lambda X, Y: (pd.DataFrame(X, columns=NAMES), pd.DataFrame(Y, columns=OUTPUTS)),
+    "pandas, odd index": lambda X, Y: (
+        pd.DataFrame(X, columns=NAMES, index=range(100, 100 + len(X))),
+        pd.DataFrame(Y, columns=OUTPUTS, index=range(100, 100 + len(X))),
+    ),
+    "polars": lambda X, Y: (pl.DataFrame(X, schema=NAMES), pl.DataFrame(Y, schema=OUTPUTS)),
+    "lists": lambda X, Y: (X.tolist(), Y.tolist()),
+}
+
+
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("kind", FRAMES)
+def test_one_output_of_a_frame_gives_the_numbers_of_arrays(kind, route, two_outputs):
+    X, Y = two_outputs
+    frame, outputs = FRAMES[kind](X, Y)
+    column = outputs[OUTPUTS[0]] if hasattr(outputs, "columns") else [row[0] for row in outputs]
+    result = quiet_nested_cv(Ridge(), frame, column, **SETTINGS, route=route)
+    expected = quiet_nested_cv(Ridge(), X, Y[:, 0], **SETTINGS, route=route)
+    for name in FOLD_ERRORS:
+        np.testing.assert_array_equal(getattr(result.fold_errors, name), getattr(expected.fold_errors, name))
+    np.testing.assert_array_equal(result.interval, expected.interval)
+    assert np.ndim(result.estimate) == 0
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_several_outputs_of_a_frame_carry_their_names(kind, two_outputs):
+    frame, outputs = FRAMES[kind](*two_outputs)
+    result = quiet_nested_cv(Ridge(), frame, outputs, **SETTINGS)
+    assert result.intervals.index.names[1] == "output"
+    assert list(result.intervals.index.get_level_values("output").unique()) == OUTPUTS
+    assert list(result.intervals.columns) == ["estimate", "low", "high", "standard_error"]
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_every_figure_has_a_trailing_axis_of_outputs_equal_to_runs_on_one_output(route, two_outputs):
+    X, Y = two_outputs
+    result = quiet_nested_cv(Ridge(), X, Y, **SETTINGS, route=route)
+    assert np.shape(result.interval) == (2, 2)
+    for k in range(2):
+        alone = quiet_nested_cv(Ridge(), X, Y[:, k], **SETTINGS, route=route)
+        for name in FOLD_ERRORS:
+            assert getattr(result.fold_errors, name).shape == (2, 4, 2)
+            actual = getattr(result.fold_errors, name)[..., k]
+            np.testing.assert_allclose(actual, getattr(alone.fold_errors, name), rtol=1e-9)
+        np.testing.assert_allclose(result.fold_errors.mse[..., k], alone.fold_errors.mse, rtol=1e-9)
+        for name in FIGURES:
+            assert np.shape(getattr(result, name)) == (2,)
+            np.testing.assert_allclose(getattr(result, name)[k], getattr(alone, name), rtol=1e-7)
+        np.testing.assert_allclose(np.asarray(result.interval)[:, k], alone.interval, rtol=1e-9)
+        output = result.intervals.index.get_level_values("output").unique()[k]
+        rows = result.intervals.xs(output, level="output")
+        np.testing.assert_allclose(rows.loc[alone.intervals.index], alone.intervals, rtol=1e-9)
+
+
+def test_one_column_of_y_keeps_its_axis(two_outputs):
+    X, Y = two_outputs
+    result = quiet_nested_cv(Ridge(), X, Y[:, :1], **SETTINGS)
+    assert result.fold_errors.e_in.shape == (2, 4, 1)
+    assert np.shape(result.estimate) == (1,)
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_single_precision_data_are_computed_in_double(route, regression):
+    X, y = (array.astype(np.float32) for array in regression)
+    result = quiet_nested_cv(Ridge(), X, y, **SETTINGS, route=route)
+    assert result.fold_errors.e_in.dtype == np.float64
+    assert_same_results(result, quiet_nested_cv(Ridge(), X.astype(float), y.astype(float), **SETTINGS, route=route))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, bool, object])
+def test_whole_numbers_are_computed_in_double(dtype, regression):
+    X, y = ((array > 0.5).astype(dtype) for array in regression)
+    result = quiet_nested_cv(Ridge(), X, y, **SETTINGS)
+    assert_same_results(result, quiet_nested_cv(Ridge(), X.astype(float), y.astype(float), **SETTINGS))
+
+
+def test_memory_order_and_read_only_arrays_change_nothing(regression):
+    X, y = regression
+    locked = np.asfortranarray(X)
+    locked.setflags(write=False)
+    strided = np.repeat(y, 2)[::2]
+    expected = quiet_nested_cv(Ridge(), X, y, **SETTINGS)
+    np.testing.assert_allclose(quiet_nested_cv(Ridge(), locked, strided, **SETTINGS).estimate, expected.estimate)
+
+
+@pytest.mark.parametrize("n_outputs", [None, 2])
+def test_to_dict_is_plain_json_even_with_missing_figures(n_outputs, two_outputs):
+    X, Y = two_outputs
+    y = Y[:, 0] if n_outputs is None else Y
+    result = quiet_nested_cv(Ridge(), X, y, n_folds=20, n_repeats=1, random_state=0)  # v_out and Monte Carlo: NaN
+    back = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    np.testing.assert_allclose(back["estimate"], result.estimate, rtol=1e-15)
+    np.testing.assert_allclose(back["interval"], result.interval, rtol=1e-15)
+    assert back["n_folds"] == 20
+    assert back["monte_carlo_error"] in (None, [None, None])
+
+
+@pytest.mark.parametrize("n_outputs", [None, 2])
+def test_to_frame_and_summary_hold_the_estimate(n_outputs, two_outputs):
+    X, Y = two_outputs
+    result = quiet_nested_cv(Ridge(), X, Y[:, 0] if n_outputs is None else Y, **SETTINGS)
+    frame = result.to_frame()
+    assert isinstance(frame, pd.DataFrame)
+    for value in np.atleast_1d(result.estimate):
+        assert np.isclose(frame.select_dtypes("number").to_numpy(float), value).any()
+    assert isinstance(result.summary(), str)
+    assert "95%" in result.summary()
+
+
+def test_result_is_frozen(regression):
+    result = quiet_nested_cv(Ridge(), *regression, **SETTINGS)
+    with pytest.raises((dataclasses.FrozenInstanceError, AttributeError)):
+        result.estimate = 0.0
+    with pytest.raises((dataclasses.FrozenInstanceError, AttributeError)):
+        result.fold_errors.e_in = None
+
+
+def test_heldout_is_indexed_by_row(regression):
+    heldout = quiet_nested_cv(Ridge(), *regression, **SETTINGS).heldout
+    assert isinstance(heldout, pd.DataFrame)
+    assert len(heldout) == 40
+    assert heldout.notna().all(axis=None)
