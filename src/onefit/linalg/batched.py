@@ -41,7 +41,8 @@ def suspects(answer: FloatArray, scale: float = 1.0) -> BoolArray:
     Neither the condition number nor `solve` would notice: near interpolation all of M is small.
     """
     size = np.sqrt(np.square(answer).sum(axis=-1)) * scale
-    return np.logical_not(size < 1.0 / _SUSPECT)
+    doubtful: BoolArray = np.logical_not(size < 1.0 / _SUSPECT)  # NaN is doubtful, too
+    return doubtful
 
 
 def smallest_eigenvalues(systems: FloatArray) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -111,7 +111,7 @@ class _Block:
             yield (*some, self.Z[self.folds.members[some]])
 
     def _solve(
-        self, systems: FloatArray, right: FloatArray, out: list[tuple[int, ...]]
+        self, systems: FloatArray, right: FloatArray, out: Sequence[tuple[int, ...]]
     ) -> tuple[FloatArray, dict[tuple[int, int], list[FloatArray]]]:
         """Changes of the coefficients (L, systems, d, Q), and refitted residuals where they cannot be trusted.
 
@@ -182,9 +182,9 @@ class _Block:
         table = np.zeros((L, high_j - low_j, d, high_k - low_k, self.Q))
         table[:, jj - low_j, :, kk - low_k] = by_pair
         again: dict[tuple[int, int, int], FloatArray] = {}
-        for (repeat, index), (first, second) in refitted.items():
-            again[repeat, jj[index], kk[index]] = first
-            again[repeat, kk[index], jj[index]] = second
+        for (repeat, index), (at_j, at_k) in refitted.items():
+            again[repeat, jj[index], kk[index]] = at_j
+            again[repeat, kk[index], jj[index]] = at_k
         if low_j == low_k:
             table[:, kk - low_j, :, jj - low_k] = by_pair
         else:
