@@ -27,6 +27,17 @@ def quiet_nested_cv(*args, **kwargs):
         return onefit.nested_cv(*args, **kwargs)
 
 
+def warned_nested_cv(*args, **kwargs):
+    """The result of nested_cv and the onefit warnings it gave, {category: message}."""
+    import onefit
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = onefit.nested_cv(*args, **kwargs)
+    ours = [w for w in caught if issubclass(w.category, onefit.errors.OneFitWarning)]
+    return result, {w.category: str(w.message) for w in ours}
+
+
 def random_folds(n, n_folds, n_repeats=1, seed=0, unscored=0):
     """Ids 0..K-1 dealt evenly, and -1 for the first `unscored` rows of a random order."""
     rng = np.random.default_rng(seed)

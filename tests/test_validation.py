@@ -239,5 +239,8 @@ def test_failure_of_the_estimator_itself_names_the_training_set():
         def fit(self, X, y):
             raise RuntimeError("the disk is full")
 
+        def predict(self, X):
+            raise AssertionError("never fitted")
+
     message = refused("the disk is full", Broken())
     assert "fold" in message

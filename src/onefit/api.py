@@ -128,8 +128,8 @@ def nested_cv(
     check_choice("route", route, ROUTES)
     check_choice("transformers", transformers, ("refit", "freeze"))
     chosen_loss = find_loss(loss)
-    if not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
-        raise DataError(f"{estimator!r} has no fit and predict; pass an estimator object, such as Ridge(alpha=1.0).")
+    if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
+        raise DataError(f"{estimator!r} is not an estimator object with fit and predict, such as Ridge(alpha=1.0).")
     problem = check_problem(estimator, X, y)
     entropy = entropy_of(random_state)
     source, repeats = _partitions(problem, n_folds, n_repeats, folds, entropy)

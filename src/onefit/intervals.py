@@ -176,12 +176,9 @@ def covariance(errors: FoldErrors, context: Context) -> Interval:
     s = np.sqrt(np.maximum(mse, floor))
     raw, cv = raw_estimate(errors), cv_estimate(errors)
     use_log = np.zeros(raw.shape, dtype=bool)
+    estimate = _extrapolate(raw, cv, K, context.scale)
     if context.scale == "log":
-        centre = _extrapolate(raw, cv, K, "log")
-        use_log = (s <= centre) & (centre > 0)
-        estimate = np.where(use_log, centre, np.maximum(_extrapolate(raw, cv, K, "identity"), 0.0))
-    else:
-        estimate = _extrapolate(raw, cv, K, "identity")
+        use_log = (s <= estimate) & (estimate > 0)
     if context.scale == "identity":
         df = np.full(raw.shape, errors.n_scored - 1.0)
     else:

@@ -38,13 +38,17 @@ def r2(interval: Interval, errors: FoldErrors, losses: FloatArray, y: FloatArray
     losses, y = losses[scored], y[scored][:, None, :]
     baseline = np.square((y - y.mean(axis=0)) * (n / (n - 1)))
     base, mean = baseline.mean(axis=0), losses.mean(axis=0)
+    extra = np.maximum(np.square(interval.standard_error) - errors.sampling.mean(axis=0), 0.0)
+    t = special.stdtrit(n - 1, 0.5 + level / 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = interval.estimate / base
-        variance = (losses / mean - baseline / base).var(axis=0, ddof=1) / n
-        extra = np.square(interval.standard_error) - errors.sampling.mean(axis=0)
-        variance = variance + np.maximum(extra, 0.0) / np.square(interval.estimate)
-        spread = np.exp(special.stdtrit(n - 1, 0.5 + level / 2) * np.sqrt(variance))
-        return Figure(1 - ratio, 1 - ratio * spread, 1 - ratio / spread)
+        paired = (losses / mean - baseline / base).var(axis=0, ddof=1) / n
+        half = t * np.sqrt(np.square(ratio) * paired + extra / np.square(base))
+        on_log = half < t * ratio  # as for the error itself, whose interval leaves the log scale when it is that wide
+        spread = np.exp(np.where(on_log, half / ratio, 0.0))
+        low = np.where(on_log, 1 - ratio * spread, 1 - ratio - half)
+        high = np.where(on_log, 1 - ratio / spread, np.minimum(1 - ratio + half, 1.0))
+    return Figure(1 - ratio, low, high)
 
 
 def heavy_tailed(losses: FloatArray) -> bool:

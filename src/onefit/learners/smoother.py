@@ -10,7 +10,7 @@ import numpy as np
 from scipy import linalg
 
 from ..errors import DataError, RouteError, TrainingSetError
-from ..linalg.columns import Columns, columns_of, dependent_columns
+from ..linalg.columns import Columns, columns_of, norms
 from ..linalg.dual import Dual, dual_of
 from ..typing import FloatArray, IntArray
 
@@ -86,7 +86,7 @@ class Smoother(ABC):
                     'Use more folds, fewer columns or a penalty; or route="refit", where the estimator\'s own '
                     "(minimum-norm) answer stands."
                 )
-            lost = dependent_columns(self.columns.at(lam).N)
+            lost = self.columns.at(lam).dependent()
             if lost:
                 raise TrainingSetError(
                     f"{lost} of the {needed} {without}columns are linear combinations of the others (the intercept "
@@ -174,7 +174,8 @@ class KernelSmoother(Smoother):
     @cached_property
     def columns(self) -> Columns:
         """Features with the kernel as their inner products."""
-        return Columns(self._dual.F * np.sqrt(self._dual.e), np.zeros((self.n, 0)))
+        E = self._dual.F * np.sqrt(self._dual.e)
+        return Columns(E, np.zeros((self.n, 0)), norms(E), np.zeros(0))
 
     @cached_property
     def dual(self) -> Dual:

@@ -8,17 +8,23 @@ import numpy as np
 from scipy import linalg
 
 from ..errors import DataError
-from ..typing import FloatArray
+from ..typing import FloatArray, IntArray
 
-__all__ = ["Columns", "check_penalty", "columns_of", "dependent_columns", "penalty_basis"]
+__all__ = ["Columns", "check_penalty", "columns_of", "norms", "penalty_basis"]
 
 
 @dataclass(frozen=True)
 class Columns:
-    """``min ||y - E a - N b||^2 + lam ||a||^2``: penalized columns E (n, r), free columns N (n, k)."""
+    """``min ||y - E a - N b||^2 + lam ||a||^2``: penalized columns E (n, r), free columns N (n, k).
+
+    ``E_size`` and ``N_size`` are the norms that the columns would have without cancellation in their making, over
+    all rows: what is tiny against them is rounding error, also in a training set.
+    """
 
     E: FloatArray
     N: FloatArray
+    E_size: FloatArray
+    N_size: FloatArray
 
     @property
     def width(self) -> int:
@@ -29,14 +35,39 @@ class Columns:
         """The same problem at one value: without a penalty every column is free."""
         if lam > 0:
             return self
-        return Columns(self.E[:, :0], np.hstack([self.N, self.E]))
+        N, N_size = np.hstack([self.N, self.E]), np.hstack([self.N_size, self.E_size])
+        return Columns(self.E[:, :0], N, self.E_size[:0], N_size)
+
+    def rows(self, rows: IntArray) -> Columns:
+        """The same columns in some rows."""
+        return Columns(self.E[rows], self.N[rows], self.E_size, self.N_size)
 
     def narrow(self) -> Columns:
         """At most n penalized columns: a rotation of ``a`` changes neither its norm nor the fit."""
         n, r = self.E.shape
         if r <= n:
             return self
-        return Columns(np.ascontiguousarray(linalg.qr(self.E.T, mode="r")[0][:n].T), self.N)
+        E = np.ascontiguousarray(linalg.qr(self.E.T, mode="r")[0][:n].T)
+        return Columns(E, self.N, norms(E), self.N_size)
+
+    def dependent(self) -> int:
+        """How many of the free columns are linear combinations of the others, whatever their scales."""
+        n, k = self.N.shape
+        if k == 0 or n == 0:
+            return int(k)
+        scaled = self.N / np.where(self.N_size > 0, self.N_size, 1.0)
+        length = norms(scaled)
+        threshold = 10 * max(n, k) * np.finfo(float).eps
+        if (length <= threshold).any():
+            return int((length <= threshold).sum())
+        diagonal = np.abs(np.diag(linalg.qr(scaled / length, mode="r", pivoting=True)[0]))
+        return int(k - (diagonal > threshold).sum())
+
+
+def norms(columns: FloatArray) -> FloatArray:
+    """Euclidean norm of each column."""
+    lengths: FloatArray = np.sqrt(np.square(columns).sum(axis=0))
+    return lengths
 
 
 def penalty_basis(penalty: FloatArray | None, p: int) -> tuple[FloatArray | None, FloatArray]:
@@ -55,7 +86,14 @@ def columns_of(X: FloatArray, penalty: FloatArray | None, fit_intercept: bool) -
     """Penalized and free columns of a design whose coefficients carry ``lam b'Sb``; the intercept is free."""
     ones = np.ones((X.shape[0], 1 if fit_intercept else 0))
     penalized, free = penalty_basis(penalty, X.shape[1])
-    return Columns(X if penalized is None else X @ penalized, np.hstack([ones, X @ free]))
+    E, E_size = (X, norms(X)) if penalized is None else _product(X, penalized)
+    N, N_size = _product(X, free)
+    return Columns(E, np.hstack([ones, N]), E_size, np.hstack([norms(ones), N_size]))
+
+
+def _product(X: FloatArray, basis: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """X times a basis, and the norms that its columns would have if no terms cancelled."""
+    return X @ basis, norms(np.abs(X) @ np.abs(basis))
 
 
 def check_penalty(penalty: object, p: int) -> FloatArray | None:
@@ -81,15 +119,3 @@ def check_penalty(penalty: object, p: int) -> FloatArray | None:
             "b'Sb would reward some coefficients without limit."
         )
     return S
-
-
-def dependent_columns(N: FloatArray) -> int:
-    """How many columns of N are linear combinations of the others, whatever their scales."""
-    n, k = N.shape
-    if k == 0:
-        return 0
-    norms = np.sqrt(np.square(N).sum(axis=0))
-    if n == 0 or not norms.all():
-        return int((norms == 0).sum()) or k
-    diagonal = np.abs(np.diag(linalg.qr(N / norms, mode="r", pivoting=True)[0]))
-    return int(k - (diagonal > 10 * max(n, k) * np.finfo(float).eps).sum())

@@ -7,7 +7,7 @@ from scipy import linalg
 
 from ..errors import TrainingSetError
 from ..typing import FloatArray
-from .columns import Columns, dependent_columns
+from .columns import Columns
 
 __all__ = ["fit_stacked"]
 
@@ -18,7 +18,7 @@ def fit_stacked(columns: Columns, y: FloatArray, lam: float) -> tuple[FloatArray
     Raises TrainingSetError if the rows do not determine the free coefficients.
     """
     free = columns.at(lam)
-    lost = dependent_columns(free.N)
+    lost = free.dependent()
     if lost:
         raise TrainingSetError(
             f"{lost} of its {free.N.shape[1]} unpenalized columns (the intercept among them, if there is one) "

@@ -13,7 +13,6 @@ from ..errors import TrainingSetError
 from ..fold_errors import HeldOut, PairErrors, moments
 from ..folds import Folds
 from ..learners import Smoother
-from ..linalg.columns import Columns
 from ..linalg.stacked import fit_stacked
 from ..losses import Loss
 from ..typing import FloatArray, IntArray
@@ -128,7 +127,7 @@ def refit_residuals(
     """
     rows, columns = folds.training_rows(repeat, *out), smoother.columns
     try:
-        a, b = fit_stacked(Columns(columns.E[rows], columns.N[rows]), y[rows], lam)
+        a, b = fit_stacked(columns.rows(rows), y[rows], lam)
     except TrainingSetError as error:
         held = " and ".join(str(fold) for fold in out)
         raise TrainingSetError(

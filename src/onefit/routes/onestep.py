@@ -44,7 +44,7 @@ class _Operator:
         stored = None
         if 8 * len(R) ** 2 <= TABLE_BYTES:
             stored = sign * (R @ R.T)
-            stored[np.diag_indices_from(stored)] += identity
+            stored[np.diag_indices(len(r))] += identity  # but not the padding's: it is in several folds
         return cls(R, np.vstack([r, np.zeros(y.shape[1])]), identity, sign, scale, stored)
 
     def blocks(self, rows: IntArray, columns: IntArray) -> FloatArray:
