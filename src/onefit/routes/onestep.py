@@ -169,7 +169,8 @@ class _Block:
         later = K - j - 1
         cross = self.operator.blocks(members[:, j], members[:, j + 1 :].reshape(L, later * m))  # A_jk, side by side
         W = batched.solve(self.diagonal[:, j], cross)
-        W, cross = (np.moveaxis(a.reshape(L, m, later, m), 2, 1) for a in (W, cross))
+        # contiguous: matmul leaves BLAS for strided blocks
+        W, cross = (np.ascontiguousarray(np.moveaxis(a.reshape(L, m, later, m), 2, 1)) for a in (W, cross))
         A_kj = cross.swapaxes(-1, -2)
         schur = self.diagonal[:, j + 1 :] - A_kj @ W
         own = self.solution[:, j, None]
