@@ -40,6 +40,11 @@ def data(n, p, seed, n_outputs=None):
     return X, 3 + Y + rng.standard_normal(Y.shape)
 
 
+def badly_scaled(X, seed):
+    """Columns of X in units from 1e-6 to 1e6."""
+    return X * 10 ** np.random.default_rng(seed).uniform(-6, 6, X.shape[1])
+
+
 def second_differences(p):
     """R with R'R the penalty whose null space holds the constants and the straight lines."""
     return np.diff(np.eye(p), n=2, axis=0)
@@ -120,8 +125,7 @@ def test_duplicate_rows_and_columns_equal_refits(layout, p, log_lam, fit_interce
 def test_badly_scaled_columns_equal_refits(layout, p, log_lam):
     n, folds, seed = layout
     X, y = data(n, p, seed)
-    X = X * 10 ** np.random.default_rng(seed).uniform(-6, 6, p)
-    assert_equals_refits(Ridge(10**log_lam), X, y, folds, 10**log_lam)
+    assert_equals_refits(Ridge(10**log_lam), badly_scaled(X, seed), y, folds, 10**log_lam)
 
 
 @given(layouts(), st.integers(3, 25), st.floats(-6, 8), st.booleans())
@@ -266,6 +270,17 @@ def test_folds_of_one_row_equal_refits(route):
     X, y = data(14, 3, 14)
     folds = random_folds(14, 14)
     assert_equals_refits(Ridge(0.5), X, y, folds, 0.5, routes=[route], rtol=STRICT)
+
+
+@fast
+@pytest.mark.parametrize(
+    ("n", "p", "n_folds", "lam", "seed"),
+    [(12, 12, 3, 1e-4, 1), (21, 22, 6, 1.1e-4, 51), (17, 14, 6, 3.4e-4, 148), (25, 19, 4, 4.7e-4, 131)],
+)
+def test_badly_scaled_columns_near_interpolation_equal_refits(route, n, p, n_folds, lam, seed):
+    """More columns than training rows: squaring the condition number in the dual costs up to eight digits."""
+    X, y = data(n, p, seed)
+    assert_equals_refits(Ridge(lam), badly_scaled(X, seed), y, random_folds(n, n_folds, 1, seed), lam, routes=[route])
 
 
 @fast

@@ -43,11 +43,14 @@ def _fit_tall(columns: Columns, y: FloatArray, lam: float) -> tuple[FloatArray, 
 
 
 def _fit_wide(columns: Columns, y: FloatArray, lam: float) -> tuple[FloatArray, FloatArray]:
-    """Dual form: ``a = E2'(E2 E2' + lam I)^-1 y2`` with the free columns projected out."""
+    """Dual form: ``a = E2'(E2 E2' + lam I)^-1 y2`` with the free columns projected out.
+
+    As ``a = Q R^-T y2`` from the QR of ``[E2'; sqrt(lam) I]``: solving with R'R would square the condition number.
+    """
     n, k = columns.N.shape
     Q, R = linalg.qr(columns.N, mode="full") if k else (np.eye(n), np.zeros((n, 0)))
     E2, y2 = Q[:, k:].T @ columns.E, Q[:, k:].T @ y
-    root = linalg.qr(np.vstack([E2.T, np.sqrt(lam) * np.eye(n - k)]), mode="r", overwrite_a=True)[0][: n - k]
-    a = E2.T @ linalg.cho_solve((root, False), y2)
+    Q2, R2 = linalg.qr(np.vstack([E2.T, np.sqrt(lam) * np.eye(n - k)]), mode="economic", overwrite_a=True)
+    a = Q2[: E2.shape[1]] @ linalg.solve_triangular(R2, y2, trans="T")
     b = linalg.solve_triangular(R[:k], Q[:, :k].T @ (y - columns.E @ a)) if k else np.zeros((0, y.shape[1]))
     return a, b
