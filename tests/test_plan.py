@@ -54,9 +54,7 @@ def test_one_step_needs_fewer_operations_above_the_breakeven_of_the_papers_figur
 
 
 def test_no_breakeven_when_one_step_always_wins():
-    always = [
-        (n, p) for n in (20, 50, 100) for p in (1, 50, 400) if (quartic(n, p)(np.linspace(2, n, 4001)) > 0).all()
-    ]
+    always = [(n, p) for n in (20, 50, 100) for p in (1, 50, 400) if (quartic(n, p)(np.linspace(2, n, 4001)) > 0).all()]
     assert always
     for n, p in always:
         assert onefit.breakeven_folds(n, p) is None
@@ -88,9 +86,7 @@ def test_flops_grow_with_repeats_and_values():
         assert more["refit"] == pytest.approx(7 * base["refit"])
 
 
-@pytest.mark.parametrize(
-    "arguments", [(0, 3, 5), (20, 0, 5), (20, 3, 2), (20, 3, 21), (20, 3, 5, 0), (20, 3, 5, 1, 0)]
-)
+@pytest.mark.parametrize("arguments", [(0, 3, 5), (20, 0, 5), (20, 3, 2), (20, 3, 21), (20, 3, 5, 0), (20, 3, 5, 1, 0)])
 def test_impossible_sizes_are_refused(arguments):
     with pytest.raises(OneFitError):
         onefit.plan(*arguments)

@@ -48,9 +48,7 @@ def test_penalty_with_a_null_space_equals_a_stacked_fit(lam):
     root = np.diff(np.eye(8), n=2, axis=0)
     fitted = onefit.PenalizedRegression(root.T @ root, lam).fit(X, y).predict(X)
     rows = np.arange(30)
-    np.testing.assert_allclose(
-        fitted, reference.refit_predictions(X, y, rows, rows, lam, root), rtol=1e-8, atol=1e-10
-    )
+    np.testing.assert_allclose(fitted, reference.refit_predictions(X, y, rows, rows, lam, root), rtol=1e-8, atol=1e-10)
 
 
 def test_effective_degrees_of_freedom_are_the_trace_of_the_hat_matrix():

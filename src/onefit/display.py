@@ -97,9 +97,7 @@ def _new_axes(n_rows: int) -> Axes:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise OneFitError(
-            'Plots need matplotlib, which is not installed: run `pip install "onefit[plot]"`.'
-        ) from error
+        raise OneFitError('Plots need matplotlib, which is not installed: run `pip install "onefit[plot]"`.') from error
     _, axes = plt.subplots(figsize=(7.0, 1.3 + 0.4 * max(n_rows, 2)), layout="constrained")
     return axes
 
@@ -172,9 +170,7 @@ def _number(value: float) -> str:
     return f"{value:.0f}" if 1e3 <= abs(value) < 1e7 else f"{value:.4g}"
 
 
-def _note(
-    axes: Axes, text: str, x: float, row: int, shift: int, side: str, color: str, *, above: bool = False
-) -> None:
+def _note(axes: Axes, text: str, x: float, row: int, shift: int, side: str, color: str, *, above: bool = False) -> None:
     """Small text beside a point of a row."""
     axes.annotate(
         text,

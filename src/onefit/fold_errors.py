@@ -13,34 +13,78 @@ import numpy as np
 from .folds import Folds
 from .typing import BoolArray, FloatArray, IntArray
 
-__all__ = ["FoldErrors", "HeldOut", "PairErrors", "RowTotals", "concatenate", "moments", "summarize"]
+__all__ = [
+    "FoldErrors",
+    "HeldOut",
+    "PairErrors",
+    "RowTotals",
+    "Rows",
+    "concatenate",
+    "covariance_term",
+    "moments",
+    "spread_of_losses",
+    "summarize",
+]
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Residual and loss of every row when its own fold is out, (L, n, V, Q); NaN for rows never scored."""
+    """Residual (L, n, V, Q) and loss (L, n, V, R) of every row when its own fold is out; NaN for rows never scored.
+
+    R is Q, or 1 if the outputs are the scores of classes.
+    """
 
     residuals: FloatArray
     losses: FloatArray
 
     @classmethod
-    def empty(cls, folds: Folds, n_values: int, n_outputs: int) -> HeldOut:
+    def empty(cls, folds: Folds, n_values: int, n_outputs: int, n_losses: int) -> HeldOut:
         """Tables to be filled."""
-        shape = (folds.n_repeats, folds.n, n_values, n_outputs)
-        return cls(np.full(shape, np.nan), np.full(shape, np.nan))
+        shape = (folds.n_repeats, folds.n, n_values)
+        return cls(np.full((*shape, n_outputs), np.nan), np.full((*shape, n_losses), np.nan))
 
-    def cv_means(self) -> FloatArray:
-        """Row-mean cross-validation error of each repeat, (L, V, Q)."""
-        means: FloatArray = np.nanmean(self.losses, axis=1)
+    def cv_means(self, rows: Rows) -> FloatArray:
+        """Row-mean cross-validation error of each repeat, (L, V, R)."""
+        means: FloatArray = np.nanmean(rows.weigh(self.losses), axis=1)
         return means
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What the fold errors must know of the rows: relative weights w_i / mean(w), and groups numbered from 0."""
+
+    weights: FloatArray | None = None
+    groups: IntArray | None = None
+
+    @classmethod
+    def of(cls, weights: FloatArray | None, groups: IntArray | None) -> Rows:
+        """From the weights as given; their mean is over all rows."""
+        return cls(None if weights is None else weights / weights.mean(), groups)
+
+    @property
+    def n_groups(self) -> int | None:
+        """Number of groups, if there are any."""
+        return None if self.groups is None else int(self.groups.max()) + 1
+
+    def weigh(self, losses: FloatArray) -> FloatArray:
+        """Losses (..., n, V, R) times the relative weights of their rows."""
+        return losses if self.weights is None else losses * self.weights[:, None, None]
+
+    def totals(self, values: FloatArray) -> FloatArray:
+        """Sums over groups of (n, ...), or the rows themselves without groups."""
+        if self.groups is None:
+            return values
+        sums = np.zeros((int(self.groups.max()) + 1, *values.shape[1:]), dtype=values.dtype)
+        np.add.at(sums, self.groups, values)
+        return sums
 
 
 @dataclass(frozen=True)
 class PairErrors:
     """What a route computes for a block of repeats.
 
-    ``mean[l, j, k]`` is the mean loss on fold j when folds j and k are out, ``mean[l, j, j]`` when j alone
-    is; ``scatter`` is the sum of squares about that mean. Both (L, K, K, V, Q).
+    ``mean[l, j, k]`` is the mean (weighted) loss on fold j when folds j and k are out, ``mean[l, j, j]`` when j alone
+    is; ``scatter`` is the sum of squares about that mean. Both (L, K, K, V, R).
     """
 
     single: HeldOut
@@ -48,10 +92,11 @@ class PairErrors:
     scatter: FloatArray
 
     @classmethod
-    def empty(cls, folds: Folds, n_values: int, n_outputs: int) -> PairErrors:
+    def empty(cls, folds: Folds, n_values: int, n_outputs: int, n_losses: int) -> PairErrors:
         """Tables to be filled."""
-        shape = (folds.n_repeats, folds.n_folds, folds.n_folds, n_values, n_outputs)
-        return cls(HeldOut.empty(folds, n_values, n_outputs), np.full(shape, np.nan), np.full(shape, np.nan))
+        shape = (folds.n_repeats, folds.n_folds, folds.n_folds, n_values, n_losses)
+        single = HeldOut.empty(folds, n_values, n_outputs, n_losses)
+        return cls(single, np.full(shape, np.nan), np.full(shape, np.nan))
 
 
 @dataclass(frozen=True)
@@ -62,17 +107,20 @@ class FoldErrors:
     ----------
     sizes : (L, K) rows in each fold
     n_rows : int, all rows, including those never scored
+    n_groups : int or None, number of groups
     e_in, e_out, v_out : (L, K, V, Q) as the paper defines them; v_out is NaN for folds of one row
     mse : (L, V, Q) the paper's mean over folds of (e_in - e_out)^2 - v_out/n_j
     raw : (L, V, Q) mean of all pair-held-out losses
     cv : (L, V, Q) row mean of the single-held-out losses
     pair_scatter : (L, V, Q) sum of squares of the pair-held-out losses about ``raw``
-    sampling : (L, V, Q) variance (n - 1) of the single-held-out losses, over n
+    row_variance : (L, V, Q) variance (n - 1) of the single-held-out losses, over n, as if rows were independent
+    spread : (3, L, V, Q) the same between groups, as the coefficients of 1, -2c and c^2; see `sampling`
     covariance : (L, V, Q) covariance term of the covariance rule
     """
 
     sizes: IntArray
     n_rows: int
+    n_groups: int | None
     e_in: FloatArray
     e_out: FloatArray
     v_out: FloatArray
@@ -80,13 +128,29 @@ class FoldErrors:
     raw: FloatArray
     cv: FloatArray
     pair_scatter: FloatArray
-    sampling: FloatArray
+    row_variance: FloatArray
+    spread: FloatArray
     covariance: FloatArray
+
+    def sampling(self, centre: FloatArray) -> FloatArray:
+        """v/n of the covariance rule, (L, V, Q).
+
+        Between groups, ``G/(G-1) sum_g (sum_{i in g} (z_i - zbar))^2 / n^2`` with ``z_i = w_i (l_i - c) / mean(w)``;
+        without groups it is the variance of z over n, without weights it does not depend on the centre c.
+        """
+        total, cross, weight = self.spread
+        variance: FloatArray = np.maximum(total - 2 * centre * cross + np.square(centre) * weight, 0.0)
+        return variance
 
     @property
     def n_repeats(self) -> int:
         """Number of repeats L."""
         return int(self.sizes.shape[0])
+
+    @property
+    def n_units(self) -> int:
+        """Independent units that are scored: groups, or rows."""
+        return self.n_scored if self.n_groups is None else self.n_groups
 
     @property
     def n_folds(self) -> int:
@@ -108,12 +172,12 @@ def moments(losses: FloatArray, present: BoolArray) -> tuple[FloatArray, FloatAr
         mean: FloatArray = losses.mean(axis=-2)
         deviation = losses - mean[..., None, :]
     else:
-        mean = (losses * present).sum(axis=-2) / present.sum(axis=-2)
-        deviation = (losses - mean[..., None, :]) * present
+        mean = np.where(present, losses, 0.0).sum(axis=-2) / present.sum(axis=-2)
+        deviation = np.where(present, losses - mean[..., None, :], 0.0)
     return mean, np.einsum("...mq,...mq->...q", deviation, deviation)
 
 
-def summarize(pairs: PairErrors, folds: Folds) -> FoldErrors:
+def summarize(pairs: PairErrors, folds: Folds, rows: Rows) -> FoldErrors:
     """Reduce the held-out losses of a block to the tables of fold errors."""
     K = folds.n_folds
     size = folds.sizes.astype(float)[:, :, None, None]  # (L, K, 1, 1)
@@ -128,10 +192,11 @@ def summarize(pairs: PairErrors, folds: Folds) -> FoldErrors:
     raw = weighted.sum(axis=(1, 2)) / (scored * (K - 1))
     between = np.where(others, size[:, :, None] * np.square(pair_mean - raw[:, None, None]), 0.0)
     scatter = np.where(others, pairs.scatter, 0.0)
-    losses = pairs.single.losses
+    spread = spread_of_losses(pairs.single.losses, rows)
     return FoldErrors(
         sizes=folds.sizes,
         n_rows=folds.n,
+        n_groups=rows.n_groups,
         e_in=e_in,
         e_out=e_out,
         v_out=v_out,
@@ -139,12 +204,34 @@ def summarize(pairs: PairErrors, folds: Folds) -> FoldErrors:
         raw=raw,
         cv=(e_out * size).sum(axis=1) / scored,
         pair_scatter=(scatter + between).sum(axis=(1, 2)),
-        sampling=np.nanvar(losses, axis=1, ddof=1) / scored,
-        covariance=_covariance_term(e_out[:, :, None] - pairs.mean, size / scored[:, None], others),
+        row_variance=np.nanvar(rows.weigh(pairs.single.losses), axis=1, ddof=1) / scored,
+        spread=spread,
+        covariance=covariance_term(e_out[:, :, None] - pairs.mean, size / scored[:, None], others),
     )
 
 
-def _covariance_term(change: FloatArray, weight: FloatArray, others: BoolArray) -> FloatArray:
+def spread_of_losses(losses: FloatArray, rows: Rows) -> FloatArray:
+    """Coefficients (3, L, V, R) of v/n in the centre c, from losses (L, n, V, R)."""
+    spread = np.zeros((3, losses.shape[0], *losses.shape[2:]))
+    if rows.weights is None and rows.groups is None:
+        spread[0] = np.nanvar(losses, axis=1, ddof=1) / np.isfinite(losses[:, :, :1, :1]).sum(axis=1)
+        return spread
+    weights = np.ones(losses.shape[1]) if rows.weights is None else rows.weights
+    for repeat, table in enumerate(losses):
+        scored = np.isfinite(table).all(axis=(1, 2))
+        n = scored.sum()
+        part = Rows(None, None if rows.groups is None else np.unique(rows.groups[scored], return_inverse=True)[1])
+        weighted = weights[scored, None, None] * table[scored]
+        w = weights[scored]
+        A = part.totals(weighted - weighted.mean(axis=0))
+        B = part.totals(w - w.mean())[:, None, None]
+        scale = len(A) / (len(A) - 1) / n**2
+        for part_of, (first, second) in enumerate(((A, A), (A, B), (B, B))):
+            spread[part_of, repeat] = scale * (first * second).sum(axis=0)
+    return spread
+
+
+def covariance_term(change: FloatArray, weight: FloatArray, others: BoolArray) -> FloatArray:
     """Sum over pairs of folds of w_j w_k B_jk B_kj, corrected for the centring of B.
 
     ``change[l, j, k]`` is the change of fold j's error when k joins its training set. B centres it within
@@ -172,9 +259,11 @@ def concatenate(blocks: Sequence[FoldErrors]) -> FoldErrors:
     if len(blocks) == 1:
         return blocks[0]
     tables = {
-        field.name: np.concatenate([getattr(block, field.name) for block in blocks])
+        field.name: np.concatenate(
+            [getattr(block, field.name) for block in blocks], axis=1 if field.name == "spread" else 0
+        )
         for field in fields(FoldErrors)
-        if field.name != "n_rows"
+        if field.name not in ("n_rows", "n_groups")
     }
     return replace(blocks[0], **tables)  # type: ignore[arg-type]
 
@@ -182,18 +271,18 @@ def concatenate(blocks: Sequence[FoldErrors]) -> FoldErrors:
 class RowTotals:
     """Running sums over repeats of each row's held-out residual and loss: memory does not grow with L."""
 
-    def __init__(self, n: int, n_values: int, n_outputs: int) -> None:
+    def __init__(self, n: int, n_values: int, n_outputs: int, n_losses: int) -> None:
         self.residuals = np.zeros((n, n_values, n_outputs))
-        self.losses = np.zeros((n, n_values, n_outputs))
+        self.losses = np.zeros((n, n_values, n_losses))
         self.count = np.zeros(n)
 
-    def add(self, single: HeldOut, folds: Folds) -> None:
+    def add(self, single: HeldOut) -> None:
         """Add a block of repeats."""
         self.residuals += np.nansum(single.residuals, axis=0)
         self.losses += np.nansum(single.losses, axis=0)
-        self.count += (folds.ids >= 0).sum(axis=0)
+        self.count += np.isfinite(single.losses[:, :, 0, 0]).sum(axis=0)
 
     def means(self) -> tuple[FloatArray, FloatArray]:
-        """Mean residual and mean loss of each row, (n, V, Q); NaN for rows never scored."""
+        """Mean residual and mean loss of each row; NaN for rows never scored."""
         count = np.where(self.count > 0, self.count, np.nan)[:, None, None]
         return self.residuals / count, self.losses / count

@@ -76,13 +76,20 @@ class FoldSource(Protocol):
     def n_folds(self) -> int:
         """Number of folds."""
 
+    @property
+    def is_exhaustive(self) -> bool:
+        """Whether every unit is a fold of its own, so that there is only one partition."""
+
     def block(self, start: int, stop: int) -> Folds:
         """Repeats ``start`` to ``stop``."""
 
 
 @dataclass(frozen=True)
 class RandomFolds:
-    """Random partitions into folds whose sizes differ by at most one row.
+    """Random partitions into folds whose sizes differ by at most one row, or as little as the groups allow.
+
+    ``groups`` are kept together; the classes in ``strata`` are spread evenly over the folds. With as many folds as
+    units (rows, or groups) there is only one partition, in their order.
 
     Examples
     --------
@@ -95,15 +102,49 @@ class RandomFolds:
     n_folds: int
     entropy: int
     stream: int = 0
+    groups: IntArray | None = None
+    strata: IntArray | None = None
+
+    @property
+    def is_exhaustive(self) -> bool:
+        """Whether every unit is a fold of its own."""
+        units = self.n if self.groups is None else int(self.groups.max()) + 1
+        return self.n_folds == units
 
     def block(self, start: int, stop: int) -> Folds:
         """Repeats ``start`` to ``stop``."""
-        dealt = np.arange(self.n, dtype=np.intp) % self.n_folds
         ids = np.empty((stop - start, self.n), dtype=np.intp)
+        if self.is_exhaustive:
+            ids[:] = np.arange(self.n) if self.groups is None else self.groups
+            return Folds(ids, self.n_folds, start)
         for repeat in range(start, stop):
             seed = np.random.SeedSequence(self.entropy, spawn_key=(self.stream, repeat))
-            ids[repeat - start, np.random.default_rng(seed).permutation(self.n)] = dealt
+            ids[repeat - start] = self._deal(np.random.default_rng(seed))
         return Folds(ids, self.n_folds, start)
+
+    def _deal(self, rng: np.random.Generator) -> IntArray:
+        """One partition."""
+        if self.groups is not None:
+            return self._deal_groups(rng)
+        order = rng.permutation(self.n)
+        if self.strata is not None:
+            order = order[np.argsort(self.strata[order], kind="stable")]
+        ids = np.empty(self.n, dtype=np.intp)
+        ids[order] = np.arange(self.n) % self.n_folds
+        if self.strata is not None:
+            ids = rng.permutation(self.n_folds)[ids]  # else fold 0 would begin every class
+        return ids
+
+    def _deal_groups(self, rng: np.random.Generator) -> IntArray:
+        """Groups in random order, each to the fold with the fewest rows so far."""
+        assert self.groups is not None
+        sizes = np.bincount(self.groups)
+        filled = np.zeros(self.n_folds)
+        fold_of = np.empty(len(sizes), dtype=np.intp)
+        for group in rng.permutation(len(sizes)):
+            fold_of[group] = filled.argmin()
+            filled[fold_of[group]] += sizes[group]
+        return fold_of[self.groups]
 
 
 @dataclass(frozen=True)
@@ -117,6 +158,16 @@ class ExplicitFolds:
     def n(self) -> int:
         """Number of rows."""
         return int(self.ids.shape[1])
+
+    @property
+    def n_repeats(self) -> int:
+        """Number of partitions that were given."""
+        return int(self.ids.shape[0])
+
+    @property
+    def is_exhaustive(self) -> bool:
+        """Whether every row is a fold of its own."""
+        return self.n_folds == self.n
 
     def block(self, start: int, stop: int) -> Folds:
         """Repeats ``start`` to ``stop``."""
@@ -136,9 +187,12 @@ def entropy_of(random_state: Any) -> int:
     raise DataError(f"random_state={random_state!r} must be None, a non-negative integer, or a NumPy generator.")
 
 
-def explicit_folds(folds: Any, n: int, X: Any = None, y: Any = None, name: str = "folds") -> ExplicitFolds:
+def explicit_folds(
+    folds: Any, n: int, X: Any = None, y: Any = None, groups: IntArray | None = None, name: str = "folds"
+) -> ExplicitFolds:
     """Fold ids from an array (repeats, n), a vector (n,), or a scikit-learn splitter."""
-    ids = _ids_of_splitter(folds, n, X, y) if hasattr(folds, "split") else _ids_of_array(folds, n, name)
+    is_splitter = hasattr(folds, "split")
+    ids = _ids_of_splitter(folds, n, X, y, groups) if is_splitter else _ids_of_array(folds, n, name)
     n_folds = int(ids.max()) + 1
     if n_folds < 3:
         raise FoldError(f"{name} has {n_folds} fold(s); nested cross-validation removes two and needs at least 3.")
@@ -149,7 +203,19 @@ def explicit_folds(folds: Any, n: int, X: Any = None, y: Any = None, name: str =
                 f"{name} has no row with id {missing[0]} in repeat {repeat}; "
                 f"every repeat must use all ids 0 to {n_folds - 1}."
             )
+        if groups is not None and not np.array_equal(row, _first_of_group(row, groups)):
+            group = groups[np.flatnonzero(row != _first_of_group(row, groups))[0]]
+            raise FoldError(
+                f"{name} splits group number {group} (in sorted order) in repeat {repeat}: rows of a group must share "
+                "a fold, or the held-out error is too good."
+            )
     return ExplicitFolds(ids, n_folds)
+
+
+def _first_of_group(ids: IntArray, groups: IntArray) -> IntArray:
+    """For each row the fold of its group's first row."""
+    first = np.unique(groups, return_index=True)[1]
+    return ids[first][groups]
 
 
 def _ids_of_array(folds: Any, n: int, name: str) -> IntArray:
@@ -174,12 +240,12 @@ def _ids_of_array(folds: Any, n: int, name: str) -> IntArray:
     return ids
 
 
-def _ids_of_splitter(splitter: Any, n: int, X: Any, y: Any) -> IntArray:
+def _ids_of_splitter(splitter: Any, n: int, X: Any, y: Any, groups: IntArray | None) -> IntArray:
     """Chain a splitter's test sets into partitions; each must be complete before the next begins."""
     repeats: list[IntArray] = []
     current = np.full(n, -1, dtype=np.intp)
     fold = 0
-    for _, test in splitter.split(X, y):
+    for _, test in splitter.split(X, y, groups):
         if (current[test] >= 0).any():
             raise FoldError(
                 f"The test sets of {type(splitter).__name__} overlap before they cover every row; nested "

@@ -56,7 +56,7 @@ class Rule:
 
     name: str
     compute: Callable[[FoldErrors, Context], Interval]
-    repeat_mse: Callable[[FoldErrors], FloatArray]
+    repeat_mse: Callable[[FoldErrors, str], FloatArray]
     repeat_centre: Callable[[FoldErrors, str], FloatArray]
     needs_v_out: bool = False
 
@@ -104,7 +104,7 @@ def paper(errors: FoldErrors, context: Context) -> Interval:
     estimate = raw - bias_factor(K) * (raw - cv)
     mse = errors.mse.mean(axis=0)
     se = np.sqrt(np.where(mse >= 0, mse, np.nan))
-    inflation = se / np.sqrt(errors.sampling.mean(axis=0))
+    inflation = se / np.sqrt(errors.row_variance.mean(axis=0))
     reason = ""
     if (mse < 0).any():
         reason = (
@@ -141,7 +141,7 @@ def mlr3(errors: FoldErrors, context: Context) -> Interval:
 
 def naive(errors: FoldErrors, context: Context) -> Interval:
     """One cross-validation, its losses taken as independent: covers too rarely."""
-    se = np.sqrt(errors.sampling[0])
+    se = np.sqrt(errors.row_variance[0])
     return _symmetric(errors.cv[0], context.z * se, se, np.square(se))
 
 
@@ -153,7 +153,7 @@ def corrected_t(errors: FoldErrors, context: Context) -> Interval:
     mse = variance * _nadeau_bengio(errors)
     se = np.sqrt(mse)
     t = special.stdtrit(K - 1, 0.5 + context.confidence_level / 2)
-    inflation = _ratio(se, np.sqrt(errors.sampling.mean(axis=0)))
+    inflation = _ratio(se, np.sqrt(errors.row_variance.mean(axis=0)))
     return _symmetric(estimate, t * se, se, mse, inflation=inflation)
 
 
@@ -168,37 +168,56 @@ def covariance(errors: FoldErrors, context: Context) -> Interval:
 
     ``mse = v/n + K^-2 sum_{j != k} B_jk B_kj / (1 - 1/(K-1))^2``. At K = n it is nearly unbiased; at K < n it keeps
     the folds' own interaction and errs on the safe side. It is floored at v/n, and the interval is built on the
-    scale that suits the loss: logarithmic for losses that cannot be negative.
+    scale that suits the loss: logarithmic for losses that cannot be negative, logit for losses of zeros and ones.
     """
-    K = errors.n_folds
-    floor = errors.sampling.mean(axis=0)
+    estimate = covariance_centre(raw_estimate(errors), cv_estimate(errors), errors, context.scale)
+    floor = _sampling(errors, estimate, context.scale).mean(axis=0)
     mse = floor + errors.covariance.mean(axis=0)
     s = np.sqrt(np.maximum(mse, floor))
-    raw, cv = raw_estimate(errors), cv_estimate(errors)
-    use_log = np.zeros(raw.shape, dtype=bool)
-    estimate = _extrapolate(raw, cv, K, context.scale)
-    if context.scale == "log":
-        use_log = (s <= estimate) & (estimate > 0)
     if context.scale == "identity":
-        df = np.full(raw.shape, errors.n_scored - 1.0)
+        df = np.full(estimate.shape, errors.n_units - 1.0)
     else:
         df = np.maximum(3.0, np.square(_ratio(estimate, np.sqrt(floor))))
     half = special.stdtrit(df, 0.5 + context.confidence_level / 2) * s
     low, high, reason = estimate - half, estimate + half, ""
-    if context.scale == "log":
-        factor = np.exp(_ratio(half, np.where(use_log, estimate, np.inf)))
-        low = np.where(use_log, estimate / factor, np.maximum(low, 0.0))
-        high = np.where(use_log, estimate * factor, high)
-        if (~use_log & (s > 0)).any():
+    if context.scale != "identity":
+        bound = 1.0 if context.scale == "logit" else np.inf
+        curved = (s <= estimate) & (estimate > 0) & (s <= bound - estimate)
+        ends = _on_scale(np.where(curved, estimate, 0.5), np.where(curved, half, 0.0), context.scale)
+        low = np.where(curved, ends[0], np.maximum(low, 0.0))
+        high = np.where(curved, ends[1], np.minimum(high, bound))
+        if context.scale == "log" and (~curved & (s > 0)).any():
             reason = TOO_SMALL
     return Interval(estimate, low, high, s, mse, mse < floor, _ratio(s, np.sqrt(floor)), reason)
 
 
-def _extrapolate(raw: FloatArray, cv: FloatArray, K: int, scale: str) -> FloatArray:
-    """Error at n training rows from that at n - 2m (``raw``) and n - m (``cv``)."""
-    f = bias_factor(K)
+def _on_scale(centre: FloatArray, half: FloatArray, scale: str) -> tuple[FloatArray, FloatArray]:
+    """``h^-1(h(c) -+ half h'(c))`` for h the logarithm or the logit."""
+    if scale == "log":
+        factor = np.exp(half / centre)
+        return centre / factor, centre * factor
+    step = half / (centre * (1 - centre))
+    return special.expit(special.logit(centre) - step), special.expit(special.logit(centre) + step)
+
+
+def _sampling(errors: FoldErrors, centre: FloatArray, scale: str) -> FloatArray:
+    """v/n by repeat, (L, V, Q); for zeros and ones at least the binomial one."""
+    sampling = errors.sampling(centre)
+    if scale == "logit":
+        sampling = np.maximum(sampling, centre * (1 - centre) / errors.n_scored)
+    return sampling
+
+
+def covariance_centre(raw: FloatArray, cv: FloatArray, errors: FoldErrors, scale: str) -> FloatArray:
+    """Error at n training rows from that at n - 2m (``raw``) and n - m (``cv``), extrapolated on the loss's scale."""
+    f = bias_factor(errors.n_folds)
     if scale == "identity":
         return raw - f * (raw - cv)
+    if scale == "logit":
+        least = 1 / (2 * errors.n_scored)
+        raw, cv = (special.logit(np.clip(e, least, 1 - least)) for e in (raw, cv))
+        extrapolated: FloatArray = special.expit(raw - f * (raw - cv))
+        return extrapolated
     with np.errstate(divide="ignore", invalid="ignore"):
         centre = np.exp(np.log(raw) - f * (np.log(raw) - np.log(cv)))
     return np.where((raw > 0) & (cv > 0), centre, 0.0)
@@ -212,25 +231,27 @@ def _ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
 
 
 def _linear_centre(errors: FoldErrors, scale: str) -> FloatArray:
-    return _extrapolate(errors.raw, errors.cv, errors.n_folds, "identity")
+    return covariance_centre(errors.raw, errors.cv, errors, "identity")
 
 
-def _covariance_centre(errors: FoldErrors, scale: str) -> FloatArray:
-    return _extrapolate(errors.raw, errors.cv, errors.n_folds, scale)
-
-
-def _cv_centre(errors: FoldErrors, scale: str) -> FloatArray:
-    return errors.cv
+def _covariance_mse(errors: FoldErrors, scale: str) -> FloatArray:
+    centre = covariance_centre(raw_estimate(errors), cv_estimate(errors), errors, scale)
+    return _sampling(errors, centre, scale) + errors.covariance
 
 
 RULES = {
     rule.name: rule
     for rule in (
-        Rule("covariance", covariance, lambda e: e.sampling + e.covariance, _covariance_centre),
-        Rule("bates", bates, lambda e: e.mse, _linear_centre, needs_v_out=True),
-        Rule("paper", paper, lambda e: e.mse, _linear_centre, needs_v_out=True),
-        Rule("mlr3", mlr3, lambda e: e.mse, _linear_centre, needs_v_out=True),
-        Rule("naive", naive, lambda e: e.sampling, _cv_centre),
-        Rule("corrected_t", corrected_t, lambda e: e.e_out.var(axis=1, ddof=1) * _nadeau_bengio(e), _cv_centre),
+        Rule("covariance", covariance, _covariance_mse, lambda e, scale: covariance_centre(e.raw, e.cv, e, scale)),
+        Rule("bates", bates, lambda e, _: e.mse, _linear_centre, needs_v_out=True),
+        Rule("paper", paper, lambda e, _: e.mse, _linear_centre, needs_v_out=True),
+        Rule("mlr3", mlr3, lambda e, _: e.mse, _linear_centre, needs_v_out=True),
+        Rule("naive", naive, lambda e, _: e.row_variance, lambda e, _: e.cv),
+        Rule(
+            "corrected_t",
+            corrected_t,
+            lambda e, _: e.e_out.var(axis=1, ddof=1) * _nadeau_bengio(e),
+            lambda e, _: e.cv,
+        ),
     )
 }

@@ -19,17 +19,17 @@ HALF_WIDTH_TARGET = 0.05
 CENTRE_TARGET = 0.10
 
 
-def half_width_error(errors: FoldErrors, rule: Rule) -> FloatArray:
+def half_width_error(errors: FoldErrors, rule: Rule, scale: str) -> FloatArray:
     """Relative Monte Carlo error of the half-width, (V, Q): se(mean mse) / (2 max(mse, v/n))."""
     shape = errors.raw.shape[1:]
-    if errors.n_folds == errors.n_scored and errors.n_scored == errors.n_rows:
-        return np.zeros(shape)  # folds of one row: there is only one partition
+    if errors.n_folds == errors.n_units and errors.n_scored == errors.n_rows:
+        return np.zeros(shape)  # every row, or group, is a fold: there is only one partition
     if errors.n_repeats == 1:
         return np.full(shape, np.nan)
-    by_repeat = rule.repeat_mse(errors)
+    by_repeat = rule.repeat_mse(errors, scale)
     used = 1 if rule.name == "naive" else errors.n_repeats
     se = by_repeat.std(axis=0, ddof=1) / np.sqrt(used)
-    level = np.maximum(by_repeat.mean(axis=0), errors.sampling.mean(axis=0))
+    level = np.maximum(by_repeat.mean(axis=0), errors.row_variance.mean(axis=0))
     return np.where(level > 0, se / (2 * np.where(level > 0, level, 1.0)), 0.0)
 
 
@@ -41,11 +41,9 @@ def is_settled(errors: FoldErrors, rule: Rule, scale: str) -> bool:
     """
     df = errors.n_repeats - 1
     caution = np.sqrt(df / special.chdtri(df, 0.75))
-    half_width = half_width_error(errors, rule)
+    half_width = half_width_error(errors, rule, scale)
     centres = rule.repeat_centre(errors, scale)
     centre_se = centres.std(axis=0, ddof=1) / np.sqrt(errors.n_repeats)
-    s = np.sqrt(np.maximum(rule.repeat_mse(errors).mean(axis=0), errors.sampling.mean(axis=0)))
-    settled: BoolArray = (caution * half_width < HALF_WIDTH_TARGET) & (
-        caution * centre_se <= CENTRE_TARGET * 1.645 * s
-    )
+    s = np.sqrt(np.maximum(rule.repeat_mse(errors, scale).mean(axis=0), errors.row_variance.mean(axis=0)))
+    settled: BoolArray = (caution * half_width < HALF_WIDTH_TARGET) & (caution * centre_se <= CENTRE_TARGET * 1.645 * s)
     return bool(settled.all())

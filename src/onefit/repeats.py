@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .fold_errors import FoldErrors, RowTotals, concatenate, summarize
+from .fold_errors import FoldErrors, Rows, RowTotals, concatenate, summarize
 from .folds import FoldSource
 from .intervals import Rule
+from .losses import Loss
 from .montecarlo import SCHEDULE, is_settled
 from .routes.base import TABLE_BYTES, Route, per_block
 from .typing import FloatArray
@@ -15,13 +16,13 @@ __all__ = ["collect", "mean_cv"]
 
 
 def collect(
-    route: Route, source: FoldSource, n_outputs: int, n_repeats: int | None, rule: Rule, scale: str
+    route: Route, source: FoldSource, rows: Rows, n_outputs: int, n_repeats: int | None, rule: Rule, loss: Loss
 ) -> tuple[FoldErrors, RowTotals]:
     """Fold errors and row means of ``n_repeats`` repeats, or, if None, of as many as the stopping rule asks for.
 
     Only the small tables of fold errors grow with the repeats: the losses of pairs live for one block.
     """
-    totals = RowTotals(source.n, route.n_values, n_outputs)
+    totals = RowTotals(source.n, route.n_values, n_outputs, loss.n_losses(n_outputs))
     blocks: list[FoldErrors] = []
     cells = route.n_values * n_outputs
     step = per_block(8 * cells * (6 * source.n_folds**2 + 4 * source.n), TABLE_BYTES)
@@ -30,19 +31,20 @@ def collect(
         while done < goal:
             folds = source.block(done, min(done + step, goal))
             pairs = route.pairs(folds)
-            totals.add(pairs.single, folds)
-            blocks.append(summarize(pairs, folds))
+            totals.add(pairs.single)
+            blocks.append(summarize(pairs, folds, rows))
             done += folds.n_repeats
-        if n_repeats is None and is_settled(concatenate(blocks), rule, scale):
+        if n_repeats is None and is_settled(concatenate(blocks), rule, loss.scale):
             break
     return concatenate(blocks), totals
 
 
-def mean_cv(route: Route, source: FoldSource, n_outputs: int, n_repeats: int) -> FloatArray:
-    """Mean over partitions of their row-mean cross-validation error, (V, Q)."""
+def mean_cv(route: Route, source: FoldSource, rows: Rows, n_outputs: int, n_repeats: int) -> FloatArray:
+    """Mean over partitions of their row-mean cross-validation error, (V, R)."""
     step = per_block(8 * 4 * source.n * route.n_values * n_outputs, TABLE_BYTES)
-    total = np.zeros((route.n_values, n_outputs))
+    means = []
     for start in range(0, n_repeats, step):
         folds = source.block(start, min(start + step, n_repeats))
-        total += route.singles(folds).cv_means().sum(axis=0)
-    return total / n_repeats
+        means.append(route.singles(folds).cv_means(rows))
+    mean: FloatArray = np.concatenate(means).mean(axis=0)
+    return mean

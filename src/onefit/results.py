@@ -16,7 +16,7 @@ from .typing import FloatArray
 __all__ = ["FoldErrorTables", "NestedCVResult"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FoldErrorTables:
     """Fold errors as the paper defines them; outputs, if y has columns, are the last axis.
 
@@ -38,7 +38,7 @@ class FoldErrorTables:
     mse: FloatArray
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class NestedCVResult:
     """Generalization error with its interval.
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from .fold_errors import FoldErrors
+from .fold_errors import FoldErrors, Rows
 from .intervals import Interval
 from .typing import FloatArray
 
@@ -27,22 +27,26 @@ def rmse(interval: Interval) -> Figure:
     return Figure(*(np.sqrt(np.maximum(v, 0.0)) for v in (interval.estimate, interval.low, interval.high)))
 
 
-def r2(interval: Interval, errors: FoldErrors, losses: FloatArray, y: FloatArray, level: float) -> Figure:
+def r2(interval: Interval, errors: FoldErrors, losses: FloatArray, y: FloatArray, rows: Rows, level: float) -> Figure:
     """One minus the error over that of predicting the mean of the other rows.
 
     Numerator and denominator are paired by row: the variance of the log ratio is that of
     ``l_i / lbar - t_i / tbar``, plus what the rule adds to the variance of the losses.
     """
     scored = np.isfinite(losses).all(axis=(1, 2))
-    n = int(scored.sum())
-    losses, y = losses[scored], y[scored][:, None, :]
-    baseline = np.square((y - y.mean(axis=0)) * (n / (n - 1)))
+    weights = np.ones(len(y)) if rows.weights is None else rows.weights
+    w = weights[scored, None, None]
+    y, losses = y[scored, None, :], w * losses[scored]
+    others = w.sum(axis=0) - w
+    baseline = w * np.square((y - (w * y).sum(axis=0) / w.sum(axis=0)) * w.sum(axis=0) / others)
     base, mean = baseline.mean(axis=0), losses.mean(axis=0)
-    extra = np.maximum(np.square(interval.standard_error) - errors.sampling.mean(axis=0), 0.0)
-    t = special.stdtrit(n - 1, 0.5 + level / 2)
+    groups = None if rows.groups is None else np.unique(rows.groups[scored], return_inverse=True)[1]
+    extra = np.maximum(np.square(interval.standard_error) - errors.sampling(interval.estimate).mean(axis=0), 0.0)
+    t = special.stdtrit(errors.n_units - 1, 0.5 + level / 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = interval.estimate / base
-        paired = (losses / mean - baseline / base).var(axis=0, ddof=1) / n
+        totals = Rows(None, groups).totals(losses / mean - baseline / base)
+        paired = len(totals) / (len(totals) - 1) * np.square(totals).sum(axis=0) / len(y) ** 2
         half = t * np.sqrt(np.square(ratio) * paired + extra / np.square(base))
         on_log = half < t * ratio  # as for the error itself, whose interval leaves the log scale when it is that wide
         spread = np.exp(np.where(on_log, half / ratio, 0.0))

@@ -8,13 +8,24 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
+from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 
 from .errors import DataError
-from .typing import FloatArray
+from .losses import Classes
+from .typing import FloatArray, IntArray
 
-__all__ = ["Problem", "check_choice", "check_integer", "check_level", "check_problem", "numeric_matrix"]
+__all__ = [
+    "Problem",
+    "check_choice",
+    "check_integer",
+    "check_level",
+    "check_penalty_value",
+    "check_problem",
+    "numeric_matrix",
+]
 
 
 @dataclass(frozen=True)
@@ -22,13 +33,18 @@ class Problem:
     """Checked data: what the routes compute with.
 
     ``X`` keeps its container (array, frame, sparse matrix), because an estimator that is refitted may
-    need its column names; `numeric_matrix` turns it into the float64 array of the fast routes.
+    need its column names; `numeric_matrix` turns it into the float64 array of the fast routes. ``groups`` are numbered
+    in sorted order. For classifiers ``labels`` are the classes as given and ``y`` their codes of -1 and 1.
     """
 
     X: Any
     y: FloatArray
     output_names: tuple[str, ...] | None
     feature_names: tuple[str, ...] | None
+    weights: FloatArray | None = None
+    groups: IntArray | None = None
+    labels: Any = None
+    classes: Any = None
 
     @property
     def n(self) -> int:
@@ -41,37 +57,40 @@ class Problem:
         return int(self.y.shape[1])
 
     @property
-    def target(self) -> FloatArray:
-        """Y in the shape in which it was given, for estimators that are refitted."""
+    def target(self) -> Any:
+        """Y as it was given, for estimators that are refitted."""
+        if self.labels is not None:
+            return self.labels
         return self.y[:, 0] if self.output_names is None else self.y
 
 
-def check_problem(estimator: Any, X: Any, y: Any) -> Problem:
-    """Check X and y together and keep the names of their columns."""
+def check_problem(estimator: Any, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Problem:
+    """Check the data together and keep the names of their columns."""
     X = _as_container(X)
     n = X.shape[0]
-    y_array, output_names = _check_y(y)
+    labels = classes = output_names = None
+    if is_classifier(estimator):
+        labels, classes, codes = _check_labels(y)
+        y_array = Classes(classes).encode(codes)
+    else:
+        y_array, output_names = _check_y(y)
     if n != y_array.shape[0]:
         raise DataError(
             f"X has {n} rows and y has {y_array.shape[0]}: they must describe the same observations, row by row."
         )
     if n < 3:
-        raise DataError(
-            f"There are only {n} rows; nested cross-validation needs at least 3 (three folds of one row)."
-        )
+        raise DataError(f"There are only {n} rows; nested cross-validation needs at least 3 (three folds of one row).")
     feature_names = _column_names(X)
     _check_finite(estimator, X, feature_names)
-    return Problem(_in_double(X), y_array, output_names, feature_names)
+    weights, group_ids = _check_weights(sample_weight, n), _check_groups(groups, n)
+    return Problem(_in_double(X), y_array, output_names, feature_names, weights, group_ids, labels, classes)
 
 
 def numeric_matrix(problem: Problem) -> FloatArray:
-    """X as a float64 array, for the routes that compute from the design itself."""
-    if sparse.issparse(problem.X):
-        raise DataError(
-            "X is a sparse matrix; the fast routes hold X in dense form. Pass X.toarray() if it fits in memory, "
-            'or route="refit".'
-        )
-    return np.ascontiguousarray(_to_float(problem.X, "X", problem.feature_names))
+    """X as a finite float64 array, for the routes that compute from the design itself."""
+    array = np.ascontiguousarray(_to_float(problem.X, "X", problem.feature_names))
+    _refuse_missing(array, problem.feature_names)
+    return array
 
 
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
@@ -127,9 +146,7 @@ def _check_y(y: Any) -> tuple[FloatArray, tuple[str, ...] | None]:
         raise DataError("y is None: the error of a prediction needs observed values.")
     array = np.asarray(y)
     if array.ndim not in (1, 2) or array.size == 0:
-        raise DataError(
-            f"y has shape {array.shape}; it must be a vector, or a table with one column for each output."
-        )
+        raise DataError(f"y has shape {array.shape}; it must be a vector, or a table with one column for each output.")
     names = None
     if array.ndim == 2:
         names = _column_names(y) or tuple(str(q) for q in range(array.shape[1]))
@@ -138,6 +155,75 @@ def _check_y(y: Any) -> tuple[FloatArray, tuple[str, ...] | None]:
         count = int((~np.isfinite(values)).any(axis=-1).sum() if values.ndim == 2 else (~np.isfinite(values)).sum())
         raise DataError(f"y is missing or infinite in {count} row(s); drop or impute them first.")
     return values.reshape(values.shape[0], -1), names
+
+
+def _check_labels(y: Any) -> tuple[Any, Any, IntArray]:
+    """Class labels as given, the distinct ones in sorted order, and the number of each row's class."""
+    if y is None:
+        raise DataError("y is None: the error of a prediction needs observed classes.")
+    labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim != 1 or labels.size == 0:
+        raise DataError(f"y has shape {labels.shape}; a classifier's y must be a vector with one class for each row.")
+    missing = pd.isna(labels)
+    if missing.any():
+        raise DataError(f"y is missing in {int(missing.sum())} row(s); drop them first.")
+    try:
+        classes, codes = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        raise DataError("y mixes types that cannot be sorted; give all classes as text or all as numbers.") from error
+    if len(classes) < 2:
+        raise DataError(f"y has only one class, {classes[0]!r}; there is nothing to tell apart.")
+    if labels.dtype.kind == "f" and not np.array_equal(labels, np.round(labels)):
+        raise DataError("y holds fractions, and the estimator is a classifier; use a regressor, or round y to classes.")
+    return labels, classes, codes
+
+
+def _check_weights(sample_weight: Any, n: int) -> FloatArray | None:
+    """Sample weights, or None if there are none."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight)
+    if weights.shape != (n,):
+        raise DataError(f"sample_weight has shape {weights.shape}; it must hold one number for each of the {n} rows.")
+    weights = _to_float(weights, "sample_weight", None)
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise DataError("sample_weight must be finite and not negative in every row.")
+    if (weights > 0).sum() < 3:
+        raise DataError("Fewer than 3 rows have a positive sample_weight; there is nothing to fit.")
+    return weights
+
+
+def _check_groups(groups: Any, n: int) -> IntArray | None:
+    """Group of each row, numbered 0, 1, ... in sorted order."""
+    if groups is None:
+        return None
+    names = np.asarray(groups)
+    if names.shape != (n,):
+        raise DataError(f"groups has shape {names.shape}; it must name a group for each of the {n} rows.")
+    missing = pd.isna(names)
+    if missing.any():
+        raise DataError(
+            f"groups is missing in {int(missing.sum())} row(s); give rows that belong to no group a name of their own."
+        )
+    try:
+        distinct, ids, counts = np.unique(names, return_inverse=True, return_counts=True)
+    except TypeError as error:
+        raise DataError(
+            "groups mixes types that cannot be sorted; name all groups by text or all by numbers."
+        ) from error
+    if len(distinct) < 3:
+        raise DataError(
+            f"There are only {len(distinct)} group(s); nested cross-validation leaves two out and needs at least 3."
+        )
+    largest = int(counts.argmax())
+    if counts[largest] > n / 2:
+        raise DataError(
+            f"Group {distinct[largest]!r} holds {counts[largest]} of the {n} rows: without it the training sets are "
+            "less than half of the data, and say little about a fit on all of it. Split the group, or leave it out."
+        )
+    return ids.astype(np.intp)
 
 
 def _to_float(values: Any, what: str, names: tuple[str, ...] | None) -> FloatArray:
@@ -180,10 +266,9 @@ def _column_names(X: Any) -> tuple[str, ...] | None:
 
 
 def _check_finite(estimator: Any, X: Any, names: tuple[str, ...] | None) -> None:
-    """Refuse NaN and infinities unless the estimator itself says that it takes them."""
+    """Refuse NaN and infinities, unless they are for the estimator to judge."""
     if sparse.issparse(X):
-        bad = not np.isfinite(X.data).all()
-        if bad:
+        if not np.isfinite(X.data).all():
             raise DataError("X holds NaN or infinite values; drop or impute them first.")
         return
     array = np.asarray(X)
@@ -192,23 +277,29 @@ def _check_finite(estimator: Any, X: Any, names: tuple[str, ...] | None) -> None
             array = array.astype(np.float64)
         except (TypeError, ValueError):
             return  # text: only an estimator that encodes it can say whether it is in order
-    if array.dtype.kind != "f" or np.isfinite(array).all():
-        return
-    if _allows_nan(estimator) and not np.isinf(array).any():
+    if array.dtype.kind == "f" and not _judges_itself(estimator):
+        _refuse_missing(array, names)
+
+
+def _refuse_missing(array: FloatArray, names: tuple[str, ...] | None) -> None:
+    if np.isfinite(array).all():
         return
     column = int(np.flatnonzero(~np.isfinite(array).all(axis=0))[0])
     count = int((~np.isfinite(array[:, column])).sum())
     raise DataError(
-        f"X holds NaN or infinite values: {count} in column {names[column] if names else column!r} to begin with. "
-        "Drop these rows, or impute inside a pipeline (the imputer is then refitted in every training set)."
+        f"X holds NaN or infinite values, {count} of them in column {names[column] if names else column!r}. Drop these "
+        "rows, or impute inside a pipeline (the imputer is then refitted in every training set)."
     )
 
 
-def _allows_nan(estimator: Any) -> bool:
+def _judges_itself(estimator: Any) -> bool:
+    """Whether missing values are the estimator's own affair: it takes them, or has parts that may impute them."""
     try:
-        return bool(get_tags(estimator).input_tags.allow_nan)
+        allows = bool(get_tags(estimator).input_tags.allow_nan)
+        parts = estimator.get_params(deep=False).values()
     except (AttributeError, TypeError):
-        return True  # not a scikit-learn estimator: it must judge for itself
+        return True  # not a scikit-learn estimator
+    return allows or any(hasattr(part, "fit") or isinstance(part, list) for part in parts)
 
 
 def _in_double(X: Any) -> Any:

@@ -5,6 +5,6 @@ estimator is a black box to the refit route. `adapt` decides which of the two an
 """
 
 from .adapt import Adapted, adapt
-from .smoother import DesignSmoother, KernelSmoother, Smoother
+from .smoother import DesignSmoother, KernelSmoother, Smoother, SparseSmoother
 
-__all__ = ["Adapted", "DesignSmoother", "KernelSmoother", "Smoother", "adapt"]
+__all__ = ["Adapted", "DesignSmoother", "KernelSmoother", "Smoother", "SparseSmoother", "adapt"]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
@@ -18,10 +20,11 @@ from sklearn.utils import get_tags
 from ..errors import DataError, RouteError
 from ..typing import FloatArray
 from ..validation import Problem, check_penalty_value, numeric_matrix
-from .smoother import DesignSmoother, KernelSmoother, Smoother
+from .smoother import DesignSmoother, KernelSmoother, Smoother, SparseSmoother
 
 __all__ = ["Adapted", "adapt"]
 
+MOST_GRAM_BYTES = 2**29
 EXACT = "exact"
 FROZEN = "given the transformers"
 
@@ -41,12 +44,15 @@ def adapt(estimator: Any, problem: Problem, transformers: str) -> Adapted:
         return _adapt_pipeline(estimator, problem, transformers)
     own = getattr(estimator, "_onefit_smoother", None)
     if own is not None:
-        return Adapted(own(numeric_matrix(problem), problem.n_outputs))
+        if sparse.issparse(problem.X):
+            return Adapted(None, reason=f"{type(estimator).__name__} takes no sparse X; pass X.toarray()")
+        return Adapted(own(numeric_matrix(problem), problem.weights))
     make = SMOOTHERS.get(type(estimator))
     if make is None:
         return Adapted(None, reason=f"{type(estimator).__name__} has no exact fast route")
-    if getattr(estimator, "positive", False):
-        return Adapted(None, reason="positive=True makes the fit non-linear in y")
+    reason = _not_linear(estimator, problem)
+    if reason:
+        return Adapted(None, reason=reason)
     try:
         return Adapted(make(estimator, problem))
     except RouteError as error:
@@ -69,7 +75,7 @@ def _adapt_pipeline(pipeline: Pipeline, problem: Problem, transformers: str) -> 
     X = problem.X
     if len(pipeline.steps) > 1:
         X = clone(pipeline[:-1]).fit_transform(X, problem.target)
-    inner = adapt(last, Problem(X, problem.y, problem.output_names, None), transformers)
+    inner = adapt(last, replace(problem, X=X, feature_names=None), transformers)
     return Adapted(inner.smoother, FROZEN if stateful else inner.exactness, inner.reason)
 
 
@@ -81,26 +87,55 @@ def _is_stateless(step: Any) -> bool:
     return type(step) is PolynomialFeatures or not get_tags(step).requires_fit
 
 
+def _not_linear(estimator: Any, problem: Problem) -> str:
+    """Why this instance is not the linear smoother that its class is by default; empty if it is."""
+    if getattr(estimator, "positive", False):
+        return "positive=True makes the fit non-linear in y"
+    if isinstance(estimator, RidgeClassifier):
+        if estimator.class_weight is not None:
+            return "class_weight changes the weights with the training set"
+        if not estimator.fit_intercept and len(problem.classes) > 2:
+            return "without an intercept a class that a training set lacks would still get scores"
+        if not isinstance(estimator.alpha, numbers.Real):
+            return "alpha is not one number"
+    elif problem.classes is not None:
+        return f"{type(estimator).__name__} is not a classifier"
+    if sparse.issparse(problem.X):
+        if isinstance(estimator, KernelRidge):
+            return "the kernel of a sparse X is dense; pass X.toarray()"
+        if 8 * problem.X.shape[1] ** 2 > MOST_GRAM_BYTES:
+            return (
+                f"X is sparse with {problem.X.shape[1]} columns, and the gram route would need a dense matrix between "
+                "them; select columns, or project them with TruncatedSVD"
+            )
+    return ""
+
+
+def _design(estimator: Any, problem: Problem, lams: FloatArray) -> Smoother:
+    if sparse.issparse(problem.X):
+        return SparseSmoother(problem.X, bool(estimator.fit_intercept), lams, problem.weights)
+    return DesignSmoother(numeric_matrix(problem), None, bool(estimator.fit_intercept), lams, problem.weights)
+
+
 def _linear(estimator: LinearRegression, problem: Problem) -> Smoother:
-    return DesignSmoother(numeric_matrix(problem), None, bool(estimator.fit_intercept), np.zeros((1, 1)))
+    return _design(estimator, problem, np.zeros((1, 1)))
 
 
 def _ridge(estimator: Ridge, problem: Problem) -> Smoother:
-    lams = _penalties(estimator.alpha, problem.n_outputs)
-    return DesignSmoother(numeric_matrix(problem), None, bool(estimator.fit_intercept), lams)
+    return _design(estimator, problem, _penalties(estimator.alpha, problem.n_outputs))
 
 
 def _kernel_ridge(estimator: KernelRidge, problem: Problem) -> Smoother:
     lams = _penalties(estimator.alpha, problem.n_outputs)
     X = numeric_matrix(problem)
     if estimator.kernel == "precomputed":
-        return KernelSmoother(X, lams)
+        return KernelSmoother(X, lams, problem.weights)
     if callable(estimator.kernel):
         parameters = estimator.kernel_params or {}
     else:
         parameters = {"gamma": estimator.gamma, "degree": estimator.degree, "coef0": estimator.coef0}
     K = pairwise_kernels(X, metric=estimator.kernel, filter_params=True, **parameters)
-    return KernelSmoother(K, lams)
+    return KernelSmoother(K, lams, problem.weights)
 
 
 def _penalties(alpha: Any, n_outputs: int) -> FloatArray:
@@ -116,5 +151,6 @@ def _penalties(alpha: Any, n_outputs: int) -> FloatArray:
 SMOOTHERS: dict[type, Callable[[Any, Problem], Smoother]] = {
     LinearRegression: _linear,
     Ridge: _ridge,
+    RidgeClassifier: _ridge,
     KernelRidge: _kernel_ridge,
 }

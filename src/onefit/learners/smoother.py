@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 
 from ..errors import DataError, RouteError, TrainingSetError
 from ..linalg.columns import Columns, columns_of, norms
 from ..linalg.dual import Dual, dual_of
+from ..linalg.reinsch import Reinsch, demmler_reinsch
+from ..linalg.sparse import sparse_reinsch
 from ..typing import FloatArray, IntArray
 
-__all__ = ["DesignSmoother", "KernelSmoother", "Smoother"]
+__all__ = ["DesignSmoother", "KernelSmoother", "Smoother", "SparseSmoother"]
+
+NOT_UNIQUE = (
+    'so the fit is not unique. Drop such columns or use a penalty; or use route="refit", where the estimator\'s own '
+    "(minimum-norm) answer stands."
+)
 
 
 class Smoother(ABC):
@@ -24,15 +32,28 @@ class Smoother(ABC):
     ----------
     lams : array (V, 1) or (V, Q)
         The penalty of each parameter value, one for all outputs or one for each.
+    weights : array (n,) or None
+        Weights of the rows in the fits.
+    fit_intercept : bool
+        Whether a constant is among the free columns.
     """
 
-    def __init__(self, lams: FloatArray) -> None:
-        self.lams = lams
+    def __init__(self, lams: FloatArray, weights: FloatArray | None, fit_intercept: bool = False) -> None:
+        self.lams, self.weights, self.fit_intercept = lams, weights, fit_intercept
+
+    def centre(self, y: FloatArray) -> FloatArray:
+        """Y without its mean if an intercept absorbs it: residuals stay the same, and keep more digits."""
+        return y - y.mean(axis=0) if self.fit_intercept else y
 
     @property
     def n_values(self) -> int:
         """Number of parameter values V."""
         return int(self.lams.shape[0])
+
+    @property
+    def heavy(self) -> IntArray:
+        """Rows with a positive weight: those that a fit sees."""
+        return np.arange(self.n) if self.weights is None else np.flatnonzero(self.weights > 0)
 
     @property
     @abstractmethod
@@ -44,25 +65,33 @@ class Smoother(ABC):
     def width(self) -> int:
         """Size of the systems that the gram route solves."""
 
-    @cached_property
-    @abstractmethod
-    def columns(self) -> Columns:
-        """The design as penalized and free columns."""
-
-    @cached_property
-    @abstractmethod
-    def dual(self) -> Dual:
-        """The residual operator in dual form."""
-
-    @property
-    @abstractmethod
-    def wants_dual(self) -> bool:
-        """Whether the dual form is the accurate one: as many columns as rows."""
-
     @property
     @abstractmethod
     def n_free(self) -> int:
         """Number of columns without a penalty, at a positive value."""
+
+    @property
+    def wants_dual(self) -> bool:
+        """Whether the dual form is the accurate one: as many columns as rows."""
+        return False
+
+    @property
+    def why_not_onestep(self) -> str:
+        """Why the one-step route cannot serve; empty if it can."""
+        return ""
+
+    @abstractmethod
+    def take(self, rows: IntArray) -> Columns:
+        """The design in some rows, without the weights."""
+
+    @abstractmethod
+    def reinsch(self, lams: Sequence[float]) -> Reinsch:
+        """Demmler-Reinsch basis for values that are all positive, or all zero."""
+
+    @cached_property
+    def dual(self) -> Dual:
+        """The residual operator of the heavy rows, times the roots of their weights, in dual form."""
+        raise NotImplementedError
 
     def outputs(self, n_outputs: int) -> Iterator[tuple[IntArray, FloatArray]]:
         """Outputs that share their penalties, with the (V,) penalties."""
@@ -73,73 +102,151 @@ class Smoother(ABC):
         for group in range(distinct.shape[1]):
             yield np.flatnonzero(inverse.ravel() == group), distinct[:, group]
 
+    def root_weights(self, rows: IntArray) -> FloatArray:
+        """Roots of the weights of some rows."""
+        return np.ones(len(rows)) if self.weights is None else np.sqrt(self.weights[rows])
+
     def check_fits(self, smallest_training_set: int) -> None:
         """Raise if no training set of this size can determine the fit, or if not even all rows do."""
         for lam, needed in ((0.0, self.width), (1.0, self.n_free)):
             if not ((self.lams > 0) == (lam > 0)).any():
                 continue
-            without = "unpenalized " if lam else ""
+            kind = "unpenalized columns" if lam else "columns"
             if smallest_training_set < needed:
                 raise TrainingSetError(
                     f"The smallest training set, with two folds out, has {smallest_training_set} rows for {needed} "
-                    f"{without}columns (the intercept among them, if there is one), so the fit is not unique. "
-                    'Use more folds, fewer columns or a penalty; or route="refit", where the estimator\'s own '
-                    "(minimum-norm) answer stands."
+                    f"{kind} (the intercept among them, if there is one), {NOT_UNIQUE}"
                 )
-            lost = self.columns.at(lam).dependent()
+            lost = self.count_lost(lam)
             if lost:
                 raise TrainingSetError(
-                    f"{lost} of the {needed} {without}columns are linear combinations of the others (the intercept "
-                    "counts as a column of ones), so the fit is not unique. Drop them or use a penalty; or "
-                    'route="refit", where the estimator\'s own (minimum-norm) answer stands.'
+                    f"{lost} of the {needed} {kind} are linear combinations of the others (the intercept counts as a "
+                    f"column of ones), {NOT_UNIQUE}"
                 )
+
+    def count_lost(self, lam: float) -> int:
+        """How many free columns depend on the others in the heavy rows."""
+        rows = self.heavy
+        return self.take(rows).weighted(self.root_weights(rows)).at(lam).dependent()
 
 
 class DesignSmoother(Smoother):
-    """``min ||y - c - X b||^2 + lam b'Sb``; S None is the identity."""
+    """``min sum w (y - c - X b)^2 + lam b'Sb``; S None is the identity."""
 
-    def __init__(self, X: FloatArray, penalty: FloatArray | None, fit_intercept: bool, lams: FloatArray) -> None:
-        super().__init__(lams)
-        self.X = X
-        self._full = columns_of(X, penalty, fit_intercept)
+    def __init__(
+        self,
+        X: FloatArray,
+        penalty: FloatArray | None,
+        fit_intercept: bool,
+        lams: FloatArray,
+        weights: FloatArray | None = None,
+    ) -> None:
+        super().__init__(lams, weights, fit_intercept)
+        self._columns = columns_of(X, penalty, fit_intercept)
 
     @property
     def n(self) -> int:
         """Number of rows."""
-        return int(self.X.shape[0])
+        return int(self._columns.E.shape[0])
+
+    @property
+    def _all_penalized(self) -> bool:
+        return bool((self.lams > 0).all())
 
     @property
     def width(self) -> int:
         """Columns after the rotation that leaves at most n penalized ones."""
-        full = self._full
-        return int(full.N.shape[1] + (min(full.E.shape) if (self.lams > 0).all() else full.E.shape[1]))
+        columns = self._columns
+        return int(columns.N.shape[1] + (min(columns.E.shape) if self._all_penalized else columns.E.shape[1]))
 
     @property
     def n_free(self) -> int:
         """Number of columns without a penalty, at a positive value."""
-        return int(self._full.N.shape[1])
+        return int(self._columns.N.shape[1])
 
     @cached_property
-    def columns(self) -> Columns:
-        """The design, narrowed to at most n penalized columns if all values are penalized."""
-        return self._full.narrow() if (self.lams > 0).all() else self._full
+    def _narrow(self) -> Columns:
+        return self._columns.narrow()
+
+    def take(self, rows: IntArray) -> Columns:
+        """The design in some rows, without the weights."""
+        return self._columns.rows(rows)
+
+    def reinsch(self, lams: Sequence[float]) -> Reinsch:
+        """Demmler-Reinsch basis, of at most n penalized columns."""
+        columns = self._narrow if min(lams) > 0 else self._columns.at(0.0)
+        return demmler_reinsch(columns, lams, self.weights)
 
     @cached_property
     def dual(self) -> Dual:
-        """The residual operator in dual form."""
-        return dual_of(self.columns)
+        """The residual operator of the heavy rows in dual form."""
+        rows = self.heavy
+        return dual_of(self._columns.rows(rows).weighted(self.root_weights(rows)))
 
     @property
     def wants_dual(self) -> bool:
         """As many columns as rows, and all of them identified by the penalty."""
-        return bool((self.lams > 0).all()) and self._full.width >= self.n
+        return self._all_penalized and self._columns.width >= len(self.heavy)
+
+
+class SparseSmoother(Smoother):
+    """Ridge or least squares in a sparse design, which stays sparse."""
+
+    def __init__(self, X: Any, fit_intercept: bool, lams: FloatArray, weights: FloatArray | None = None) -> None:
+        super().__init__(lams, weights, fit_intercept)
+        p = X.shape[1]
+        self._X = sparse.csr_matrix(X, dtype=np.float64)
+        self._penalized = np.ones(p)
+        if fit_intercept:
+            self._X = sparse.hstack([self._X, np.ones((X.shape[0], 1))], format="csr")
+            self._penalized = np.append(self._penalized, 0.0)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self._X.shape[0])
+
+    @property
+    def width(self) -> int:
+        """All columns: a sparse design is not rotated."""
+        return int(self._X.shape[1])
+
+    @property
+    def n_free(self) -> int:
+        """The intercept, if there is one."""
+        return int((self._penalized == 0).sum())
+
+    @property
+    def why_not_onestep(self) -> str:
+        """The residual operator of a sparse design is dense."""
+        return "X is sparse, and this route needs a dense n x n matrix; pass X.toarray() if it fits in memory"
+
+    def take(self, rows: IntArray) -> Columns:
+        """The design in some rows, made dense."""
+        X = self._X[rows].toarray()
+        E, N = X[:, self._penalized == 1], X[:, self._penalized == 0]
+        size = np.sqrt(np.asarray(self._X.multiply(self._X).sum(axis=0)).ravel())
+        return Columns(E, N, size[self._penalized == 1], size[self._penalized == 0])
+
+    def reinsch(self, lams: Sequence[float]) -> Reinsch:
+        """Demmler-Reinsch basis from Gram matrices."""
+        return sparse_reinsch(self._X, self._penalized, lams, self.weights)
+
+    def count_lost(self, lam: float) -> int:
+        """The Cholesky factors find out; an intercept alone is never lost."""
+        if lam == 0:
+            try:
+                self.reinsch([0.0])
+            except TrainingSetError:
+                return 1
+        return 0
 
 
 class KernelSmoother(Smoother):
-    """``(K + lam I)^-1 y`` for a kernel matrix K: a fit in its feature space, without an intercept."""
+    """``(K + lam W^-1)^-1 y`` for a kernel matrix K: a fit in its feature space, without an intercept."""
 
-    def __init__(self, K: FloatArray, lams: FloatArray) -> None:
-        super().__init__(lams)
+    def __init__(self, K: FloatArray, lams: FloatArray, weights: FloatArray | None = None) -> None:
+        super().__init__(lams, weights)
         if (lams <= 0).any():
             raise RouteError(
                 "A kernel model with alpha=0 interpolates, and small errors in the kernel decide its answer. Use a "
@@ -154,12 +261,12 @@ class KernelSmoother(Smoother):
                 f"The kernel is not positive semi-definite (smallest eigenvalue {e[0]:.3g}), so the fit is not a "
                 'penalized regression. Use route="refit".'
             )
-        self._dual = Dual(U, np.maximum(e, 0.0))
+        self._own = Dual(U, np.maximum(e, 0.0))
 
     @property
     def n(self) -> int:
         """Number of rows."""
-        return int(self._dual.F.shape[0])
+        return int(self._own.F.shape[0])
 
     @property
     def width(self) -> int:
@@ -172,15 +279,26 @@ class KernelSmoother(Smoother):
         return 0
 
     @cached_property
-    def columns(self) -> Columns:
+    def _columns(self) -> Columns:
         """Features with the kernel as their inner products."""
-        E = self._dual.F * np.sqrt(self._dual.e)
+        E = self._own.F * np.sqrt(self._own.e)
         return Columns(E, np.zeros((self.n, 0)), norms(E), np.zeros(0))
+
+    def take(self, rows: IntArray) -> Columns:
+        """Features of some rows."""
+        return self._columns.rows(rows)
+
+    def reinsch(self, lams: Sequence[float]) -> Reinsch:
+        """Demmler-Reinsch basis of the features."""
+        return demmler_reinsch(self._columns, lams, self.weights)
 
     @cached_property
     def dual(self) -> Dual:
-        """The residual operator in dual form."""
-        return self._dual
+        """The residual operator of the heavy rows in dual form."""
+        if self.weights is None:
+            return self._own
+        rows = self.heavy
+        return dual_of(self._columns.rows(rows).weighted(self.root_weights(rows)))
 
     @property
     def wants_dual(self) -> bool:

@@ -4,51 +4,104 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy import linalg
 
-from ..typing import FloatArray
+from ..typing import FloatArray, IntArray
 from .columns import Columns
 
-__all__ = ["Reinsch", "demmler_reinsch"]
+__all__ = ["Basis", "DenseBasis", "Reinsch", "demmler_reinsch", "geometric_mean"]
+
+_LIGHT = 1e-6
+"""Rows whose relative weight is below this are solved for: their part of Q has lost accuracy to the others."""
+
+
+class Basis(Protocol):
+    """Rows of Z, on demand; row n is padding and zero."""
+
+    width: int
+
+    def take(self, rows: IntArray) -> FloatArray:
+        """Rows (..., d)."""
+
+    def times(self, coefficients: FloatArray) -> FloatArray:
+        """``Z c`` for all n rows."""
+
+    def transpose_times(self, values: FloatArray) -> FloatArray:
+        """``Z'v`` over all n rows."""
+
+
+class DenseBasis:
+    """Z held in memory."""
+
+    def __init__(self, Z: FloatArray) -> None:
+        self.padded = np.vstack([Z, np.zeros(Z.shape[1])])
+        self.width = Z.shape[1]
+
+    def take(self, rows: IntArray) -> FloatArray:
+        """Rows (..., d)."""
+        return self.padded[rows]
+
+    def times(self, coefficients: FloatArray) -> FloatArray:
+        """``Z c`` for all n rows."""
+        return self.padded[:-1] @ coefficients
+
+    def transpose_times(self, values: FloatArray) -> FloatArray:
+        """``Z'v`` over all n rows."""
+        return self.padded[:-1].T @ values
 
 
 @dataclass(frozen=True)
 class Reinsch:
     """Basis Z in which the data and the penalty are diagonal together.
 
-    ``Z'Z = diag(x)`` and the penalty is ``diag(s)``, so that the hat matrix at lam is
-    ``Z diag(1/(x + lam s)) Z'`` for every lam. ``x + lam s`` rather than ``1 + (lam - tau) s``: the latter
-    cancels.
+    ``Z'WZ = diag(x)`` and the penalty is ``diag(s)``, so that the hat matrix at lam is
+    ``Z diag(1/(x + lam s)) Z'W`` for every lam. ``x + lam s`` rather than ``1 + (lam - tau) s``: the latter
+    cancels. The rows of Z are those of the design, without the weights W.
     """
 
-    Z: FloatArray
+    basis: Basis
     x: FloatArray
     s: FloatArray
 
     def scale(self, lam: float) -> FloatArray:
-        """Column scales g with ``H = (Z g)(Z g)'``."""
+        """Column scales g with ``H = (Z g)(Z g)'W``."""
         D = self.x + lam * self.s
         return 1.0 / np.sqrt(np.where(D > 0, D, np.inf))
 
 
-def demmler_reinsch(columns: Columns, lams: Sequence[float]) -> Reinsch:
-    """Decompose ``[E N; sqrt(tau) I 0] = QR`` and rotate Q so that its lower block is diagonal.
+def geometric_mean(lams: Sequence[float]) -> float:
+    """Value about which the path is decomposed."""
+    return float(np.exp(np.mean(np.log(lams))))
+
+
+def demmler_reinsch(columns: Columns, lams: Sequence[float], weights: FloatArray | None = None) -> Reinsch:
+    """Decompose ``[W^1/2 (E N); sqrt(tau) I 0] = QR`` and rotate Q so that its lower block is diagonal.
 
     Never from normal equations: those square the condition number. ``tau`` is the geometric mean of the
     values; with one value the rotation is not needed, as ``x + tau s = 1``.
     """
     (n, r), k = columns.E.shape, columns.N.shape[1]
-    tau = float(np.exp(np.mean(np.log(lams)))) if r else 0.0
     stacked = np.zeros((n + r, r + k))
     stacked[:n, :r], stacked[:n, r:] = columns.E, columns.N
+    design = None if weights is None else stacked[:n].copy()
+    if weights is not None:
+        stacked[:n] *= np.sqrt(weights)[:, None]
+    tau = geometric_mean(lams) if r else 0.0
     stacked[n + np.arange(r), np.arange(r)] = np.sqrt(tau)
-    Q = linalg.qr(stacked, mode="economic", overwrite_a=True, check_finite=False)[0]
+    Q, R = linalg.qr(stacked, mode="economic", overwrite_a=True, check_finite=False)
+    Z = np.ascontiguousarray(Q[:n])
+    if weights is not None and design is not None:
+        light = weights < _LIGHT * weights.max()
+        Z[~light] /= np.sqrt(weights[~light])[:, None]
+        Z[light] = linalg.solve_triangular(R, design[light].T, trans="T").T
     if r == 0 or min(lams) == max(lams):
-        return Reinsch(np.ascontiguousarray(Q[:n]), np.ones(r + k), np.zeros(r + k))
+        return Reinsch(DenseBasis(Z), np.ones(r + k), np.zeros(r + k))
     _, c, Vt = linalg.svd(Q[n:], full_matrices=True, check_finite=False)
-    Z = Q[:n] @ Vt.T
+    Z = Z @ Vt.T
     s = np.zeros(r + k)
     s[: len(c)] = np.square(c) / tau
-    return Reinsch(np.ascontiguousarray(Z), np.square(Z).sum(axis=0), s)
+    x = np.square(Z).sum(axis=0) if weights is None else (weights[:, None] * np.square(Z)).sum(axis=0)
+    return Reinsch(DenseBasis(Z), x, s)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ..learners import DesignSmoother, Smoother
 from ..linalg.columns import check_penalty, columns_of, penalty_basis
@@ -62,13 +62,15 @@ class PenalizedRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
         self.lam = lam
         self.fit_intercept = fit_intercept
 
-    def fit(self, X: Any, y: Any) -> PenalizedRegression:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PenalizedRegression:
         """Fit the model.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the squared residuals.
 
         Returns
         -------
@@ -79,13 +81,20 @@ class PenalizedRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
         y = np.asarray(y, dtype=np.float64)
         lam = check_penalty_value("lam", self.lam)
         S = check_penalty(self.penalty, X.shape[1])
-        columns = columns_of(X, S, self.fit_intercept)
-        a, b = fit_stacked(columns, y.reshape(len(y), -1), lam)
-        intercept, free = (b[0], b[1:]) if self.fit_intercept else (np.zeros(a.shape[1]), b)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        root = np.sqrt(weights[weights > 0])
+        columns = columns_of(X, S, self.fit_intercept).rows(np.flatnonzero(weights > 0)).weighted(root)
+        Y = y.reshape(len(y), -1)
+        shift = Y.mean(axis=0) if self.fit_intercept else np.zeros(Y.shape[1])
+        a, b = fit_stacked(columns, root[:, None] * (Y - shift)[weights > 0], lam)
+        intercept, free = (b[0], b[1:]) if self.fit_intercept else (shift, b)
         penalized_map, free_map = penalty_basis(S, X.shape[1])
         coef = ((a if penalized_map is None else penalized_map @ a) + free_map @ free).T
+        if self.fit_intercept:  # the columns were centred
+            intercept = intercept + shift - coef @ X.mean(axis=0)
+        everyone = np.arange(len(root))
         self.lam_ = lam
-        self.edf_ = float(np.square(demmler_reinsch(columns.at(lam).narrow(), [lam]).Z).sum())
+        self.edf_ = float(np.square(demmler_reinsch(columns.at(lam).narrow(), [lam]).basis.take(everyone)).sum())
         self.coef_ = coef[0] if y.ndim == 1 else coef
         self.intercept_ = float(intercept[0]) if y.ndim == 1 else intercept
         return self
@@ -106,7 +115,7 @@ class PenalizedRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
         prediction: FloatArray = X @ self.coef_.T + self.intercept_
         return prediction
 
-    def _onefit_smoother(self, X: FloatArray, n_outputs: int) -> Smoother:
+    def _onefit_smoother(self, X: FloatArray, weights: FloatArray | None) -> Smoother:
         """How the fast routes see this model."""
-        lam = check_penalty_value("lam", self.lam)
-        return DesignSmoother(X, check_penalty(self.penalty, X.shape[1]), bool(self.fit_intercept), np.array([[lam]]))
+        lams = np.array([[check_penalty_value("lam", self.lam)]])
+        return DesignSmoother(X, check_penalty(self.penalty, X.shape[1]), bool(self.fit_intercept), lams, weights)

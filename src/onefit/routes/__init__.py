@@ -8,8 +8,9 @@ estimator itself on every training set: it serves everything, and the others are
 
 from .base import Route
 from .gram import GramRoute
+from .leavetwo import LeaveTwoOut
 from .onestep import OneStepRoute
 from .plan import Plan, breakeven_folds, plan
 from .refit import RefitRoute
 
-__all__ = ["GramRoute", "OneStepRoute", "Plan", "RefitRoute", "Route", "breakeven_folds", "plan"]
+__all__ = ["GramRoute", "LeaveTwoOut", "OneStepRoute", "Plan", "RefitRoute", "Route", "breakeven_folds", "plan"]

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..fold_errors import moments
 from ..folds import Folds
 from ..learners import Smoother
 from ..linalg import batched
-from ..linalg.reinsch import Reinsch, demmler_reinsch
+from ..linalg.reinsch import Basis, Reinsch
 from ..losses import Loss
 from ..typing import FloatArray, IntArray
+from ..validation import Problem
 from .base import Piece, SmootherRoute, per_block, refit_residuals
 
 __all__ = ["GramRoute"]
@@ -29,86 +28,84 @@ class GramRoute(SmootherRoute):
     residuals of the fit on all rows; the held-out residuals are ``u_J = r_J + Z_J d``. The Gram matrices of the
     folds are free of lam up to the scaling, so a path shares everything but the solve. The systems have the
     eigenvalues below one of ``A_JJ``, the one-step route's: the two fail together, and `refit_residuals` steps in.
+    Weights enter the products over rows, ``Z_J'WZ_J`` and ``Z_J'Wr_J``, and nothing else.
     """
 
     name = "gram"
 
-    def __init__(self, y: FloatArray, smoother: Smoother, loss: Loss) -> None:
-        super().__init__(y, smoother, loss)
+    def __init__(self, problem: Problem, smoother: Smoother, loss: Loss) -> None:
+        super().__init__(problem, smoother, loss)
         self._bases = [self._decompose(lams) for _, lams in self.outputs]
+        self.root = None if smoother.weights is None else np.append(np.sqrt(smoother.weights), 0.0)
 
     def _decompose(self, lams: FloatArray) -> list[tuple[IntArray, Reinsch]]:
         """One basis for the penalized values and one for zero, with the values that each serves."""
         chosen = [np.flatnonzero(lams > 0), np.flatnonzero(lams == 0)]
-        return [
-            (values, demmler_reinsch(self.smoother.columns.at(lams[values[0]]), list(lams[values])))
-            for values in chosen
-            if len(values)
-        ]
+        return [(values, self.smoother.reinsch(list(lams[values]))) for values in chosen if len(values)]
 
     def pieces(self, folds: Folds, group: int, with_pairs: bool) -> Iterator[Piece]:
         """Blocks of repeats; within a block the Gram matrices serve all values."""
         outputs, lams = self.outputs[group]
         K, m = folds.n_folds, folds.members.shape[2]
-        for values, basis in self._bases[group]:
-            d = basis.Z.shape[1]
+        for values, reinsch in self._bases[group]:
+            d = reinsch.basis.width
             n_systems = K * (K - 1) / 2 if with_pairs else K
             step = per_block(8 * max(n_systems * d * d, K * m * d, K * m * K * len(outputs)))
-            Z = np.vstack([basis.Z, np.zeros(d)])  # the last row is the padding's
             for start in range(0, folds.n_repeats, step):
                 part = folds.part(start, min(start + step, folds.n_repeats))
-                grams = _fold_grams(Z, part.members)
+                grams = self._fold_grams(reinsch.basis, part.members)
                 for value in values:
-                    lam = float(lams[value])
-                    block = _Block(self, part, self.y[:, outputs], lam, Z, basis.scale(lam), grams)
+                    block = _Block(self, part, outputs, float(lams[value]), reinsch, grams)
                     yield Piece(start, int(value), block.singles(), *(block.pairs() if with_pairs else ()))
 
+    def weigh(self, values: FloatArray, rows: IntArray) -> FloatArray:
+        """Values (..., m, columns) at ``rows`` times the roots of their weights."""
+        return values if self.root is None else values * self.root[rows][..., None]
 
-def _fold_grams(Z: FloatArray, members: IntArray) -> FloatArray:
-    """``Z_j'Z_j`` of every fold, (L, K, d, d)."""
-    L, K, m = members.shape
-    d = Z.shape[1]
-    flat, grams = members.reshape(L * K, m), np.empty((L * K, d, d))
-    step = per_block(8 * m * d)
-    for start in range(0, L * K, step):
-        Zf = Z[flat[start : start + step]]
-        np.matmul(Zf.swapaxes(1, 2), Zf, out=grams[start : start + step])
-    return grams.reshape(L, K, d, d)
+    def _fold_grams(self, basis: Basis, members: IntArray) -> FloatArray:
+        """``Z_j'WZ_j`` of every fold, (L, K, d, d)."""
+        L, K, m = members.shape
+        d = basis.width
+        flat, grams = members.reshape(L * K, m), np.empty((L * K, d, d))
+        step = per_block(8 * m * d)
+        for start in range(0, L * K, step):
+            rows = flat[start : start + step]
+            Zf = self.weigh(basis.take(rows), rows)
+            np.matmul(Zf.swapaxes(1, 2), Zf, out=grams[start : start + step])
+        return grams.reshape(L, K, d, d)
 
 
-@dataclass
 class _Block:
     """A block of repeats at one value."""
 
-    route: GramRoute
-    folds: Folds
-    y: FloatArray
-    lam: float
-    Z: FloatArray
-    scale: FloatArray
-    grams: FloatArray
-    Q: int = field(init=False)
+    def __init__(
+        self, route: GramRoute, folds: Folds, outputs: IntArray, lam: float, reinsch: Reinsch, grams: FloatArray
+    ) -> None:
+        self.route, self.folds, self.outputs, self.lam, self.basis = route, folds, outputs, lam, reinsch.basis
+        self.y = route.y[:, outputs]
+        self.d, self.Q = reinsch.basis.width, len(outputs)
+        self.scale = reinsch.scale(lam)
+        is_scaled = not (self.scale == 1.0).all()
+        self.grams = grams * np.multiply.outer(self.scale, self.scale) if is_scaled else grams
+        everyone = np.arange(len(self.y))
+        weighted = route.weigh(route.weigh(self.y, everyone), everyone)
+        fitted = self.basis.times(np.square(self.scale)[:, None] * self.basis.transpose_times(weighted))
+        residuals = np.vstack([self.y - fitted, np.zeros(self.Q)])
+        self.r = residuals[folds.members]  # (L, K, m, Q)
+        self.g = np.empty((*self.r.shape[:2], self.d, self.Q))
+        for repeat, fold, rows, Zf in self._gathered(0, folds.n_folds, 0):
+            weighted = route.weigh(route.weigh(self.r[repeat, fold], rows), rows)
+            self.g[repeat, fold] = self.scale[:, None] * (Zf.swapaxes(-1, -2) @ weighted)
 
-    def __post_init__(self) -> None:
-        self.Q = self.y.shape[1]
-        if not (self.scale == 1.0).all():
-            self.Z = self.Z * self.scale
-            self.grams = self.grams * np.multiply.outer(self.scale, self.scale)
-        Z = self.Z[:-1]
-        residuals = np.vstack([self.y - Z @ (Z.T @ self.y), np.zeros(self.Q)])
-        self.r = residuals[self.folds.members]  # (L, K, m, Q)
-        self.g = np.empty((*self.r.shape[:2], Z.shape[1], self.Q))
-        for repeat, fold, Zf in self._gathered(0, self.folds.n_folds, 0):
-            self.g[repeat, fold] = Zf.swapaxes(-1, -2) @ self.r[repeat, fold]
-
-    def _gathered(self, low: int, high: int, columns: int) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+    def _gathered(self, low: int, high: int, columns: int) -> Iterator[tuple[IntArray, IntArray, IntArray, FloatArray]]:
         """Design rows of folds ``low`` to ``high``, some folds at a time; ``columns`` results a row are to come."""
         L, m = self.folds.n_repeats, self.r.shape[2]
         repeat, fold = (index.ravel() for index in np.mgrid[0:L, low:high])
-        step = per_block(8 * m * (self.Z.shape[1] + columns * self.Q))
+        step = per_block(8 * m * (self.d + columns * self.Q))
         for start in range(0, len(repeat), step):
             some = repeat[start : start + step], fold[start : start + step]
-            yield (*some, self.Z[self.folds.members[some]])
+            rows = self.folds.members[some]
+            yield (*some, rows, self.basis.take(rows))
 
     def _solve(
         self, systems: FloatArray, right: FloatArray, out: Sequence[tuple[int, ...]]
@@ -126,21 +123,19 @@ class _Block:
                     self.route.smoother, self.y, self.lam, self.folds, int(repeat), out[index]
                 )
                 solution[repeat, index] = 0.0
-        return solution[..., :-1], refitted
+        return self.scale[:, None] * solution[..., :-1], refitted
 
     def singles(self) -> FloatArray:
         """Residuals of each fold with it out, (L, K, m, Q)."""
-        (L, K), d = self.r.shape[:2], self.Z.shape[1]
+        (L, K), d = self.r.shape[:2], self.d
         u = self.r.copy()
         step = per_block(8 * L * d * d)
         for low in range(0, K, step):
             high = min(low + step, K)
             right = np.empty((L, high - low, d, self.Q + 1))
             right[..., :-1] = self.g[:, low:high]
-            change, refitted = self._solve(
-                np.eye(d) - self.grams[:, low:high], right, [(j,) for j in range(low, high)]
-            )
-            for repeat, fold, Zf in self._gathered(low, high, 1):
+            change, refitted = self._solve(np.eye(d) - self.grams[:, low:high], right, [(j,) for j in range(low, high)])
+            for repeat, fold, _, Zf in self._gathered(low, high, 1):
                 u[repeat, fold] += Zf @ change[repeat, fold - low]
             for (at, index), (residuals,) in refitted.items():
                 u[at, low + index, : len(residuals)] = residuals
@@ -152,8 +147,8 @@ class _Block:
         Pairs are taken in square tiles of folds, so that each system is solved once and the predictions of a
         fold for all its partners in the tile are one matrix product.
         """
-        L, K, d = self.folds.n_repeats, self.folds.n_folds, self.Z.shape[1]
-        mean, scatter = np.full((2, L, K, K, self.Q), np.nan)
+        L, K, d = self.folds.n_repeats, self.folds.n_folds, self.d
+        mean, scatter = np.full((2, L, K, K, self.route.loss.n_losses(self.Q)), np.nan)
         side = max(1, int(np.sqrt(per_block(8 * L * d * d))))
         if side * np.sqrt(2) >= K:
             side = K  # a diagonal tile holds half as many pairs
@@ -164,7 +159,7 @@ class _Block:
         return mean, scatter
 
     def _tile(self, low_j: int, high_j: int, low_k: int, high_k: int, mean: FloatArray, scatter: FloatArray) -> None:
-        L, d = self.folds.n_repeats, self.Z.shape[1]
+        L, d = self.folds.n_repeats, self.d
         pairs = [(j, k) for j in range(low_j, high_j) for k in range(max(j + 1, low_k), high_k)]
         if not pairs:
             return
@@ -204,14 +199,14 @@ class _Block:
         _, n_folds, d, n_others, Q = table.shape
         m = self.r.shape[2]
         others = np.arange(low_other, low_other + n_others)
-        for repeat, fold, Zf in self._gathered(low, low + n_folds, n_others):
+        for repeat, fold, rows, Zf in self._gathered(low, low + n_folds, n_others):
             u = Zf @ table[repeat, fold - low].reshape(len(fold), d, n_others * Q)
             u = u.reshape(len(fold), m, n_others, Q) + self.r[repeat, fold][:, :, None]
             here = {pair: at for at, pair in enumerate(zip(repeat.tolist(), fold.tolist(), strict=True))}
             for (a, j, k), residuals in again.items():
                 if (a, j) in here and low_other <= k < low_other + n_others:
                     u[here[a, j], : len(residuals), k - low_other] = residuals
-            losses = self.route.loss.of_residual(u).reshape(len(fold), m, n_others * Q)
-            results = moments(losses, self.folds.present[repeat, fold][..., None])
+            present = self.folds.present[repeat, fold]
+            results = self.route.moments(u.swapaxes(1, 2), rows[:, None], present[:, None], self.outputs)
             for target, result in zip((mean, scatter), results, strict=True):
-                target[repeat[:, None], fold[:, None], others] = result.reshape(len(fold), n_others, Q)
+                target[repeat[:, None], fold[:, None], others] = result

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.validation import has_fit_parameter
 
-from ..errors import RefitError
-from ..fold_errors import HeldOut, PairErrors, moments
+from ..errors import DataError, RefitError
+from ..fold_errors import HeldOut, PairErrors, Rows, moments
 from ..folds import Folds
 from ..losses import Loss
 from ..typing import FloatArray, IntArray
@@ -19,6 +21,9 @@ from ..validation import Problem
 from .base import per_block
 
 __all__ = ["RefitRoute"]
+
+MOST_TASKS = 256
+"""Fits between two reports of progress."""
 
 
 class RefitRoute:
@@ -41,10 +46,15 @@ class RefitRoute:
         self.problem, self.estimators, self.loss = problem, list(estimators), loss
         self.n_jobs, self.tick = n_jobs, tick
         self.n_values = len(self.estimators)
+        self._weights = Rows.of(problem.weights, None).weights
+        if problem.weights is not None:
+            for estimator in self.estimators:
+                _weight_name(estimator)
 
     def singles(self, folds: Folds) -> HeldOut:
         """Each row's residual and loss with its own fold out."""
-        single = HeldOut.empty(folds, self.n_values, self.problem.n_outputs)
+        Q = self.problem.n_outputs
+        single = HeldOut.empty(folds, self.n_values, Q, self.loss.n_losses(Q))
         out = [(j,) for j in range(folds.n_folds)]
         for repeat, held, value, (residuals,) in self._run(folds, out):
             self._record(single, folds, repeat, held[0], value, residuals)
@@ -52,67 +62,83 @@ class RefitRoute:
 
     def pairs(self, folds: Folds) -> PairErrors:
         """The same, and the losses of each fold with it and another out."""
-        pairs = PairErrors.empty(folds, self.n_values, self.problem.n_outputs)
-        K = folds.n_folds
+        Q, K = self.problem.n_outputs, folds.n_folds
+        pairs = PairErrors.empty(folds, self.n_values, Q, self.loss.n_losses(Q))
         out: list[tuple[int, ...]] = [(j, k) if k > j else (j,) for j in range(K) for k in range(j, K)]
         for repeat, held, value, parts in self._run(folds, out):
             if len(held) == 1:
                 self._record(pairs.single, folds, repeat, held[0], value, parts[0])
             for fold, other, residuals in zip(held, reversed(held), parts, strict=True):
-                everyone = np.ones((len(residuals), 1), dtype=bool)
-                result = moments(self.loss.of_residual(residuals), everyone)
+                rows = np.flatnonzero(folds.ids[repeat] == fold)
+                losses = self.loss.of(self.problem.y[rows], residuals)
+                if self._weights is not None:
+                    losses = losses * self._weights[rows, None]
+                result = moments(losses, np.ones((len(rows), 1), dtype=bool))
                 pairs.mean[repeat, fold, other, value], pairs.scatter[repeat, fold, other, value] = result
         return pairs
 
-    def _record(
-        self, single: HeldOut, folds: Folds, repeat: int, fold: int, value: int, residuals: FloatArray
-    ) -> None:
+    def _record(self, single: HeldOut, folds: Folds, repeat: int, fold: int, value: int, residuals: FloatArray) -> None:
         rows = np.flatnonzero(folds.ids[repeat] == fold)
         single.residuals[repeat, rows, value] = residuals
-        single.losses[repeat, rows, value] = self.loss.of_residual(residuals)
+        single.losses[repeat, rows, value] = self.loss.of(self.problem.y[rows], residuals)
 
     def _run(
         self, folds: Folds, out: Sequence[tuple[int, ...]]
     ) -> Iterable[tuple[int, tuple[int, ...], int, list[FloatArray]]]:
         """Held-out residuals of every training set: (repeat, folds out, value, residuals of each)."""
         tasks = [(r, held, v) for r in range(folds.n_repeats) for held in out for v in range(self.n_values)]
-        rows_each = 2 * folds.n / folds.n_folds
-        step = per_block(8 * rows_each * self.problem.n_outputs)
-        X, y = self.problem.X, self.problem.target
+        bytes_each = 16 * folds.n / folds.n_folds * self.problem.n_outputs
+        step = min(per_block(bytes_each), MOST_TASKS)
         with Parallel(n_jobs=self.n_jobs) as parallel:
             for start in range(0, len(tasks), step):
                 some = tasks[start : start + step]
+                tests = [[np.flatnonzero(folds.ids[r] == fold) for fold in held] for r, held, _ in some]
                 results = parallel(
                     delayed(_heldout_predictions)(
                         self.estimators[value],
-                        X,
-                        y,
+                        self.problem.X,
+                        self.problem.target,
+                        self.problem.weights,
                         folds.training_rows(repeat, *held),
-                        [np.flatnonzero(folds.ids[repeat] == fold) for fold in held],
+                        test,
                         f"repeat {folds.first + repeat} with fold(s) {', '.join(map(str, held))} held out",
                     )
-                    for repeat, held, value in some
+                    for (repeat, held, value), test in zip(some, tests, strict=True)
                 )
                 if self.tick is not None:
                     self.tick(len(some))
-                for (repeat, held, value), parts in zip(some, results, strict=True):
-                    tests = [np.flatnonzero(folds.ids[repeat] == fold) for fold in held]
-                    yield (
-                        repeat,
-                        held,
-                        value,
-                        [self.problem.y[t] - part for t, part in zip(tests, parts, strict=True)],
-                    )
+                for (repeat, held, value), test, parts in zip(some, tests, results, strict=True):
+                    yield repeat, held, value, [self._residuals(*each) for each in zip(test, parts, strict=True)]
+
+    def _residuals(self, rows: IntArray, predictions: Any) -> FloatArray:
+        """Residuals (rows, Q), of the codes if the predictions are classes."""
+        y, classes = self.problem.y[rows], self.loss.classes
+        if classes is None:
+            values = np.asarray(predictions, dtype=np.float64).reshape(y.shape)
+        else:
+            index = np.searchsorted(classes.labels, predictions)
+            if not np.array_equal(classes.labels[np.minimum(index, len(classes.labels) - 1)], predictions):
+                raise RefitError("The classifier predicts a class that is not in y.")
+            values = classes.encode(index)
+        residuals: FloatArray = y - values
+        return residuals
 
 
 def _heldout_predictions(
-    estimator: Any, X: Any, y: FloatArray, train: IntArray, tests: Sequence[IntArray], where: str
-) -> list[FloatArray]:
-    """Predictions (rows, Q) for each test set from a fit on the training rows."""
+    estimator: Any,
+    X: Any,
+    y: Any,
+    weights: FloatArray | None,
+    train: IntArray,
+    tests: Sequence[IntArray],
+    where: str,
+) -> list[Any]:
+    """Predictions for each test set from a fit on the training rows."""
     try:
         fitted = clone(estimator, safe=False)
-        fitted.fit(_rows(estimator, X, train, train), y[train])
-        predictions = [np.asarray(fitted.predict(_rows(estimator, X, test, train)), dtype=float) for test in tests]
+        extra = {} if weights is None else {_weight_name(estimator): weights[train]}
+        fitted.fit(_rows(estimator, X, train, train), y[train], **extra)
+        predictions = [np.asarray(fitted.predict(_rows(estimator, X, test, train))) for test in tests]
     except Exception as error:
         raise RefitError(
             f"{type(estimator).__name__} failed in {where} ({len(train)} training rows): "
@@ -125,9 +151,22 @@ def _heldout_predictions(
                 f"{type(estimator).__name__} predicts an array of shape {prediction.shape} for {len(test)} rows and "
                 f"{width} output(s)."
             )
-        if not np.isfinite(prediction).all():
+        if prediction.dtype.kind == "f" and not np.isfinite(prediction).all():
             raise RefitError(f"{type(estimator).__name__} predicts NaN or infinite values in {where}.")
-    return [prediction.reshape(len(test), width) for test, prediction in zip(tests, predictions, strict=True)]
+    return predictions
+
+
+def _weight_name(estimator: Any) -> str:
+    """The keyword by which ``fit`` takes sample weights; those of a pipeline go to its last step."""
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        return f"{name}__{_weight_name(last)}"
+    if not has_fit_parameter(estimator, "sample_weight"):
+        raise DataError(
+            f"{type(estimator).__name__}.fit takes no sample_weight, so its fits cannot be weighted; leave "
+            "sample_weight out, or choose an estimator that takes it."
+        )
+    return "sample_weight"
 
 
 def _rows(estimator: Any, X: Any, rows: IntArray, train: IntArray) -> Any:
