@@ -30,10 +30,11 @@ def build_result(job: Job, outcome: Outcome, value: int = 0) -> NestedCVResult:
 
     def pick(array: Any) -> Any:
         """One value, and its only output if y is a vector."""
-        picked = array[..., value, :]
-        if not single:
-            return picked
-        return picked[..., 0].item() if picked.ndim == 1 else picked[..., 0]
+        picked = np.array(array[..., value, :])
+        if single:
+            picked = picked[..., 0]
+        picked.setflags(write=False)
+        return picked.item() if picked.ndim == 0 else picked
 
     by_rule = {name: other.compute(errors, context) for name, other in RULES.items() if _applies(other, errors)}
     own = by_rule[rule.name]

@@ -179,20 +179,20 @@ def moments(losses: FloatArray, present: BoolArray) -> tuple[FloatArray, FloatAr
 
 def summarize(pairs: PairErrors, folds: Folds, rows: Rows) -> FoldErrors:
     """Reduce the held-out losses of a block to the tables of fold errors."""
-    K = folds.n_folds
+    K, single = folds.n_folds, pairs.single.losses
+    L, V, R = len(single), *single.shape[2:]
     size = folds.sizes.astype(float)[:, :, None, None]  # (L, K, 1, 1)
     scored = size.sum(axis=1)  # (L, 1, 1)
-    folds_of = np.arange(K)
-    e_out = pairs.mean[:, folds_of, folds_of]
-    v_out = _over(pairs.scatter[:, folds_of, folds_of], size - 1)
-    others = ~np.eye(K, dtype=bool)[:, :, None, None]
-    pair_mean = np.where(others, pairs.mean, 0.0)
-    weighted = pair_mean * size[:, :, None]  # rows of fold j times mean[j, k]
-    e_in = weighted.sum(axis=1) / (scored[:, None] - size)  # over the scored folds other than the one that is out
-    raw = weighted.sum(axis=(1, 2)) / (scored * (K - 1))
-    between = np.where(others, size[:, :, None] * np.square(pair_mean - raw[:, None, None]), 0.0)
-    scatter = np.where(others, pairs.scatter, 0.0)
-    spread = spread_of_losses(pairs.single.losses, rows)
+    own = np.arange(K)
+    e_out = pairs.mean[:, own, own]
+    v_out = _over(pairs.scatter[:, own, own], size - 1)
+    e_in = np.empty((L, K, V, R))
+    raw, pair_scatter, covariance = np.empty((3, L, V, R))
+    for value, output in np.ndindex(V, R):  # one K x K table at a time
+        cell = (slice(None), slice(None), slice(None), value, output)
+        reduced = _reduce_pairs(pairs.mean[cell], pairs.scatter[cell], folds.sizes.astype(float))
+        e_in[:, :, value, output], raw[:, value, output] = reduced[:2]
+        pair_scatter[:, value, output], covariance[:, value, output] = reduced[2:]
     return FoldErrors(
         sizes=folds.sizes,
         n_rows=folds.n,
@@ -203,11 +203,28 @@ def summarize(pairs: PairErrors, folds: Folds, rows: Rows) -> FoldErrors:
         mse=np.mean(np.square(e_in - e_out) - v_out / size, axis=1),
         raw=raw,
         cv=(e_out * size).sum(axis=1) / scored,
-        pair_scatter=(scatter + between).sum(axis=(1, 2)),
-        row_variance=np.nanvar(rows.weigh(pairs.single.losses), axis=1, ddof=1) / scored,
-        spread=spread,
-        covariance=covariance_term(e_out[:, :, None] - pairs.mean, size / scored[:, None], others),
+        pair_scatter=pair_scatter,
+        row_variance=np.nanvar(rows.weigh(single), axis=1, ddof=1) / scored,
+        spread=spread_of_losses(single, rows),
+        covariance=covariance,
     )
+
+
+def _reduce_pairs(
+    mean: FloatArray, scatter: FloatArray, sizes: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """e_in (L, K), raw, pair scatter and covariance term (L,) of tables (L, K, K) and fold sizes (L, K)."""
+    K = sizes.shape[1]
+    scored = sizes.sum(axis=1)
+    own = np.arange(K)
+    change = mean[:, own, own][:, :, None] - mean  # zero on the diagonal
+    covariance = covariance_term(change, sizes / scored[:, None])
+    others = np.where(np.eye(K, dtype=bool), 0.0, 1.0)
+    weighted = mean * others * sizes[:, :, None]  # rows of fold j times mean[j, k]
+    e_in = weighted.sum(axis=1) / (scored[:, None] - sizes)  # over the scored folds other than the one that is out
+    raw = weighted.sum(axis=(1, 2)) / (scored * (K - 1))
+    between = sizes[:, :, None] * np.square(mean - raw[:, None, None])
+    return e_in, raw, ((scatter + between) * others).sum(axis=(1, 2)), covariance
 
 
 def spread_of_losses(losses: FloatArray, rows: Rows) -> FloatArray:
@@ -231,19 +248,19 @@ def spread_of_losses(losses: FloatArray, rows: Rows) -> FloatArray:
     return spread
 
 
-def covariance_term(change: FloatArray, weight: FloatArray, others: BoolArray) -> FloatArray:
-    """Sum over pairs of folds of w_j w_k B_jk B_kj, corrected for the centring of B.
+def covariance_term(change: FloatArray, weight: FloatArray) -> FloatArray:
+    """Sum over pairs of folds of w_j w_k B_jk B_kj, corrected for the centring of B, (L,).
 
-    ``change[l, j, k]`` is the change of fold j's error when k joins its training set. B centres it within
-    column k over j != k: what k does to everyone is not a covariance between j and k.
+    ``change[l, j, k]`` is the change of fold j's error when k joins its training set, zero for j = k. B centres it
+    within column k over j != k: what k does to everyone is not a covariance between j and k.
     """
     w_j, w_k = weight[:, :, None], weight[:, None, :]
-    change = np.where(others, change, 0.0)
-    centre = (w_j * change).sum(axis=1, keepdims=True) / (1.0 - w_k)
-    B = np.where(others, change - centre, 0.0)
+    itself = np.eye(weight.shape[1], dtype=bool)
+    B = change - (w_j * change).sum(axis=1, keepdims=True) / (1.0 - w_k)
+    B[:, itself] = 0.0
     shrunk = (1.0 - w_j / (1.0 - w_k)) * (1.0 - w_k / (1.0 - w_j))
-    # where j == k the products are zero, and with K = 3 the factor there may be zero too
-    terms = w_j * w_k * B * np.swapaxes(B, 1, 2) / np.where(others, shrunk, 1.0)
+    shrunk[:, itself] = 1.0  # with three folds it may be zero there
+    terms = w_j * w_k * B * B.swapaxes(1, 2) / shrunk
     total: FloatArray = terms.sum(axis=(1, 2))
     return total
 

@@ -89,7 +89,7 @@ class RandomFolds:
     """Random partitions into folds whose sizes differ by at most one row, or as little as the groups allow.
 
     ``groups`` are kept together; the classes in ``strata`` are spread evenly over the folds. With as many folds as
-    units (rows, or groups) there is only one partition, in their order.
+    units (rows, or groups) there is only one partition, in their order. Rows that are not ``scored`` get -1.
 
     Examples
     --------
@@ -104,6 +104,7 @@ class RandomFolds:
     stream: int = 0
     groups: IntArray | None = None
     strata: IntArray | None = None
+    scored: BoolArray | None = None
 
     @property
     def is_exhaustive(self) -> bool:
@@ -120,6 +121,8 @@ class RandomFolds:
         for repeat in range(start, stop):
             seed = np.random.SeedSequence(self.entropy, spawn_key=(self.stream, repeat))
             ids[repeat - start] = self._deal(np.random.default_rng(seed))
+        if self.scored is not None and not self.scored.all():
+            ids[:, ~self.scored] = -1
         return Folds(ids, self.n_folds, start)
 
     def _deal(self, rng: np.random.Generator) -> IntArray:
@@ -127,6 +130,8 @@ class RandomFolds:
         if self.groups is not None:
             return self._deal_groups(rng)
         order = rng.permutation(self.n)
+        if self.scored is not None:
+            order = order[np.argsort(~self.scored[order], kind="stable")]  # dealt first, so that they are dealt evenly
         if self.strata is not None:
             order = order[np.argsort(self.strata[order], kind="stable")]
         ids = np.empty(self.n, dtype=np.intp)
@@ -219,13 +224,16 @@ def _first_of_group(ids: IntArray, groups: IntArray) -> IntArray:
 
 
 def _ids_of_array(folds: Any, n: int, name: str) -> IntArray:
-    array = np.asarray(folds)
+    try:
+        array = np.asarray(folds)
+    except ValueError as error:
+        raise FoldError(
+            f"{name} is not a table of fold ids ({error}); give an array (n_repeats, {n}), not training and test rows."
+        ) from error
     if array.ndim == 1:
         array = array[None, :]
     if array.ndim != 2 or array.shape[0] == 0 or array.shape[1] != n:
-        raise FoldError(
-            f"{name} has shape {np.asarray(folds).shape}; it must be an array (n_repeats, {n}) of fold ids."
-        )
+        raise FoldError(f"{name} has shape {array.shape}; it must be an array (n_repeats, {n}) of fold ids.")
     if array.dtype.kind not in "iu":
         with np.errstate(invalid="ignore"):
             whole = array.astype(np.intp) if array.dtype.kind in "fb" else None
@@ -237,6 +245,8 @@ def _ids_of_array(folds: Any, n: int, name: str) -> IntArray:
         raise FoldError(f"{name} holds the id {ids.min()}; ids run from 0 to K-1, -1 marks rows never scored.")
     if ids.max() < 0:
         raise FoldError(f"{name} scores no row at all: every id is -1.")
+    if ids.max() >= n:
+        raise FoldError(f"{name} holds the id {ids.max()}, and there are {n} rows; ids run from 0 to K-1.")
     return ids
 
 
@@ -245,7 +255,11 @@ def _ids_of_splitter(splitter: Any, n: int, X: Any, y: Any, groups: IntArray | N
     repeats: list[IntArray] = []
     current = np.full(n, -1, dtype=np.intp)
     fold = 0
-    for _, test in splitter.split(X, y, groups):
+    try:
+        tests = [test for _, test in splitter.split(X, y, groups)]
+    except Exception as error:
+        raise FoldError(f"{type(splitter).__name__} cannot split these rows: {error}") from error
+    for test in tests:
         if (current[test] >= 0).any():
             raise FoldError(
                 f"The test sets of {type(splitter).__name__} overlap before they cover every row; nested "

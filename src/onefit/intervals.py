@@ -104,7 +104,7 @@ def paper(errors: FoldErrors, context: Context) -> Interval:
     estimate = raw - bias_factor(K) * (raw - cv)
     mse = errors.mse.mean(axis=0)
     se = np.sqrt(np.where(mse >= 0, mse, np.nan))
-    inflation = se / np.sqrt(errors.row_variance.mean(axis=0))
+    inflation = _ratio(se, np.sqrt(errors.row_variance.mean(axis=0)))
     reason = ""
     if (mse < 0).any():
         reason = (

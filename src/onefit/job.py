@@ -14,10 +14,11 @@ from .intervals import RULES, Rule
 from .learners import Adapted, Smoother, adapt
 from .losses import Loss, find_loss
 from .montecarlo import MOST_REPEATS
-from .progress import progress_of
+from .progress import Progress, check_progress
 from .repeats import collect, mean_cv
-from .routes import GramRoute, LeaveTwoOut, OneStepRoute, RefitRoute, Route, plan
+from .routes import GramRoute, LeaveTwoOut, OneStepRoute, RefitRoute, Route
 from .routes.leavetwo import n_tiles
+from .routes.plan import choose
 from .typing import FloatArray
 from .validation import Problem, check_choice, check_integer, check_level, check_problem
 
@@ -31,8 +32,11 @@ LEAVE_TWO_OUT_ROWS = 5000
 LEAVE_TWO_OUT_DUAL = 2000
 """The same for p >= n, kernels and groups, where it costs n^3."""
 
-MOST_FOLDS = 4096
-"""The table of pairs of folds is K x K; beyond this it would not be small."""
+MOST_FOLDS = 2048
+"""The tables of pairs of folds are K x K; beyond this they would not be small."""
+
+LIKELY_REPEATS = 5
+"""What "auto" is taken for before it is known."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,7 @@ class Job:
     route: Route | LeaveTwoOut
     route_reason: str
     exactness: str
+    progress: Progress
 
     @property
     def rows(self) -> Rows:
@@ -87,12 +92,21 @@ class Job:
     def run(self) -> Outcome:
         """Compute the fold errors."""
         if isinstance(self.route, LeaveTwoOut):
-            return Outcome(*self.route.compute(), None)
+            outcome = Outcome(*self.route.compute(), None)
+        else:
+            outcome = self._run_repeats(self.route)
+        self.progress.finish()
+        if not np.isfinite(outcome.errors.raw).all():
+            raise DataError("The losses overflow: rescale y (and X) to less extreme units.")
+        return outcome
+
+    def _run_repeats(self, route: Route) -> Outcome:
         Q = self.problem.n_outputs
-        errors, totals = collect(self.route, self.source, self.rows, Q, self.n_repeats, self.rule, self.loss)
+        tick = None if isinstance(route, RefitRoute) else self.progress.advance
+        errors, totals = collect(route, self.source, self.rows, Q, self.n_repeats, self.rule, self.loss, tick)
         bias_cv = None
         if self.bias_source is not None:
-            bias_cv = mean_cv(self.route, self.bias_source[0], self.rows, Q, self.bias_source[1])
+            bias_cv = mean_cv(route, self.bias_source[0], self.rows, Q, self.bias_source[1])
         return Outcome(errors, totals, bias_cv)
 
 
@@ -102,6 +116,8 @@ def prepare(estimator: Any, X: Any, y: Any, settings: Settings) -> Job:
     rule = RULES[check_choice("interval", settings.interval, tuple(RULES))]
     check_choice("route", settings.route, ROUTES)
     check_choice("transformers", settings.transformers, ("refit", "freeze"))
+    if settings.n_jobs is not None and settings.n_jobs != -1:
+        check_integer("n_jobs", settings.n_jobs, 1, also=", or -1 for all cores, or None")
     if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
         raise DataError(f"{estimator!r} is not an estimator object with fit and predict, such as Ridge(alpha=1.0).")
     problem = check_problem(estimator, X, y, settings.sample_weight, settings.groups)
@@ -120,8 +136,19 @@ def prepare(estimator: Any, X: Any, y: Any, settings: Settings) -> Job:
             'folds, or interval="covariance".'
         )
     bias_source = _bias_partitions(problem, source, settings.bias_folds, entropy)
-    route, reason = _choose_route(estimator, problem, adapted, source, repeats, loss, settings)
-    return Job(problem, loss, rule, level, source, repeats, bias_source, route, reason, adapted.exactness)
+    progress = Progress(check_progress(settings.progress), _work(adapted.smoother, source, repeats, bias_source))
+    route, reason = _choose_route(estimator, problem, adapted, source, repeats, loss, settings, progress)
+    return Job(problem, loss, rule, level, source, repeats, bias_source, route, reason, adapted.exactness, progress)
+
+
+def _work(
+    smoother: Smoother | None, source: FoldSource, repeats: int | None, bias_source: tuple[FoldSource, int] | None
+) -> int:
+    """Units of progress: fits, repeats, or tiles of pairs of rows."""
+    K, L = source.n_folds, repeats or MOST_REPEATS
+    if smoother is None:
+        return K * (K + 1) // 2 * L + (0 if bias_source is None else K * bias_source[1])
+    return n_tiles(source.n) * smoother.n_values if source.n == K else L
 
 
 def _units(problem: Problem) -> int:
@@ -178,7 +205,8 @@ def _bias_partitions(
         return None
     if np.ndim(bias_folds) == 0 and not hasattr(bias_folds, "split"):
         count = check_integer("bias_folds", bias_folds, 1, also=", or an array of fold ids")
-        return RandomFolds(problem.n, source.n_folds, entropy, 1, problem.groups), count
+        scored = (_whole(source).ids >= 0).any(axis=0)
+        return RandomFolds(problem.n, source.n_folds, entropy, 1, problem.groups, scored=scored), count
     given = explicit_folds(bias_folds, problem.n, problem.X, problem.target, problem.groups, "bias_folds")
     if given.n_folds != source.n_folds:
         raise FoldError(
@@ -201,27 +229,24 @@ def _choose_route(
     repeats: int | None,
     loss: Loss,
     settings: Settings,
+    progress: Progress,
 ) -> tuple[Route | LeaveTwoOut, str]:
     smoother, route, K = adapted.smoother, settings.route, source.n_folds
     if smoother is None:
         if route not in ("auto", "refit"):
             raise RouteError(f'route="{route}" cannot serve this estimator: {adapted.reason}. Or use route="refit".')
         _check_folds(K)
-        ticks = progress_of(settings.progress, K * (K + 1) // 2 * (repeats or MOST_REPEATS))
-        advance = None if ticks is None else ticks.advance
-        return RefitRoute(problem, [estimator], loss, settings.n_jobs, advance), adapted.reason
+        return RefitRoute(problem, [estimator], loss, settings.n_jobs, progress.advance), adapted.reason
     if route == "onestep" and smoother.why_not_onestep:
         raise RouteError(f'route="onestep" cannot serve this design: {smoother.why_not_onestep}. Or use route="gram".')
     sizes = np.sort(_whole(source).sizes, axis=1)
     smoother.check_fits(int(source.n - sizes[:, -2:].sum(axis=1).max()))
     reason = "asked for"
     if route in ("auto", "onestep") and isinstance(source, RandomFolds) and problem.n == K:
-        ticks = progress_of(settings.progress, n_tiles(problem.n) * smoother.n_values)
-        leave_two_out = LeaveTwoOut(problem, smoother, loss, None if ticks is None else ticks.advance)
-        return leave_two_out, "two rows out at a time, in 2 x 2 systems"
+        return LeaveTwoOut(problem, smoother, loss, progress.advance), "two rows out at a time, in 2 x 2 systems"
     _check_folds(K)
     if route == "auto":
-        chosen = plan(problem.n, smoother.width, K, repeats or DEFAULT_FOLDS, smoother.n_values)
+        chosen = choose(problem.n, smoother.width, K, repeats or LIKELY_REPEATS, smoother.n_values, int(sizes.max()))
         route, reason = chosen.choice, chosen.reason
         if smoother.why_not_onestep:
             route, reason = "gram", smoother.why_not_onestep

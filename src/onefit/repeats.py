@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from .fold_errors import FoldErrors, Rows, RowTotals, concatenate, summarize
@@ -16,7 +18,14 @@ __all__ = ["collect", "mean_cv"]
 
 
 def collect(
-    route: Route, source: FoldSource, rows: Rows, n_outputs: int, n_repeats: int | None, rule: Rule, loss: Loss
+    route: Route,
+    source: FoldSource,
+    rows: Rows,
+    n_outputs: int,
+    n_repeats: int | None,
+    rule: Rule,
+    loss: Loss,
+    tick: Callable[[int], None] | None = None,
 ) -> tuple[FoldErrors, RowTotals]:
     """Fold errors and row means of ``n_repeats`` repeats, or, if None, of as many as the stopping rule asks for.
 
@@ -34,6 +43,8 @@ def collect(
             totals.add(pairs.single)
             blocks.append(summarize(pairs, folds, rows))
             done += folds.n_repeats
+            if tick is not None:
+                tick(folds.n_repeats)
         if n_repeats is None and is_settled(concatenate(blocks), rule, loss.scale):
             break
     return concatenate(blocks), totals

@@ -66,7 +66,7 @@ class Problem:
 
 def check_problem(estimator: Any, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Problem:
     """Check the data together and keep the names of their columns."""
-    X = _as_container(X)
+    X = _as_container(X, _judges_itself(estimator))
     n = X.shape[0]
     labels = classes = output_names = None
     if is_classifier(estimator):
@@ -121,8 +121,13 @@ def check_level(confidence_level: object) -> float:
     return float(confidence_level)
 
 
-def _as_container(X: Any) -> Any:
-    """Keep frames and matrices as they are; make an array of anything else; insist on two dimensions."""
+def _as_container(X: Any, may_be_text: bool) -> Any:
+    """Keep frames and matrices as they are; make an array of anything else; insist on two dimensions.
+
+    A vector of texts is left to estimators with parts, one of which may read it.
+    """
+    if hasattr(X, "collect") and hasattr(X, "lazy"):
+        raise DataError("X is a lazy frame; pass X.collect().")
     if not hasattr(X, "shape"):
         try:
             X = np.asarray(X)
@@ -130,10 +135,12 @@ def _as_container(X: Any) -> Any:
             raise DataError(
                 f"X cannot be read as a table: {error}. Give every row the same number of columns."
             ) from error
+    if len(X.shape) == 1 and may_be_text and len(X) and isinstance(next(iter(X)), str):
+        return X
     if len(X.shape) != 2:
         raise DataError(
             f"X has {len(X.shape)} dimension(s); it must be a table of rows and columns. "
-            "A single feature goes in as X.reshape(-1, 1)."
+            "A single feature goes in as X.reshape(-1, 1), or to_frame() for a Series."
         )
     if X.shape[0] == 0 or X.shape[1] == 0:
         raise DataError(f"X is empty: its shape is {tuple(X.shape)}.")
@@ -144,7 +151,10 @@ def _check_y(y: Any) -> tuple[FloatArray, tuple[str, ...] | None]:
     """Y as (n, outputs) float64, with a name for each output if y has columns."""
     if y is None:
         raise DataError("y is None: the error of a prediction needs observed values.")
-    array = np.asarray(y)
+    try:
+        array = np.asarray(y)
+    except ValueError as error:
+        raise DataError(f"y cannot be read as a table: {error}.") from error
     if array.ndim not in (1, 2) or array.size == 0:
         raise DataError(f"y has shape {array.shape}; it must be a vector, or a table with one column for each output.")
     names = None
@@ -233,14 +243,11 @@ def _to_float(values: Any, what: str, names: tuple[str, ...] | None) -> FloatArr
         return array.astype(np.float64)
     if array.dtype.kind == "c":
         raise DataError(f"{what} is complex; only real numbers can be used.")
-    if array.dtype.kind == "O":
+    if array.dtype.kind == "O" and not any(isinstance(v, str) for v in array.ravel()):
         try:
-            converted = array.astype(np.float64)
+            return np.where(pd.isna(array), np.nan, array).astype(np.float64)
         except (TypeError, ValueError):
             pass
-        else:
-            if not any(isinstance(v, str) for v in array.ravel()):
-                return converted
     where = _first_text_column(array, names)
     raise DataError(
         f"{what} holds values that are not numbers{where}. Encode text and dates as numbers first "
@@ -274,8 +281,8 @@ def _check_finite(estimator: Any, X: Any, names: tuple[str, ...] | None) -> None
     array = np.asarray(X)
     if array.dtype.kind == "O":
         try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError):
+            array = _to_float(X, "X", names)
+        except DataError:
             return  # text: only an estimator that encodes it can say whether it is in order
     if array.dtype.kind == "f" and not _judges_itself(estimator):
         _refuse_missing(array, names)
@@ -319,6 +326,8 @@ def _in_double(X: Any) -> Any:
 
 def check_penalty_value(name: str, value: object) -> float:
     """Return a penalty parameter as a finite, non-negative float."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise DataError(f"{name}={value!r} must be a number, zero or larger.")
     number = float(value)

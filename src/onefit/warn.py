@@ -49,7 +49,9 @@ def _warn_monte_carlo(result: NestedCVResult, job: Job) -> None:
         )
     if worst > 0.10:
         more = 'Use more repeats (n_repeats="auto" stops below 5%, or at 200)'
-        if job.n_repeats is None:
+        if result.rule == "naive":
+            more, remedy = "It uses one partition only", ': interval="covariance" uses all'
+        elif job.n_repeats is None:
             more = f'n_repeats="auto" ended at its limit of {MOST_REPEATS}: give a larger number'
         warnings.warn(
             f"The half-width of the interval has a Monte Carlo error of {100 * worst:.0f}%: other random partitions "

@@ -42,17 +42,17 @@ def adapt(estimator: Any, problem: Problem, transformers: str) -> Adapted:
     """Find the smoother of an estimator; never guesses: a subclass is not the class it derives from."""
     if type(estimator) is Pipeline:
         return _adapt_pipeline(estimator, problem, transformers)
-    own = getattr(estimator, "_onefit_smoother", None)
-    if own is not None:
+    if _says_itself(estimator):
         if sparse.issparse(problem.X):
             return Adapted(None, reason=f"{type(estimator).__name__} takes no sparse X; pass X.toarray()")
-        return Adapted(own(numeric_matrix(problem), problem.weights))
+        return Adapted(estimator._onefit_smoother(numeric_matrix(problem), problem.weights))
     make = SMOOTHERS.get(type(estimator))
     if make is None:
         return Adapted(None, reason=f"{type(estimator).__name__} has no exact fast route")
     reason = _not_linear(estimator, problem)
     if reason:
         return Adapted(None, reason=reason)
+    _check_parameters(estimator)
     try:
         return Adapted(make(estimator, problem))
     except RouteError as error:
@@ -70,13 +70,23 @@ def _adapt_pipeline(pipeline: Pipeline, problem: Problem, transformers: str) -> 
             'transformers="freeze" fits once on all rows and takes a fast route',
         )
     last = pipeline.steps[-1][1]
-    if getattr(last, "_onefit_smoother", None) is None and type(last) not in SMOOTHERS:
+    if not _says_itself(last) and type(last) not in SMOOTHERS:
         return Adapted(None, reason=f"{type(last).__name__} has no exact fast route")
     X = problem.X
     if len(pipeline.steps) > 1:
-        X = clone(pipeline[:-1]).fit_transform(X, problem.target)
+        try:
+            X = clone(pipeline[:-1]).fit_transform(X, problem.target)
+        except Exception as error:
+            raise DataError(
+                f"The pipeline's transformers failed on all rows: {type(error).__name__}: {error}"
+            ) from error
     inner = adapt(last, replace(problem, X=X, feature_names=None), transformers)
     return Adapted(inner.smoother, FROZEN if stateful else inner.exactness, inner.reason)
+
+
+def _says_itself(estimator: Any) -> bool:
+    """Whether its own class, not one that it derives from or wraps, knows its smoother."""
+    return "_onefit_smoother" in vars(type(estimator))
 
 
 def _is_stateless(step: Any) -> bool:
@@ -84,7 +94,20 @@ def _is_stateless(step: Any) -> bool:
     if type(step) is FunctionTransformer:
         # its function sees all rows of a set at once and may centre them; only an elementwise one cannot
         return step.func is None or isinstance(step.func, np.ufunc)
-    return type(step) is PolynomialFeatures or not get_tags(step).requires_fit
+    try:
+        return type(step) is PolynomialFeatures or not get_tags(step).requires_fit
+    except (AttributeError, TypeError):
+        return False
+
+
+def _check_parameters(estimator: Any) -> None:
+    """The checks that the estimator's own fit would make."""
+    try:
+        estimator._validate_params()
+    except AttributeError:
+        return  # a private method: without it, only our own checks
+    except ValueError as error:
+        raise DataError(str(error)) from error
 
 
 def _not_linear(estimator: Any, problem: Problem) -> str:
@@ -134,7 +157,12 @@ def _kernel_ridge(estimator: KernelRidge, problem: Problem) -> Smoother:
         parameters = estimator.kernel_params or {}
     else:
         parameters = {"gamma": estimator.gamma, "degree": estimator.degree, "coef0": estimator.coef0}
-    K = pairwise_kernels(X, metric=estimator.kernel, filter_params=True, **parameters)
+    try:
+        K = pairwise_kernels(X, metric=estimator.kernel, filter_params=True, **parameters)
+    except Exception as error:
+        raise DataError(f"The kernel {estimator.kernel!r} failed: {type(error).__name__}: {error}") from error
+    if not np.isfinite(K).all():
+        raise DataError(f"The kernel {estimator.kernel!r} gives NaN or infinite values; rescale X.")
     return KernelSmoother(K, lams, problem.weights)
 
 

@@ -143,6 +143,8 @@ class DesignSmoother(Smoother):
     ) -> None:
         super().__init__(lams, weights, fit_intercept)
         self._columns = columns_of(X, penalty, fit_intercept)
+        if self._all_penalized:
+            self._columns = self._columns.full_rank(float(lams.min()))
 
     @property
     def n(self) -> int:
@@ -261,7 +263,13 @@ class KernelSmoother(Smoother):
                 f"The kernel is not positive semi-definite (smallest eigenvalue {e[0]:.3g}), so the fit is not a "
                 'penalized regression. Use route="refit".'
             )
-        self._own = Dual(U, np.maximum(e, 0.0))
+        noise = len(e) * np.finfo(float).eps * e[-1]
+        if lams.min() < noise:
+            raise RouteError(
+                f"alpha={lams.min():.3g} is below the rounding errors of the kernel matrix, about {noise:.1g}, which "
+                'would decide the answer. Use a larger alpha, or route="refit".'
+            )
+        self._own = Dual(U, np.where(e > noise, e, 0.0))
 
     @property
     def n(self) -> int:
@@ -281,8 +289,13 @@ class KernelSmoother(Smoother):
     @cached_property
     def _columns(self) -> Columns:
         """Features with the kernel as their inner products."""
-        E = self._own.F * np.sqrt(self._own.e)
+        seen = self._own.e > 0
+        E = self._own.F[:, seen] * np.sqrt(self._own.e[seen])
         return Columns(E, np.zeros((self.n, 0)), norms(E), np.zeros(0))
+
+    def count_lost(self, lam: float) -> int:
+        """None is free, so none can be lost."""
+        return 0
 
     def take(self, rows: IntArray) -> Columns:
         """Features of some rows."""

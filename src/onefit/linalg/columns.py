@@ -10,7 +10,7 @@ from scipy import linalg
 from ..errors import DataError
 from ..typing import FloatArray, IntArray
 
-__all__ = ["Columns", "check_penalty", "columns_of", "norms", "penalty_basis"]
+__all__ = ["TINY", "Columns", "check_penalty", "columns_of", "norms", "penalty_basis", "truncated_svd"]
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,18 @@ class Columns:
         E = np.ascontiguousarray(linalg.qr(self.E.T, mode="r")[0][:n].T)
         return Columns(E, self.N, norms(E), self.N_size)
 
+    def full_rank(self, lam: float) -> Columns:
+        """Without the directions of ``a`` that no row sees, where the penalty is too small to hold them at zero.
+
+        A penalty, however small, sets them to zero in every training set; but a tiny one drowns in the rounding
+        errors of E, and they would be fitted to those.
+        """
+        truncated = truncated_svd(self.E) if lam <= TINY * np.square(norms(self.E)).sum() else None
+        if truncated is None:
+            return self
+        U, d, _ = truncated
+        return Columns(U * d, self.N, d, self.N_size)
+
     def dependent(self) -> int:
         """How many of the free columns are linear combinations of the others, whatever their scales."""
         n, k = self.N.shape
@@ -69,9 +81,30 @@ class Columns:
         return int(k - (diagonal > threshold).sum())
 
 
+TINY = 1e-9
+"""Penalties below this part of ``||E||^2`` cannot be told from rounding errors in E E' with certainty."""
+
+
+def truncated_svd(E: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+    """``E = U diag(d) V'`` without its null space, if it has one; else None."""
+    size = norms(E)
+    if min(E.shape) == 0:
+        return None
+    threshold = max(E.shape) * np.finfo(float).eps
+    scaled = linalg.svdvals(E / np.where(size > 0, size, 1.0))  # the rank does not depend on the columns' scales
+    rank = int((scaled > threshold * scaled[0]).sum())
+    if rank == min(E.shape):
+        return None
+    U, d, Vt = linalg.svd(E, full_matrices=False)
+    if int((d > threshold * d[0]).sum()) != rank:
+        return None  # scales so different that the null space cannot be told from small columns
+    return U[:, :rank], d[:rank], Vt[:rank].T
+
+
 def norms(columns: FloatArray) -> FloatArray:
-    """Euclidean norm of each column."""
-    lengths: FloatArray = np.sqrt(np.square(columns).sum(axis=0))
+    """Euclidean norm of each column, safe from overflow."""
+    largest = np.abs(columns).max(axis=0, initial=0.0)
+    lengths: FloatArray = largest * np.sqrt(np.square(columns / np.where(largest > 0, largest, 1.0)).sum(axis=0))
     return lengths
 
 

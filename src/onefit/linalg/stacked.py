@@ -7,7 +7,7 @@ from scipy import linalg
 
 from ..errors import TrainingSetError
 from ..typing import FloatArray
-from .columns import Columns
+from .columns import TINY, Columns, norms, truncated_svd
 
 __all__ = ["fit_stacked"]
 
@@ -25,7 +25,7 @@ def fit_stacked(columns: Columns, y: FloatArray, lam: float) -> tuple[FloatArray
             "are linear combinations of the others, so the fit is not unique"
         )
     (n, r), k = free.E.shape, free.N.shape[1]
-    a, b = _fit_wide(free, y, lam) if r + k > n else _fit_tall(free, y, lam)
+    a, b = _fit_wide(free, y, lam) if r + k > n or _is_tiny(free.E, lam) else _fit_tall(free, y, lam)
     if lam > 0:
         return a, b
     kept = columns.N.shape[1]
@@ -42,15 +42,26 @@ def _fit_tall(columns: Columns, y: FloatArray, lam: float) -> tuple[FloatArray, 
     return coef[:r], coef[r:]
 
 
+def _is_tiny(E: FloatArray, lam: float) -> bool:
+    """Whether the penalty may drown in rounding errors, so that a lost direction of E would not be held at zero."""
+    return bool(0 < lam <= TINY * np.square(norms(E)).sum())
+
+
 def _fit_wide(columns: Columns, y: FloatArray, lam: float) -> tuple[FloatArray, FloatArray]:
     """Dual form: ``a = E2'(E2 E2' + lam I)^-1 y2`` with the free columns projected out.
 
-    As ``a = Q R^-T y2`` from the QR of ``[E2'; sqrt(lam) I]``: solving with R'R would square the condition number.
+    As ``a = Q R^-T y2`` from the QR of ``[E2'; sqrt(lam) I]``: solving with R'R would square the condition number. If
+    E2 has a null space that the penalty cannot hold at zero, by the SVD without it.
     """
     n, k = columns.N.shape
     Q, R = linalg.qr(columns.N, mode="full") if k else (np.eye(n), np.zeros((n, 0)))
     E2, y2 = Q[:, k:].T @ columns.E, Q[:, k:].T @ y
-    Q2, R2 = linalg.qr(np.vstack([E2.T, np.sqrt(lam) * np.eye(n - k)]), mode="economic", overwrite_a=True)
-    a = Q2[: E2.shape[1]] @ linalg.solve_triangular(R2, y2, trans="T")
+    seen = truncated_svd(E2) if _is_tiny(columns.E, lam) else None
+    if seen is not None:
+        U, d, V = seen
+        a = V @ ((d / (np.square(d) + lam))[:, None] * (U.T @ y2))
+    else:
+        Q2, R2 = linalg.qr(np.vstack([E2.T, np.sqrt(lam) * np.eye(n - k)]), mode="economic", overwrite_a=True)
+        a = Q2[: E2.shape[1]] @ linalg.solve_triangular(R2, y2, trans="T")
     b = linalg.solve_triangular(R[:k], Q[:, :k].T @ (y - columns.E @ a)) if k else np.zeros((0, y.shape[1]))
     return a, b

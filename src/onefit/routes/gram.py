@@ -149,7 +149,7 @@ class _Block:
         """
         L, K, d = self.folds.n_repeats, self.folds.n_folds, self.d
         mean, scatter = np.full((2, L, K, K, self.route.loss.n_losses(self.Q)), np.nan)
-        side = max(1, int(np.sqrt(per_block(8 * L * d * d))))
+        side = max(1, int(np.sqrt(per_block(8 * L * d * max(d, self.Q)))))
         if side * np.sqrt(2) >= K:
             side = K  # a diagonal tile holds half as many pairs
         starts = range(0, K, side)

@@ -46,7 +46,7 @@ class LeaveTwoOut:
 
     name = "onestep"
 
-    def __init__(self, problem: Problem, smoother: Smoother, loss: Loss, tick: Callable[[int], None] | None) -> None:
+    def __init__(self, problem: Problem, smoother: Smoother, loss: Loss, tick: Callable[[int], None]) -> None:
         self.problem, self.smoother, self.loss, self.tick = problem, smoother, loss, tick
         self.n_values = smoother.n_values
         self.rows = Rows.of(problem.weights, None)
@@ -133,8 +133,7 @@ class _Pairs:
             for other in (s for s in starts if s >= low):
                 ii, jj = np.arange(low, min(low + TILE, n)), np.arange(other, min(other + TILE, n))
                 self._tile(ii, jj)
-                if self.route.tick is not None:
-                    self.route.tick(1)
+                self.route.tick(1)
 
     def _tile(self, ii: IntArray, jj: IntArray) -> None:
         """Pairs of the rows ii with the rows jj; on the diagonal every ordered pair, above it every unordered one."""

@@ -88,7 +88,8 @@ class _Block:
         self.diagonal = operator.diagonal_blocks(folds.members)  # (L, K, m, m)
         self.right = np.empty((L, K, m, len(outputs) + 1))
         self.right[..., :-1] = operator.r[folds.members]
-        self.right[..., -1] = batched.probe(m)
+        # a probe of its own for each fold: the same one twice is blind to directions that differ in sign between folds
+        self.right[..., -1] = batched.probe(K * m).reshape(K, m)
         self.solution = batched.solve(self.diagonal, self.right)  # A_jj^-1 [r_j, probe]
         self.rho = operator.rho[folds.members][..., None]
 

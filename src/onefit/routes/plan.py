@@ -11,7 +11,7 @@ import numpy as np
 
 from ..validation import check_integer
 
-__all__ = ["Plan", "breakeven_folds", "plan"]
+__all__ = ["Plan", "breakeven_folds", "choose", "plan"]
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,12 @@ def plan(n: int, p: int, n_folds: int, n_repeats: int = 1, n_values: int = 1) ->
     p = check_integer("p", p, 1)
     K = check_integer("n_folds", n_folds, 3, n)
     L = check_integer("n_repeats", n_repeats, 1)
-    V = check_integer("n_values", n_values, 1)
-    q, m = min(p, n), n / K
+    return choose(n, p, K, L, check_integer("n_values", n_values, 1), n / K)
+
+
+def choose(n: int, p: int, K: int, L: int, V: int, m: float) -> Plan:
+    """`plan`, with m rows in the largest fold: the one-step route works with folds of one size."""
+    q = min(p, n)
     fits, pairs = K * (K + 1) / 2, K * (K - 1) / 2
     flops = {
         "gram": 4 * n * q**2 + L * (2 * n * q**2 + V * (fits * 2 / 3 * q**3 + 2 * n * K * q)),
