@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ FAST_ROUTES = ("gram", "onestep")
 ROUTES = (*FAST_ROUTES, "refit")
 FOLD_ERRORS = ("e_in", "e_out", "v_out")
 STRICT = 1e-9
+COLUMNS = [field.name for field in fields(reference.Interval)]
 
 
 def quiet_nested_cv(*args, **kwargs):
@@ -25,6 +26,15 @@ def quiet_nested_cv(*args, **kwargs):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", onefit.errors.OneFitWarning)
         return onefit.nested_cv(*args, **kwargs)
+
+
+def quietly(function, *args, **kwargs):
+    """A function of onefit without onefit's own warnings."""
+    import onefit
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", onefit.errors.OneFitWarning)
+        return function(*args, **kwargs)
 
 
 def warned_nested_cv(*args, **kwargs):
@@ -38,6 +48,35 @@ def warned_nested_cv(*args, **kwargs):
     return result, {w.category: str(w.message) for w in ours}
 
 
+def data(n, p, seed, n_outputs=None):
+    """A regression whose columns and outputs have means."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p)) + rng.standard_normal(p)
+    shape = (p,) if n_outputs is None else (p, n_outputs)
+    Y = X @ rng.standard_normal(shape) / np.sqrt(p)
+    return X, 3 + Y + rng.standard_normal(Y.shape)
+
+
+def badly_scaled(X, seed):
+    """Columns of X in units from 1e-6 to 1e6."""
+    return X * 10 ** np.random.default_rng(seed).uniform(-6, 6, X.shape[1])
+
+
+def random_weights(n, kind, seed=0):
+    """Sample weights: none, positive ones, or a fifth of them zero."""
+    rng = np.random.default_rng(seed)
+    weights = rng.uniform(0.2, 3.0, n)
+    if kind == "zeros":
+        weights[rng.permutation(n)[: n // 5]] = 0.0
+    return None if kind == "none" else weights
+
+
+def random_groups(n, n_groups, seed=0):
+    """Numbers 0 to G-1, each at least once, in random order; sizes differ."""
+    rng = np.random.default_rng(seed)
+    return rng.permutation(np.append(np.arange(n_groups), rng.integers(0, n_groups, n - n_groups)))
+
+
 def random_folds(n, n_folds, n_repeats=1, seed=0, unscored=0):
     """Ids 0..K-1 dealt evenly, and -1 for the first `unscored` rows of a random order."""
     rng = np.random.default_rng(seed)
@@ -45,7 +84,7 @@ def random_folds(n, n_folds, n_repeats=1, seed=0, unscored=0):
     return np.array([rng.permutation(ids) for _ in range(n_repeats)])
 
 
-def tolerance(X, folds, lam, penalty_root=None, fit_intercept=True):
+def tolerance(X, folds, lam, penalty_root=None, fit_intercept=True, weights=None):
     """The only relative tolerance by conditioning: max(1e-9, 1e3 eps cond).
 
     cond is the largest 2-norm condition number, over all training sets, of the stacked matrix
@@ -53,6 +92,7 @@ def tolerance(X, folds, lam, penalty_root=None, fit_intercept=True):
     precision itself can lose, with a margin for the norms of the residuals.
     """
     top, bottom = reference.stacked(X, lam, penalty_root, fit_intercept, dtype=float)
+    top = top if weights is None else np.sqrt(weights)[:, None] * top
     worst = 1.0
     for row in np.asarray(folds):
         for _, train in reference.training_sets(row):
@@ -81,6 +121,28 @@ def assert_fold_errors(result, losses, rtol=STRICT, output=None):
         assert gap <= rtol, f"{name} on route {result.route!r}: {gap:.2e} > {rtol:.2e}"
     raw = np.asarray(result.raw_estimate)
     np.testing.assert_allclose(raw if output is None else raw[output], losses.raw_estimate, rtol=rtol)
+
+
+def assert_row(result, rule, expected, rtol=STRICT, output=None):
+    """One row of the table of intervals."""
+    row = result.intervals.loc[rule if output is None else (rule, output), COLUMNS].to_numpy(float)
+    np.testing.assert_allclose(row, [getattr(expected, c) for c in COLUMNS], rtol=rtol, err_msg=rule)
+
+
+def assert_equals_reference(result, losses, rtol=STRICT):
+    """Fold errors, the covariance rule and its figures, and the held-out rows, of a result with one output."""
+    assert_fold_errors(result, losses, rtol)
+    mse, _ = reference.covariance_mse(losses)
+    expected = reference.covariance(losses, result.confidence_level)
+    np.testing.assert_allclose(result.cv_estimate, losses.cv_estimate, rtol=rtol)
+    np.testing.assert_allclose(result.mse, mse, rtol=10 * rtol)  # a sum of terms of both signs
+    assert_row(result, "covariance", expected, 10 * rtol)
+    count = (losses.folds >= 0).sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        assert relative_gap(result.heldout["loss"], np.nansum(losses.plain, axis=0) / count) <= rtol
+        if losses.prediction.dtype != object:
+            prediction = np.nansum(losses.prediction, axis=0) / count
+            assert relative_gap(result.heldout["prediction"], prediction) <= rtol
 
 
 def assert_same_results(one, other, rtol=STRICT):

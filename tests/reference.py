@@ -16,7 +16,30 @@ from scipy import stats
 LOSSES: dict[str, Callable] = {
     "squared_error": lambda y, prediction: (y - prediction) ** 2,
     "absolute_error": lambda y, prediction: np.abs(y - prediction),
+    "huber": lambda y, prediction: huber(y - prediction, 1.35),
+    "pinball": lambda y, prediction: pinball(y - prediction, 0.5),
 }
+
+
+def huber(u, delta):
+    return np.array([e * e / 2 if abs(e) <= delta else delta * (abs(e) - delta / 2) for e in u])
+
+
+def pinball(u, quantile):
+    return np.array([quantile * e if e >= 0 else (1 - quantile) * -e for e in u])
+
+
+def zero_one(y, prediction):
+    return np.array([float(a != b) for a, b in zip(y, prediction, strict=True)])
+
+
+def pointwise(loss):
+    """The function (y, prediction) of a loss, and the scale of its interval."""
+    if loss == "zero_one":
+        return zero_one, "logit"
+    if callable(loss):
+        return loss, "log" if getattr(loss, "nonnegative", False) else "identity"
+    return LOSSES[loss], "log"
 
 
 # ---------------------------------------------------------------------------------------------- refits
@@ -61,20 +84,23 @@ def householder_least_squares(A, b):
     return x / scale
 
 
-def refit_predictions(X, y, train, test, lam, penalty_root=None, fit_intercept=True):
-    """Predictions at `test` of the penalized regression fitted to `train` alone."""
+def refit_predictions(X, y, train, test, lam, penalty_root=None, fit_intercept=True, weights=None):
+    """Predictions at `test` of the penalized regression fitted to `train` alone; rows of no weight are left out."""
     top, bottom = stacked(X, lam, penalty_root, fit_intercept)
-    A = np.vstack([top[train], bottom[: len(bottom) if lam > 0 else 0]])
-    b = np.concatenate([np.asarray(y, np.longdouble)[train], np.zeros(len(A) - len(train), np.longdouble)])
+    weights = np.ones(len(X)) if weights is None else np.asarray(weights)
+    train = np.asarray(train)[weights[train] > 0]
+    root = np.sqrt(weights[train].astype(np.longdouble))
+    A = np.vstack([root[:, None] * top[train], bottom[: len(bottom) if lam > 0 else 0]])
+    b = np.concatenate([root * np.asarray(y, np.longdouble)[train], np.zeros(len(A) - len(train), np.longdouble)])
     return (top[test] @ householder_least_squares(A, b)).astype(float)
 
 
-def refitter(X, y, lam, penalty_root=None, fit_intercept=True):
+def refitter(X, y, lam, penalty_root=None, fit_intercept=True, weights=None):
     """`predict(train, test)` of the penalized regression."""
-    return lambda train, test: refit_predictions(X, y, train, test, lam, penalty_root, fit_intercept)
+    return lambda train, test: refit_predictions(X, y, train, test, lam, penalty_root, fit_intercept, weights)
 
 
-def estimator_refitter(estimator, X, y):
+def estimator_refitter(estimator, X, y, weights=None):
     """`predict(train, test)` of a scikit-learn estimator; a precomputed kernel is cut on both axes."""
     from sklearn.base import clone
 
@@ -83,7 +109,8 @@ def estimator_refitter(estimator, X, y):
     def predict(train, test):
         fit_X = X[np.ix_(train, train)] if precomputed else X[train]
         test_X = X[np.ix_(test, train)] if precomputed else X[test]
-        return clone(estimator).fit(fit_X, y[train]).predict(test_X)
+        extra = {} if weights is None else {"sample_weight": weights[train]}
+        return clone(estimator).fit(fit_X, y[train], **extra).predict(test_X)
 
     return predict
 
@@ -104,13 +131,18 @@ class Losses:
     """Every held-out loss of one output.
 
     single[l, i]: loss of row i with its own fold out. pair[l, i, j]: with its own fold and fold j out. NaN
-    where that does not exist: rows with id -1, and j the row's own fold.
+    where that does not exist: rows with id -1, and j the row's own fold. Both are times `relative`, the weight of
+    the row over the mean of all weights; `plain` is single without it.
     """
 
     folds: np.ndarray
     single: np.ndarray
     pair: np.ndarray
     prediction: np.ndarray
+    plain: np.ndarray
+    relative: np.ndarray
+    groups: np.ndarray | None
+    scale: str
 
     @property
     def n_folds(self):
@@ -170,26 +202,28 @@ class Losses:
         return ((self.e_in - self.e_out) ** 2 - self.v_out / size).mean(axis=1)
 
 
-def fold_losses(y, folds, predict, loss="squared_error"):
+def fold_losses(y, folds, predict, loss="squared_error", weights=None, groups=None):
     """Refit every training set of every repeat and keep every held-out loss."""
     folds = np.asarray(folds)
     n_repeats, n = folds.shape
     n_folds = folds.max() + 1
-    single = np.full((n_repeats, n), np.nan)
-    prediction = np.full((n_repeats, n), np.nan)
+    function, scale = pointwise(loss)
+    relative = np.ones(n) if weights is None else np.asarray(weights, float) / np.mean(weights)
+    plain = np.full((n_repeats, n), np.nan)
+    prediction = np.full((n_repeats, n), np.nan, dtype=float if y.dtype.kind in "fiu" else object)
     pair = np.full((n_repeats, n, n_folds), np.nan)
     for r in range(n_repeats):
         for out, train in training_sets(folds[r]):
             test = np.flatnonzero(np.isin(folds[r], out))
             values = np.asarray(predict(train, test))
-            losses = LOSSES[loss](y[test], values)
+            losses = function(y[test], values)
             if len(out) == 1:
-                single[r, test], prediction[r, test] = losses, values
+                plain[r, test], prediction[r, test] = losses, values
                 continue
             for position, i in enumerate(test):
                 other = out[1] if folds[r, i] == out[0] else out[0]
-                pair[r, i, other] = losses[position]
-    return Losses(folds, single, pair, prediction)
+                pair[r, i, other] = relative[i] * losses[position]
+    return Losses(folds, relative * plain, pair, prediction, plain, relative, groups, scale)
 
 
 def cv_error(y, folds, predict, loss="squared_error"):
@@ -199,7 +233,7 @@ def cv_error(y, folds, predict, loss="squared_error"):
         losses = []
         for j in range(row.max() + 1):
             test = np.flatnonzero(row == j)
-            losses.extend(LOSSES[loss](y[test], predict(np.flatnonzero(row != j), test)))
+            losses.extend(pointwise(loss)[0](y[test], predict(np.flatnonzero(row != j), test)))
         means.append(np.mean(losses))
     return np.array(means)
 
@@ -266,59 +300,113 @@ def corrected_t(losses, level):
     return _symmetric(losses.e_out.mean(), math.sqrt(variance), stats.t.ppf((1 + level) / 2, K - 1))
 
 
-def covariance_terms(losses):
-    """(v, covariance term) of each repeat, by the double sum over folds."""
-    K = losses.n_folds
-    terms = []
-    for r in range(losses.n_repeats):
-        scored = losses.single[r][losses.folds[r] >= 0]
-        w = [losses.fold_size(r, j) / losses.n_scored for j in range(K)]
-        D = np.full((K, K), np.nan)
-        for j in range(K):
-            for k in range(K):
-                if j != k:
-                    rows = losses.rows(r, j)
-                    D[j, k] = losses.single[r, rows].mean() - losses.pair[r, rows, k].mean()
-        B = np.full((K, K), np.nan)
+def sampling_variance(losses, repeat, centre):
+    """v/n: the variance of z_i = w_i (l_i - c) / mean(w) over n; with groups, of the sums over groups."""
+    scored = np.flatnonzero(losses.folds[repeat] >= 0)
+    z = losses.relative[scored] * (losses.plain[repeat, scored] - centre)
+    if losses.groups is None:
+        return z.var(ddof=1) / len(z)
+    groups = losses.groups[scored]
+    sums = [sum(z[i] - z.mean() for i in np.flatnonzero(groups == g)) for g in np.unique(groups)]
+    return len(sums) / (len(sums) - 1) * sum(total**2 for total in sums) / len(z) ** 2
+
+
+def covariance_term(losses, repeat):
+    """The double sum over folds of one repeat."""
+    K, r = losses.n_folds, repeat
+    sizes = [losses.fold_size(r, j) for j in range(K)]
+    w = [size / sum(sizes) for size in sizes]
+    D = np.full((K, K), np.nan)
+    for j in range(K):
         for k in range(K):
-            others = [j for j in range(K) if j != k]
-            centre = sum(w[j] * D[j, k] for j in others) / sum(w[j] for j in others)
-            for j in others:
-                B[j, k] = D[j, k] - centre
-        total = 0.0
-        for j in range(K):
-            for k in range(K):
-                if j != k:
-                    shrink = (1 - w[j] / (1 - w[k])) * (1 - w[k] / (1 - w[j]))
-                    total += w[j] * w[k] * B[j, k] * B[k, j] / shrink
-        terms.append((scored.var(ddof=1), total))
-    return np.array(terms)
+            if j != k:
+                rows = losses.rows(r, j)
+                D[j, k] = losses.single[r, rows].mean() - losses.pair[r, rows, k].mean()
+    B = np.full((K, K), np.nan)
+    for k in range(K):
+        others = [j for j in range(K) if j != k]
+        centre = sum(w[j] * D[j, k] for j in others) / sum(w[j] for j in others)
+        for j in others:
+            B[j, k] = D[j, k] - centre
+    total = 0.0
+    for j in range(K):
+        for k in range(K):
+            if j != k:
+                shrink = (1 - w[j] / (1 - w[k])) * (1 - w[k] / (1 - w[j]))
+                total += w[j] * w[k] * B[j, k] * B[k, j] / shrink
+    return total
+
+
+def covariance_terms(losses):
+    """(v/n, covariance term) of each repeat; a loss of zeros and ones has at least the binomial v."""
+    c = centre(losses)
+    least = c * (1 - c) / losses.n_scored if losses.scale == "logit" else 0.0
+    return np.array(
+        [(max(sampling_variance(losses, r, c), least), covariance_term(losses, r)) for r in range(losses.n_repeats)]
+    )
 
 
 def covariance_mse(losses):
     """The mse before its floor, and the floor v/n."""
-    v, term = covariance_terms(losses).mean(axis=0)
-    return v / losses.n_scored + term, v / losses.n_scored
+    floor, term = covariance_terms(losses).mean(axis=0)
+    return floor + term, floor
 
 
-def log_centre(losses):
-    K = losses.n_folds
-    h_in, h_out = math.log(losses.raw_estimate), math.log(losses.cv_estimate)
-    return math.exp(h_in - (1 + (K - 2) / K) * (h_in - h_out))
+SCALES: dict[str, tuple[Callable, Callable, Callable]] = {  # h, its inverse and its derivative
+    "identity": (lambda e: e, lambda h: h, lambda e: 1.0),
+    "log": (math.log, math.exp, lambda e: 1 / e),
+    "logit": (lambda e: math.log(e / (1 - e)), lambda h: 1 / (1 + math.exp(-h)), lambda e: 1 / (e * (1 - e))),
+}
+
+
+def centre(losses):
+    """The error at n rows, extrapolated on the scale of the loss."""
+    K, (h, inverse, _) = losses.n_folds, SCALES[losses.scale]
+    least = 1 / (2 * losses.n_scored)
+    e_in, e_out = losses.raw_estimate, losses.cv_estimate
+    if losses.scale == "logit":
+        e_in, e_out = (min(max(e, least), 1 - least) for e in (e_in, e_out))
+    return inverse(h(e_in) - (1 + (K - 2) / K) * (h(e_in) - h(e_out)))
 
 
 def covariance(losses, level):
     mse, floor = covariance_mse(losses)
-    s, c = math.sqrt(max(mse, floor)), log_centre(losses)
-    t = stats.t.ppf((1 + level) / 2, max(3.0, c**2 / floor))
-    if s > c:
-        return Interval(c, max(0.0, c - t * s), c + t * s, s)
-    return Interval(c, c * math.exp(-t * s / c), c * math.exp(t * s / c), s)
+    s, c = math.sqrt(max(mse, floor)), centre(losses)
+    _, top = bounds = {"identity": (-math.inf, math.inf), "log": (0, math.inf), "logit": (0, 1)}[losses.scale]
+    df = max(3.0, c**2 / floor)
+    if losses.scale == "identity":
+        scored = losses.folds[0] >= 0
+        df = (losses.n_scored if losses.groups is None else len(np.unique(losses.groups[scored]))) - 1
+    half = stats.t.ppf((1 + level) / 2, df) * s
+    if losses.scale != "identity" and s > min(c, top - c):
+        return Interval(c, max(bounds[0], c - half), min(bounds[1], c + half), s)
+    h, inverse, slope = SCALES[losses.scale]
+    return Interval(c, inverse(h(c) - half * slope(c)), inverse(h(c) + half * slope(c)), s)
+
+
+def subtract(first, second):
+    """The losses of one model minus those of another, row by row: a difference, on the plain scale."""
+    assert np.array_equal(first.folds, second.folds)
+    return Losses(
+        first.folds,
+        first.single - second.single,
+        first.pair - second.pair,
+        np.full(first.single.shape, np.nan),
+        first.plain - second.plain,
+        first.relative,
+        first.groups,
+        "identity",
+    )
+
+
+def paired(first, second, level):
+    """Difference of error between two models, by the covariance rule on their differences of loss."""
+    return covariance(subtract(first, second), level)
 
 
 def monte_carlo_error(losses):
     """Relative Monte Carlo error of the half-width of the covariance rule."""
-    per_repeat = covariance_terms(losses) @ [1 / losses.n_scored, 1]
+    per_repeat = covariance_terms(losses).sum(axis=1)
     mse, floor = covariance_mse(losses)
     return per_repeat.std(ddof=1) / math.sqrt(losses.n_repeats) / (2 * max(mse, floor))
 

@@ -32,6 +32,8 @@ ORDER = [
     "progress",
     "display",
     "results",
+    "curve",
+    "comparison",
     "models",
     "job",
     "build",

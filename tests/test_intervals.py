@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, Ridge
@@ -11,7 +9,7 @@ from sklearn.neighbors import KNeighborsRegressor
 
 import onefit
 import reference
-from helpers import STRICT, quiet_nested_cv, random_folds, warned_nested_cv
+from helpers import STRICT, assert_row, quiet_nested_cv, random_folds, warned_nested_cv
 
 LAYOUTS = {
     "even": {"n": 40, "n_folds": 5, "n_repeats": 4},
@@ -21,7 +19,6 @@ LAYOUTS = {
     "uneven, never scored": {"n": 44, "n_folds": 6, "n_repeats": 2, "unscored": 3},
     "folds of one row": {"n": 14, "n_folds": 9, "n_repeats": 2},
 }
-COLUMNS = [field.name for field in dataclasses.fields(reference.Interval)]
 
 
 def case(layout, loss="squared_error", lam=2.0, seed=3, p=4):
@@ -31,11 +28,6 @@ def case(layout, loss="squared_error", lam=2.0, seed=3, p=4):
     X = rng.standard_normal((folds.shape[1], p))
     y = X @ rng.standard_normal(p) + rng.standard_normal(len(X))
     return X, y, folds, reference.fold_losses(y, folds, reference.refitter(X, y, lam), loss)
-
-
-def assert_row(result, rule, expected, rtol=STRICT):
-    actual = result.intervals.loc[rule, COLUMNS].to_numpy(float)
-    np.testing.assert_allclose(actual, [getattr(expected, c) for c in COLUMNS], rtol=rtol, err_msg=rule)
 
 
 @pytest.mark.parametrize("loss", reference.LOSSES)

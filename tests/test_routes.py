@@ -20,6 +20,8 @@ from helpers import (
     STRICT,
     assert_fold_errors,
     assert_same_results,
+    badly_scaled,
+    data,
     quiet_nested_cv,
     random_folds,
     relative_gap,
@@ -30,19 +32,6 @@ fast = pytest.mark.parametrize("route", FAST_ROUTES)
 every = pytest.mark.parametrize("route", ROUTES)
 losses_of = st.sampled_from(sorted(reference.LOSSES))
 seeds = st.integers(0, 2**32 - 1)
-
-
-def data(n, p, seed, n_outputs=None):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, p)) + rng.standard_normal(p)
-    shape = (p,) if n_outputs is None else (p, n_outputs)
-    Y = X @ rng.standard_normal(shape) / np.sqrt(p)
-    return X, 3 + Y + rng.standard_normal(Y.shape)
-
-
-def badly_scaled(X, seed):
-    """Columns of X in units from 1e-6 to 1e6."""
-    return X * 10 ** np.random.default_rng(seed).uniform(-6, 6, X.shape[1])
 
 
 def second_differences(p):

@@ -9,19 +9,26 @@
 
 from importlib.metadata import version as _version
 
-from . import errors
-from .api import nested_cv
+from . import errors, losses
+from .api import compare, error_curve, nested_cv
+from .comparison import Comparison
+from .curve import ErrorCurve
 from .models import PenalizedRegression
 from .results import NestedCVResult
 from .routes import Plan, breakeven_folds, plan
 
 __version__ = _version("onefit")
 __all__ = [
+    "Comparison",
+    "ErrorCurve",
     "NestedCVResult",
     "PenalizedRegression",
     "Plan",
     "breakeven_folds",
+    "compare",
+    "error_curve",
     "errors",
+    "losses",
     "nested_cv",
     "plan",
 ]

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .build import build_result
-from .job import Settings, prepare
+import numpy as np
+from sklearn.base import clone
+
+from .build import build_comparison, build_curve, build_result
+from .comparison import Comparison
+from .curve import ErrorCurve
+from .errors import DataError, RefitError, TrainingSetError
+from .job import Contender, Settings, prepare
 from .results import NestedCVResult
+from .validation import check_choice
 from .warn import warn_reader
 
-__all__ = ["nested_cv"]
+__all__ = ["compare", "error_curve", "nested_cv"]
 
 
 def nested_cv(
@@ -118,8 +126,226 @@ def nested_cv(
         n_jobs=n_jobs,
         progress=progress,
     )
-    job = prepare(estimator, X, y, settings)
+    job = prepare([Contender((estimator,))], X, y, settings)
     outcome = job.run()
     result = build_result(job, outcome)
     warn_reader(result, job, outcome)
     return result
+
+
+def error_curve(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    param_name: str,
+    param_range: Any,
+    simpler: str = "larger",
+    n_folds: int | str = "auto",
+    n_repeats: int | str = "auto",
+    loss: Any = None,
+    confidence_level: float = 0.95,
+    interval: str = "covariance",
+    groups: Any = None,
+    sample_weight: Any = None,
+    folds: Any = None,
+    bias_folds: Any = None,
+    route: str = "auto",
+    transformers: str = "refit",
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    progress: Any = None,
+) -> ErrorCurve:
+    """Estimate the error along a parameter, with an interval at every value and for every difference from the best.
+
+    For the penalty of a linear smoother (``alpha`` of Ridge, RidgeClassifier and KernelRidge, ``lam`` of
+    `PenalizedRegression`, also as the last step of a pipeline) the whole path comes from one decomposition. Any other
+    parameter of any estimator is refitted at every value. The folds are the same at every value.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X, y
+        As in `nested_cv`.
+    param_name : str
+        Name of the parameter, as in ``estimator.set_params``.
+    param_range : array-like
+        At least two values, numbers in increasing or decreasing order, or names.
+    simpler : {"larger", "smaller"}, default="larger"
+        Which values make the model simpler: larger penalties, but smaller ``C`` or ``max_depth``. Names count in the
+        order given.
+    n_folds, n_repeats, loss, confidence_level, interval, groups, sample_weight, folds, bias_folds, route, \
+transformers, random_state, n_jobs, progress
+        As in `nested_cv`. The paired differences always go by the covariance rule.
+
+    Returns
+    -------
+    ErrorCurve
+        A value that cannot be fitted is NaN there, with its reason.
+
+    Notes
+    -----
+    An interval at the value that was chosen on these data is too optimistic. For the error of the whole procedure,
+    choice included, pass a tuned estimator (RidgeCV) to `nested_cv`: it is tuned anew in every training set.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import onefit
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> curve = onefit.error_curve(Ridge(), X, y, param_name="alpha", param_range=np.logspace(-4, 1, 11))
+    >>> bool(curve.select("one_se") >= curve.select("min"))
+    True
+    """
+    settings = Settings(
+        n_folds=n_folds,
+        n_repeats=n_repeats,
+        loss=loss,
+        confidence_level=confidence_level,
+        interval=interval,
+        groups=groups,
+        sample_weight=sample_weight,
+        folds=folds,
+        bias_folds=bias_folds,
+        route=route,
+        transformers=transformers,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    check_choice("simpler", simpler, ("larger", "smaller"))
+    values = _check_range(estimator, param_name, param_range)
+    estimators = [clone(estimator).set_params(**{param_name: value}) for value in values]
+    kept, reasons = list(range(len(values))), [""] * len(values)
+    while True:
+        contender = Contender(tuple(estimators[v] for v in kept), param_name, tuple(values[v] for v in kept))
+        try:
+            job = prepare([contender], X, y, settings)
+            outcome = job.run()
+            break
+        except (TrainingSetError, RefitError) as error:
+            lost = _values_at_fault(error, values, kept)
+            if not lost or len(lost) == len(kept):
+                raise
+            for v in lost:
+                reasons[v] = str(error)
+            kept = [v for v in kept if v not in lost]
+
+    def deploy(value: Any) -> Any:
+        """Fit the estimator on all rows at one value."""
+        chosen = np.unique(value)
+        one = clone(estimator).set_params(**{param_name: chosen[0] if len(chosen) == 1 else value})
+        return one.fit(X, y) if sample_weight is None else one.fit(X, y, sample_weight=sample_weight)
+
+    curve = build_curve(job, outcome, values, kept, reasons, param_name, simpler, deploy)
+    at_best = kept.index(int(np.atleast_1d(curve.best)[0]))
+    warn_reader(build_result(job, outcome, at_best), job, outcome)
+    return curve
+
+
+def _check_range(estimator: Any, param_name: str, param_range: Any) -> list[Any]:
+    """The values as a list, checked against the estimator."""
+    known = estimator.get_params() if hasattr(estimator, "get_params") else {}
+    if param_name not in known:
+        raise DataError(
+            f"{type(estimator).__name__} has no parameter {param_name!r}; it has {', '.join(sorted(known)) or 'none'}."
+        )
+    try:
+        values = list(param_range)
+    except TypeError as error:
+        raise DataError(f"param_range={param_range!r} must be a list or an array of values.") from error
+    if len(values) < 2:
+        raise DataError(
+            f"param_range holds {len(values)} value(s), which make no curve; give at least two, or use nested_cv."
+        )
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise DataError("param_range must hold single values.")
+    if array.dtype.kind in "fiu":
+        steps = np.diff(array.astype(float))
+        if not np.isfinite(array.astype(float)).all() or not ((steps > 0).all() or (steps < 0).all()):
+            raise DataError("param_range must be finite and sorted, without equal values; use np.unique(param_range).")
+        values = array.tolist()
+    return values
+
+
+def _values_at_fault(error: TrainingSetError | RefitError, values: Sequence[Any], kept: Sequence[int]) -> set[int]:
+    """Which of the values an error is about; none if it is about all of them."""
+    if isinstance(error, RefitError):
+        return {kept[error.value]}
+    return set() if error.lam is None else {v for v in kept if values[v] == error.lam}
+
+
+def compare(
+    estimators: Mapping[str, Any],
+    X: Any,
+    y: Any,
+    *,
+    n_folds: int | str = "auto",
+    n_repeats: int | str = "auto",
+    loss: Any = None,
+    confidence_level: float = 0.95,
+    interval: str = "covariance",
+    groups: Any = None,
+    sample_weight: Any = None,
+    folds: Any = None,
+    bias_folds: Any = None,
+    route: str = "auto",
+    transformers: str = "refit",
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    progress: Any = None,
+) -> Comparison:
+    """Compare models: all pairwise differences of error, on the same rows and folds, with intervals.
+
+    Parameters
+    ----------
+    estimators : dict
+        Name and estimator of each model, at least two; all regressors or all classifiers. Each takes the route that
+        suits it.
+    X, y
+        As in `nested_cv`.
+    n_folds, n_repeats, loss, confidence_level, interval, groups, sample_weight, folds, bias_folds, route, \
+transformers, random_state, n_jobs, progress
+        As in `nested_cv`, and the same for all models. The differences always go by the covariance rule.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> import onefit
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import LinearRegression, Ridge
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> table = onefit.compare({"ols": LinearRegression(), "ridge": Ridge(alpha=10.0)}, X, y).to_frame()
+    >>> bool(table.loc[("ols", "ridge"), "high"] < 0)
+    True
+    """
+    settings = Settings(
+        n_folds=n_folds,
+        n_repeats=n_repeats,
+        loss=loss,
+        confidence_level=confidence_level,
+        interval=interval,
+        groups=groups,
+        sample_weight=sample_weight,
+        folds=folds,
+        bias_folds=bias_folds,
+        route=route,
+        transformers=transformers,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    if not isinstance(estimators, Mapping) or len(estimators) < 2:
+        raise DataError('estimators must be a dictionary of at least two, such as {"ridge": Ridge(), "ols": ...}.')
+    names = [str(name) for name in estimators]
+    job = prepare([Contender((estimator,)) for estimator in estimators.values()], X, y, settings)
+    outcome = job.run()
+    comparison = build_comparison(job, outcome, names)
+    warn_reader(next(iter(comparison.results.values())), job, outcome)
+    return comparison

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from .comparison import Comparison
+from .curve import Difference, ErrorCurve, simplest_minimum, simplicity
 from .fold_errors import FoldErrors
-from .intervals import RULES, Context, Interval, Rule, cv_estimate, raw_estimate
+from .intervals import RULES, Context, Interval, Rule, cv_estimate, paired, raw_estimate
 from .job import Job, Outcome
+from .learners.scores import smoother_scores
 from .losses import Loss
 from .montecarlo import half_width_error
 from .results import FoldErrorTables, NestedCVResult
@@ -17,58 +22,69 @@ from .scores import Figure, r2, rmse
 from .typing import FloatArray
 from .validation import Problem
 
-__all__ = ["build_result"]
+__all__ = ["build_comparison", "build_curve", "build_result"]
 
 NO_V_OUT = "the rule needs the variance within each fold, and some folds have one row"
 
 
-def build_result(job: Job, outcome: Outcome, value: int = 0) -> NestedCVResult:
+class Figures:
+    """Everything that is computed from an outcome, at all parameter values at once."""
+
+    def __init__(self, job: Job, outcome: Outcome) -> None:
+        errors, level = outcome.errors, job.confidence_level
+        context = Context(level, job.loss.scale, outcome.bias_cv)
+        rules = {name: rule for name, rule in RULES.items() if _applies(rule, errors)}
+        self.by_rule = {name: rule.compute(errors, context) for name, rule in rules.items()}
+        self.own = self.by_rule[job.rule.name]
+        self.raw, self.cv = raw_estimate(errors), cv_estimate(errors)
+        self.monte_carlo_error = half_width_error(errors, job.rule, job.loss.scale)
+        self.residuals, self.losses = outcome.totals.means()
+        self.rmse = self.r2 = None
+        if job.loss.name == "squared_error":
+            self.rmse = rmse(self.own)
+            self.r2 = r2(self.own, errors, self.losses, job.problem.y, job.rows, level)
+
+
+def build_result(job: Job, outcome: Outcome, value: int = 0, figures: Figures | None = None) -> NestedCVResult:
     """Gather the figures of one parameter value; without an axis of outputs if y has none."""
-    problem, rule, loss, errors = job.problem, job.rule, job.loss, outcome.errors
-    context = Context(job.confidence_level, loss.scale, outcome.bias_cv)
-    single = problem.output_names is None
+    problem, errors = job.problem, outcome.errors
+    figures = Figures(job, outcome) if figures is None else figures
+    own = figures.own
 
     def pick(array: Any) -> Any:
         """One value, and its only output if y is a vector."""
         picked = np.array(array[..., value, :])
-        if single:
+        if problem.output_names is None:
             picked = picked[..., 0]
         picked.setflags(write=False)
         return picked.item() if picked.ndim == 0 else picked
 
-    by_rule = {name: other.compute(errors, context) for name, other in RULES.items() if _applies(other, errors)}
-    own = by_rule[rule.name]
-    residuals, losses = outcome.totals.means()
-    raw = raw_estimate(errors)
-    figures: dict[str, Figure | None] = {"rmse": None, "r2": None}
-    if loss.name == "squared_error":
-        both = {"rmse": rmse(own), "r2": r2(own, errors, losses, problem.y, job.rows, job.confidence_level)}
-        figures = {name: Figure(*map(pick, figure)) for name, figure in both.items()}
     return NestedCVResult(
         estimate=pick(own.estimate),
         interval=(pick(own.low), pick(own.high)),
-        confidence_level=context.confidence_level,
-        rule=rule.name,
+        confidence_level=job.confidence_level,
+        rule=job.rule.name,
         standard_error=pick(own.standard_error),
-        bias=pick(raw - own.estimate),
+        bias=pick(figures.raw - own.estimate),
         mse=pick(own.mse),
         mse_is_floored=pick(own.is_floored),
         inflation=pick(own.inflation),
-        raw_estimate=pick(raw),
-        cv_estimate=pick(cv_estimate(errors)),
-        monte_carlo_error=pick(half_width_error(errors, rule, loss.scale)),
+        raw_estimate=pick(figures.raw),
+        cv_estimate=pick(figures.cv),
+        monte_carlo_error=pick(figures.monte_carlo_error),
         n_folds=errors.n_folds,
         n_repeats=errors.n_repeats,
-        route=job.route.name,
-        route_reason=job.route_reason,
-        exactness=job.exactness,
-        loss=loss.name,
-        intervals=_interval_table(by_rule, problem.output_names, value),
+        route=job.routes[value][0],
+        route_reason=job.routes[value][1],
+        exactness=job.routes[value][2],
+        loss=job.loss.name,
+        intervals=_interval_table(figures.by_rule, problem.output_names, value),
         fold_errors=FoldErrorTables(*map(pick, (errors.e_in, errors.e_out, errors.v_out, errors.mse))),
-        heldout=_heldout_table(problem, loss, problem.y - residuals[:, value], losses[:, value]),
-        reason=own.reason,
+        heldout=_heldout_table(problem, job.loss, problem.y - figures.residuals[:, value], figures.losses[:, value]),
+        reason=own.reason_at(value),
         output_names=problem.output_names,
-        **figures,
+        rmse=None if figures.rmse is None else Figure(*map(pick, figures.rmse)),
+        r2=None if figures.r2 is None else Figure(*map(pick, figures.r2)),
     )
 
 
@@ -90,7 +106,7 @@ def _interval_table(by_rule: dict[str, Interval], output_names: tuple[str, ...] 
     if output_names is not None:
         index = pd.MultiIndex.from_product([list(RULES), list(output_names)], names=["rule", "output"])
     table = pd.DataFrame(values, index=index, columns=list(columns))
-    reasons = {name: by_rule[name].reason if name in by_rule else NO_V_OUT for name in RULES}
+    reasons = {name: by_rule[name].reason_at(value) if name in by_rule else NO_V_OUT for name in RULES}
     table.attrs["reasons"] = {name: reason for name, reason in reasons.items() if reason}
     return table
 
@@ -106,3 +122,124 @@ def _heldout_table(problem: Problem, loss: Loss, predictions: FloatArray, losses
         return pd.DataFrame({"prediction": predictions[:, 0], "loss": losses[:, 0]}, index=index)
     columns = pd.MultiIndex.from_product([["prediction", "loss"], list(problem.output_names)])
     return pd.DataFrame(np.hstack([predictions, losses]), index=index, columns=columns)
+
+
+def build_curve(
+    job: Job,
+    outcome: Outcome,
+    values: Sequence[Any],
+    kept: Sequence[int],
+    reasons: Sequence[str],
+    param_name: str,
+    simpler: str,
+    deploy: Callable[[Any], Any],
+) -> ErrorCurve:
+    """Gather the curve; values that could not be fitted, those not ``kept``, are NaN."""
+    single, V = job.problem.output_names is None, len(values)
+    array = np.asarray(values)
+    figures = Figures(job, outcome)
+    fitted = {v: build_result(job, outcome, at, figures) for at, v in enumerate(kept)}
+    R = job.loss.n_losses(job.problem.n_outputs)
+
+    def spread(rows: Any) -> FloatArray:
+        """Rows (kept, R) at their places among all values."""
+        table = np.full((V, R), np.nan)
+        table[list(kept)] = rows
+        return table[:, 0] if single else table
+
+    own = figures.own
+    order = simplicity(V, simpler, array)
+    best = simplest_minimum(spread(own.estimate).reshape(V, R), order)
+    at_best = np.array([list(kept).index(position) for position in best])
+    difference = [
+        paired(outcome.errors, np.arange(len(kept)), np.full(len(kept), b), job.confidence_level) for b in at_best
+    ]
+    parts = {
+        key: spread(np.stack([getattr(each, key)[:, q] for q, each in enumerate(difference)], axis=1))
+        for key in ("estimate", "low", "high", "standard_error")
+    }
+    scores, edf = _scores(job, outcome, own, spread)
+    index = pd.Index(array, name=param_name)
+    return ErrorCurve(
+        values=array,
+        estimate=spread(own.estimate),
+        low=spread(own.low),
+        high=spread(own.high),
+        standard_error=spread(own.standard_error),
+        difference=Difference(**parts, df=outcome.errors.n_units - 1.0),
+        best=int(best[0]) if single else best,
+        scores=_score_table(scores, index, job.problem.output_names),
+        edf=edf,
+        results=tuple(fitted.get(v) for v in range(V)),
+        reasons=tuple(reasons),
+        param_name=param_name,
+        simpler=simpler,
+        confidence_level=job.confidence_level,
+        loss=job.loss.name,
+        output_names=job.problem.output_names,
+        deploy=deploy,
+    )
+
+
+def _scores(
+    job: Job, outcome: Outcome, own: Interval, spread: Callable[[Any], FloatArray]
+) -> tuple[dict[str, FloatArray], FloatArray | None]:
+    """Scores by value, and effective degrees of freedom if the model has them."""
+    nothing = np.full(own.estimate.shape, np.nan)
+    smoother = job.adapted[0].smoother
+    known = {"loo": nothing, "gcv": nothing, "reml": nothing}
+    edf = None
+    if smoother is not None and job.loss.classes is None:
+        computed = smoother_scores(smoother, job.problem.y)
+        edf = spread(np.broadcast_to(computed.pop("edf"), nothing.shape))
+        known |= computed
+    kfold = outcome.errors.e_out.mean(axis=(0, 1))
+    every = {"loo": known["loo"], "gcv": known["gcv"], "kfold": kfold, "ncv": own.estimate, "reml": known["reml"]}
+    return {name: spread(table) for name, table in every.items()}, edf
+
+
+def _score_table(
+    scores: dict[str, FloatArray], index: pd.Index[Any], output_names: tuple[str, ...] | None
+) -> pd.DataFrame:
+    if output_names is None:
+        return pd.DataFrame(scores, index=index)
+    columns = pd.MultiIndex.from_product([list(scores), list(output_names)], names=["score", "output"])
+    return pd.DataFrame(np.hstack(list(scores.values())), index=index, columns=columns)
+
+
+def build_comparison(job: Job, outcome: Outcome, names: Sequence[str]) -> Comparison:
+    """Gather the models, from the smallest error, and all pairs of them in that order."""
+    figures = Figures(job, outcome)
+    results = {name: build_result(job, outcome, at, figures) for at, name in enumerate(names)}
+    own = figures.own
+    order = np.argsort(own.estimate.mean(axis=1), kind="stable")
+    outputs = job.problem.output_names
+    columns = ("estimate", "low", "high", "standard_error")
+    models = _table([names[at] for at in order], [getattr(own, key)[order] for key in columns], outputs, ["model"])
+    repeated = 1 if outputs is None else len(outputs)
+    models["route"] = np.repeat([job.routes[at][0] for at in order], repeated)
+    pairs = list(combinations(order, 2))
+    first, second = (np.array(side, dtype=np.intp) for side in zip(*pairs, strict=True))
+    difference = paired(outcome.errors, first, second, job.confidence_level)
+    labels = [(names[a], names[b]) for a, b in pairs]
+    table = _table(labels, [getattr(difference, key) for key in columns], outputs, ["first", "second"])
+    return Comparison(
+        models, table, {names[at]: results[names[at]] for at in order}, job.confidence_level, job.loss.name, outputs
+    )
+
+
+def _table(
+    labels: Sequence[Any], figures: Sequence[FloatArray], outputs: tuple[str, ...] | None, names: list[str]
+) -> pd.DataFrame:
+    """Figures (rows, outputs) by label, and by output if y has columns."""
+    keys = [label if isinstance(label, tuple) else (label,) for label in labels]
+    if outputs is not None:
+        keys = [(*key, output) for key in keys for output in outputs]
+        names = [*names, "output"]
+    values = np.stack([figure.ravel() for figure in figures], axis=1)
+    index = (
+        pd.MultiIndex.from_tuples(keys, names=names)
+        if len(names) > 1
+        else pd.Index([k[0] for k in keys], name=names[0])
+    )
+    return pd.DataFrame(values, index=index, columns=["estimate", "low", "high", "standard_error"])

@@ -34,11 +34,15 @@ class RouteError(OneFitError):
 
 
 class TrainingSetError(OneFitError):
-    """A training set does not determine the fit."""
+    """A training set does not determine the fit; ``lam`` is the penalty at fault, None if it is at every penalty."""
+
+    lam: float | None = None
 
 
 class RefitError(OneFitError):
-    """The estimator itself failed on a training set."""
+    """The estimator itself failed on a training set; ``value`` is its place among the parameter values."""
+
+    value: int = 0
 
 
 class IntervalError(OneFitError):

@@ -20,7 +20,8 @@ __all__ = [
     "RowTotals",
     "Rows",
     "concatenate",
-    "covariance_term",
+    "increments",
+    "levels",
     "moments",
     "spread_of_losses",
     "summarize",
@@ -60,11 +61,6 @@ class Rows:
     def of(cls, weights: FloatArray | None, groups: IntArray | None) -> Rows:
         """From the weights as given; their mean is over all rows."""
         return cls(None if weights is None else weights / weights.mean(), groups)
-
-    @property
-    def n_groups(self) -> int | None:
-        """Number of groups, if there are any."""
-        return None if self.groups is None else int(self.groups.max()) + 1
 
     def weigh(self, losses: FloatArray) -> FloatArray:
         """Losses (..., n, V, R) times the relative weights of their rows."""
@@ -107,15 +103,18 @@ class FoldErrors:
     ----------
     sizes : (L, K) rows in each fold
     n_rows : int, all rows, including those never scored
-    n_groups : int or None, number of groups
+    n_groups : int or None, number of groups that are scored
     e_in, e_out, v_out : (L, K, V, Q) as the paper defines them; v_out is NaN for folds of one row
     mse : (L, V, Q) the paper's mean over folds of (e_in - e_out)^2 - v_out/n_j
     raw : (L, V, Q) mean of all pair-held-out losses
     cv : (L, V, Q) row mean of the single-held-out losses
     pair_scatter : (L, V, Q) sum of squares of the pair-held-out losses about ``raw``
     row_variance : (L, V, Q) variance (n - 1) of the single-held-out losses, over n, as if rows were independent
-    spread : (3, L, V, Q) the same between groups, as the coefficients of 1, -2c and c^2; see `sampling`
-    covariance : (L, V, Q) covariance term of the covariance rule
+    total, cross, weight : (L, V, V, Q), (L, V, Q), (L,) the same between groups, as a polynomial; see `sampling`
+    covariance : (L, V, V, Q) covariance term of the covariance rule
+
+    ``total``, ``cross`` and ``covariance`` are in increments: index 0 is the first parameter value, index v its change
+    from value v - 1. So the difference between two values is a sum of entries, not a difference of large sums.
     """
 
     sizes: IntArray
@@ -129,18 +128,29 @@ class FoldErrors:
     cv: FloatArray
     pair_scatter: FloatArray
     row_variance: FloatArray
-    spread: FloatArray
+    total: FloatArray
+    cross: FloatArray
+    weight: FloatArray
     covariance: FloatArray
 
-    def sampling(self, centre: FloatArray) -> FloatArray:
-        """v/n of the covariance rule, (L, V, Q).
+    def sampling(self, centre: FloatArray, contrasts: FloatArray | None = None) -> FloatArray:
+        """v/n of the covariance rule, (L, V, Q), for losses or for the ``contrasts`` of their increments.
 
         Between groups, ``G/(G-1) sum_g (sum_{i in g} (z_i - zbar))^2 / n^2`` with ``z_i = w_i (l_i - c) / mean(w)``;
         without groups it is the variance of z over n, without weights it does not depend on the centre c.
         """
-        total, cross, weight = self.spread
-        variance: FloatArray = np.maximum(total - 2 * centre * cross + np.square(centre) * weight, 0.0)
-        return variance
+        X = levels(self.e_in.shape[2]) if contrasts is None else contrasts
+        total = np.einsum("va,labq,vb->lvq", X, self.total, X, optimize=True)
+        cross = np.einsum("va,laq->lvq", X, self.cross)
+        variance = total - 2 * centre * cross + np.square(centre) * self.weight[:, None, None]
+        positive: FloatArray = np.maximum(variance, 0.0)
+        return positive
+
+    def covariances(self, contrasts: FloatArray | None = None) -> FloatArray:
+        """Covariance term, (L, V, Q), of the losses or of the ``contrasts`` of their increments."""
+        X = levels(self.e_in.shape[2]) if contrasts is None else contrasts
+        term: FloatArray = np.einsum("va,labq,vb->lvq", X, self.covariance, X, optimize=True)
+        return term
 
     @property
     def n_repeats(self) -> int:
@@ -187,16 +197,20 @@ def summarize(pairs: PairErrors, folds: Folds, rows: Rows) -> FoldErrors:
     e_out = pairs.mean[:, own, own]
     v_out = _over(pairs.scatter[:, own, own], size - 1)
     e_in = np.empty((L, K, V, R))
-    raw, pair_scatter, covariance = np.empty((3, L, V, R))
+    raw, pair_scatter = np.empty((2, L, V, R))
+    sizes = folds.sizes.astype(float)
     for value, output in np.ndindex(V, R):  # one K x K table at a time
         cell = (slice(None), slice(None), slice(None), value, output)
-        reduced = _reduce_pairs(pairs.mean[cell], pairs.scatter[cell], folds.sizes.astype(float))
-        e_in[:, :, value, output], raw[:, value, output] = reduced[:2]
-        pair_scatter[:, value, output], covariance[:, value, output] = reduced[2:]
+        reduced = _reduce_pairs(pairs.mean[cell], pairs.scatter[cell], sizes)
+        e_in[:, :, value, output], raw[:, value, output], pair_scatter[:, value, output] = reduced
+    covariance = np.empty((L, V, V, R))
+    for output in range(R):
+        change = e_out[:, :, None, :, output] - pairs.mean[..., output]
+        covariance[..., output] = covariance_terms(change, sizes / sizes.sum(axis=1, keepdims=True))
     return FoldErrors(
         sizes=folds.sizes,
         n_rows=folds.n,
-        n_groups=rows.n_groups,
+        n_groups=None if rows.groups is None else len(np.unique(rows.groups[(folds.ids >= 0).any(axis=0)])),
         e_in=e_in,
         e_out=e_out,
         v_out=v_out,
@@ -205,64 +219,80 @@ def summarize(pairs: PairErrors, folds: Folds, rows: Rows) -> FoldErrors:
         cv=(e_out * size).sum(axis=1) / scored,
         pair_scatter=pair_scatter,
         row_variance=np.nanvar(rows.weigh(single), axis=1, ddof=1) / scored,
-        spread=spread_of_losses(single, rows),
+        **spread_of_losses(single, rows),
         covariance=covariance,
     )
 
 
 def _reduce_pairs(
     mean: FloatArray, scatter: FloatArray, sizes: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """e_in (L, K), raw, pair scatter and covariance term (L,) of tables (L, K, K) and fold sizes (L, K)."""
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """e_in (L, K), raw and pair scatter (L,) of tables (L, K, K) and fold sizes (L, K)."""
     K = sizes.shape[1]
     scored = sizes.sum(axis=1)
-    own = np.arange(K)
-    change = mean[:, own, own][:, :, None] - mean  # zero on the diagonal
-    covariance = covariance_term(change, sizes / scored[:, None])
     others = np.where(np.eye(K, dtype=bool), 0.0, 1.0)
     weighted = mean * others * sizes[:, :, None]  # rows of fold j times mean[j, k]
     e_in = weighted.sum(axis=1) / (scored[:, None] - sizes)  # over the scored folds other than the one that is out
     raw = weighted.sum(axis=(1, 2)) / (scored * (K - 1))
     between = sizes[:, :, None] * np.square(mean - raw[:, None, None])
-    return e_in, raw, ((scatter + between) * others).sum(axis=(1, 2)), covariance
+    return e_in, raw, ((scatter + between) * others).sum(axis=(1, 2))
 
 
-def spread_of_losses(losses: FloatArray, rows: Rows) -> FloatArray:
-    """Coefficients (3, L, V, R) of v/n in the centre c, from losses (L, n, V, R)."""
-    spread = np.zeros((3, losses.shape[0], *losses.shape[2:]))
-    if rows.weights is None and rows.groups is None:
-        spread[0] = np.nanvar(losses, axis=1, ddof=1) / np.isfinite(losses[:, :, :1, :1]).sum(axis=1)
-        return spread
-    weights = np.ones(losses.shape[1]) if rows.weights is None else rows.weights
+def levels(n_values: int) -> FloatArray:
+    """Contrasts of increments that are the values themselves."""
+    return np.tri(n_values)
+
+
+def increments(values: FloatArray, axis: int) -> FloatArray:
+    """The first entry along an axis, and the change to each from the one before."""
+    return np.diff(values, axis=axis, prepend=0.0)
+
+
+def spread_of_losses(losses: FloatArray, rows: Rows) -> dict[str, FloatArray]:
+    """``total``, ``cross`` and ``weight`` of `FoldErrors`, from losses (L, n, V, R)."""
+    L, n_rows, V, R = losses.shape
+    total, cross, weight = np.zeros((L, V, V, R)), np.zeros((L, V, R)), np.zeros(L)
+    weights = np.ones(n_rows) if rows.weights is None else rows.weights
+    if rows.weights is None and rows.groups is None and np.isfinite(losses).all():
+        centred = increments(losses, axis=2)
+        centred -= centred.mean(axis=1, keepdims=True)
+        for output in range(R):
+            table = centred[..., output]
+            total[..., output] = table.swapaxes(1, 2) @ table / (n_rows * (n_rows - 1))
+        return {"total": total, "cross": cross, "weight": weight}
     for repeat, table in enumerate(losses):
         scored = np.isfinite(table).all(axis=(1, 2))
-        n = scored.sum()
-        part = Rows(None, None if rows.groups is None else np.unique(rows.groups[scored], return_inverse=True)[1])
-        weighted = weights[scored, None, None] * table[scored]
-        w = weights[scored]
+        groups = None if rows.groups is None else np.unique(rows.groups[scored], return_inverse=True)[1]
+        part, w = Rows(None, groups), weights[scored]
+        weighted = w[:, None, None] * increments(table[scored], axis=1)
         A = part.totals(weighted - weighted.mean(axis=0))
-        B = part.totals(w - w.mean())[:, None, None]
-        scale = len(A) / (len(A) - 1) / n**2
-        for part_of, (first, second) in enumerate(((A, A), (A, B), (B, B))):
-            spread[part_of, repeat] = scale * (first * second).sum(axis=0)
-    return spread
+        B = part.totals(w - w.mean())
+        scale = len(A) / (len(A) - 1) / scored.sum() ** 2
+        weight[repeat] = scale * (B @ B)
+        for output in range(R):
+            total[repeat, ..., output] = scale * (A[..., output].T @ A[..., output])
+            cross[repeat, :, output] = scale * (A[..., output].T @ B)
+    return {"total": total, "cross": cross, "weight": weight}
 
 
-def covariance_term(change: FloatArray, weight: FloatArray) -> FloatArray:
-    """Sum over pairs of folds of w_j w_k B_jk B_kj, corrected for the centring of B, (L,).
+def covariance_terms(change: FloatArray, weight: FloatArray) -> FloatArray:
+    """Sum over pairs of folds of w_j w_k B_jk B_kj, corrected for the centring of B, for all pairs of increments.
 
-    ``change[l, j, k]`` is the change of fold j's error when k joins its training set, zero for j = k. B centres it
-    within column k over j != k: what k does to everyone is not a covariance between j and k.
+    ``change[l, j, k]`` (L, K, K, V) is the change of fold j's error when k joins its training set, zero for j = k. B
+    centres it within column k over j != k: what k does to everyone is not a covariance between j and k.
     """
     w_j, w_k = weight[:, :, None], weight[:, None, :]
     itself = np.eye(weight.shape[1], dtype=bool)
-    B = change - (w_j * change).sum(axis=1, keepdims=True) / (1.0 - w_k)
+    change = increments(change, axis=3)
+    B = change - (w_j[..., None] * change).sum(axis=1, keepdims=True) / (1.0 - w_k)[..., None]
     B[:, itself] = 0.0
     shrunk = (1.0 - w_j / (1.0 - w_k)) * (1.0 - w_k / (1.0 - w_j))
     shrunk[:, itself] = 1.0  # with three folds it may be zero there
-    terms = w_j * w_k * B * B.swapaxes(1, 2) / shrunk
-    total: FloatArray = terms.sum(axis=(1, 2))
-    return total
+    L, V = len(change), change.shape[3]
+    left = ((w_j * w_k / shrunk)[..., None] * B).reshape(L, -1, V)
+    product = left.swapaxes(1, 2) @ B.swapaxes(1, 2).reshape(L, -1, V)
+    terms: FloatArray = (product + product.swapaxes(1, 2)) / 2
+    return terms
 
 
 def _over(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
@@ -276,9 +306,7 @@ def concatenate(blocks: Sequence[FoldErrors]) -> FoldErrors:
     if len(blocks) == 1:
         return blocks[0]
     tables = {
-        field.name: np.concatenate(
-            [getattr(block, field.name) for block in blocks], axis=1 if field.name == "spread" else 0
-        )
+        field.name: np.concatenate([getattr(block, field.name) for block in blocks])
         for field in fields(FoldErrors)
         if field.name not in ("n_rows", "n_groups")
     }

@@ -5,6 +5,7 @@ Repeat ``l`` of a run with seed ``s`` is the same partition whatever the number 
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -256,7 +257,9 @@ def _ids_of_splitter(splitter: Any, n: int, X: Any, y: Any, groups: IntArray | N
     current = np.full(n, -1, dtype=np.intp)
     fold = 0
     try:
-        tests = [test for _, test in splitter.split(X, y, groups)]
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*groups parameter is ignored")  # we check them ourselves
+            tests = [test for _, test in splitter.split(X, y, groups)]
     except Exception as error:
         raise FoldError(f"{type(splitter).__name__} cannot split these rows: {error}") from error
     for test in tests:

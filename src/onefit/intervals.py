@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from .fold_errors import FoldErrors
-from .typing import BoolArray, FloatArray
+from .fold_errors import FoldErrors, levels
+from .typing import BoolArray, FloatArray, IntArray
 
-__all__ = ["RULES", "TOO_SMALL", "Context", "Interval", "Rule", "cv_estimate", "raw_estimate"]
+__all__ = ["RULES", "TOO_SMALL", "Context", "Interval", "Rule", "cv_estimate", "paired", "raw_estimate"]
 
 TOO_SMALL = (
     "The standard error exceeds the estimated error, so the interval is on the plain scale, cut at 0. The training "
@@ -34,6 +34,11 @@ class Interval:
     is_floored: BoolArray
     inflation: FloatArray
     reason: str = ""
+    affected: BoolArray | None = None
+
+    def reason_at(self, value: int) -> str:
+        """Why the interval at one value is missing or not the usual one; empty if it is neither."""
+        return self.reason if self.affected is None or self.affected[value].any() else ""
 
 
 @dataclass(frozen=True)
@@ -111,7 +116,7 @@ def paper(errors: FoldErrors, context: Context) -> Interval:
             f"the paper's estimate of the mean squared error is negative ({np.nanmin(mse):.3g}), so it gives no "
             "interval; more repeats make this rarer, and the covariance rule does not have it"
         )
-    return _symmetric(estimate, context.z * se, se, mse, inflation=inflation, reason=reason)
+    return _symmetric(estimate, context.z * se, se, mse, inflation=inflation, reason=reason, affected=mse < 0)
 
 
 def bates(errors: FoldErrors, context: Context) -> Interval:
@@ -172,7 +177,7 @@ def covariance(errors: FoldErrors, context: Context) -> Interval:
     """
     estimate = covariance_centre(raw_estimate(errors), cv_estimate(errors), errors, context.scale)
     floor = _sampling(errors, estimate, context.scale).mean(axis=0)
-    mse = floor + errors.covariance.mean(axis=0)
+    mse = floor + errors.covariances().mean(axis=0)
     s = np.sqrt(np.maximum(mse, floor))
     if context.scale == "identity":
         df = np.full(estimate.shape, errors.n_units - 1.0)
@@ -180,15 +185,17 @@ def covariance(errors: FoldErrors, context: Context) -> Interval:
         df = np.maximum(3.0, np.square(_ratio(estimate, np.sqrt(floor))))
     half = special.stdtrit(df, 0.5 + context.confidence_level / 2) * s
     low, high, reason = estimate - half, estimate + half, ""
+    affected = np.zeros(estimate.shape, dtype=bool)
     if context.scale != "identity":
         bound = 1.0 if context.scale == "logit" else np.inf
         curved = (s <= estimate) & (estimate > 0) & (s <= bound - estimate)
         ends = _on_scale(np.where(curved, estimate, 0.5), np.where(curved, half, 0.0), context.scale)
         low = np.where(curved, ends[0], np.maximum(low, 0.0))
         high = np.where(curved, ends[1], np.minimum(high, bound))
-        if context.scale == "log" and (~curved & (s > 0)).any():
+        affected = ~curved & (s > 0)
+        if context.scale == "log" and affected.any():
             reason = TOO_SMALL
-    return Interval(estimate, low, high, s, mse, mse < floor, _ratio(s, np.sqrt(floor)), reason)
+    return Interval(estimate, low, high, s, mse, mse < floor, _ratio(s, np.sqrt(floor)), reason, affected)
 
 
 def _on_scale(centre: FloatArray, half: FloatArray, scale: str) -> tuple[FloatArray, FloatArray]:
@@ -223,6 +230,21 @@ def covariance_centre(raw: FloatArray, cv: FloatArray, errors: FoldErrors, scale
     return np.where((raw > 0) & (cv > 0), centre, 0.0)
 
 
+def paired(errors: FoldErrors, first: IntArray, second: IntArray, confidence_level: float) -> Interval:
+    """Differences of error between values ``first`` and ``second``, each (D,), by the covariance rule; arrays (D, Q).
+
+    The losses are subtracted row by row and fold by fold, so what both values share cancels.
+    """
+    raw, cv, contrasts = raw_estimate(errors), cv_estimate(errors), levels(errors.e_in.shape[2])
+    estimate = covariance_centre(raw[first] - raw[second], cv[first] - cv[second], errors, "identity")
+    contrasts = contrasts[first] - contrasts[second]
+    floor = errors.sampling(estimate, contrasts).mean(axis=0)
+    mse = floor + errors.covariances(contrasts).mean(axis=0)
+    s = np.sqrt(np.maximum(mse, floor))
+    half = special.stdtrit(errors.n_units - 1.0, 0.5 + confidence_level / 2) * s
+    return _symmetric(estimate, half, s, mse, is_floored=mse < floor, inflation=_ratio(s, np.sqrt(floor)))
+
+
 def _ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
     """Quotient that is one where both are zero (a perfect fit has nothing to inflate)."""
     safe = np.where(denominator > 0, denominator, 1.0)
@@ -236,7 +258,7 @@ def _linear_centre(errors: FoldErrors, scale: str) -> FloatArray:
 
 def _covariance_mse(errors: FoldErrors, scale: str) -> FloatArray:
     centre = covariance_centre(raw_estimate(errors), cv_estimate(errors), errors, scale)
-    return _sampling(errors, centre, scale) + errors.covariance
+    return _sampling(errors, centre, scale) + errors.covariances()
 
 
 RULES = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,18 +12,18 @@ from .errors import DataError, FoldError, IntervalError, RouteError
 from .fold_errors import FoldErrors, Rows, RowTotals
 from .folds import ExplicitFolds, FoldSource, RandomFolds, entropy_of, explicit_folds
 from .intervals import RULES, Rule
-from .learners import Adapted, Smoother, adapt
+from .learners import Adapted, TunedLearner, adapt
 from .losses import Loss, find_loss
 from .montecarlo import MOST_REPEATS
 from .progress import Progress, check_progress
 from .repeats import collect, mean_cv
-from .routes import GramRoute, LeaveTwoOut, OneStepRoute, RefitRoute, Route
+from .routes import GramRoute, LeaveTwoOut, OneStepRoute, RefitRoute, Route, SideBySide, TunedRoute
 from .routes.leavetwo import n_tiles
 from .routes.plan import choose
-from .typing import FloatArray
+from .typing import FloatArray, IntArray
 from .validation import Problem, check_choice, check_integer, check_level, check_problem
 
-__all__ = ["Job", "Outcome", "Settings", "prepare"]
+__all__ = ["Contender", "Job", "Outcome", "Settings", "prepare"]
 
 ROUTES = ("auto", "gram", "onestep", "refit")
 DEFAULT_FOLDS = 10
@@ -31,6 +32,15 @@ LEAVE_TWO_OUT_ROWS = 5000
 
 LEAVE_TWO_OUT_DUAL = 2000
 """The same for p >= n, kernels and groups, where it costs n^3."""
+
+LEAVE_TWO_OUT_TUNED = 300
+"""The same if the penalty is tuned in every training set: n^2/2 eigendecompositions."""
+
+LEAVE_TWO_OUT_TUNED_BY_ROWS = 100
+"""The same if it is tuned by leave-one-out: that costs n^3 (n times the square of the groups) for each value."""
+
+LEAVE_TWO_OUT_TUNED_WORK = 5e8
+"""And n^2 d^3, with d columns, is at most this."""
 
 MOST_FOLDS = 2048
 """The tables of pairs of folds are K x K; beyond this they would not be small."""
@@ -60,6 +70,18 @@ class Settings:
 
 
 @dataclass(frozen=True)
+class Contender:
+    """What stands on the axis of parameter values: one estimator, or one at several values of a parameter.
+
+    ``param_name`` and ``values`` say which; without them there is one estimator.
+    """
+
+    estimators: tuple[Any, ...]
+    param_name: str | None = None
+    values: tuple[Any, ...] | None = None
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What a job computes."""
 
@@ -70,7 +92,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Job:
-    """Checked data, partitions and the route, with the reason for it; ``n_repeats`` None is "auto"."""
+    """Checked data, partitions and the route, with the reason for it; ``n_repeats`` None is "auto".
+
+    ``routes`` are the name, reason and exactness at each value.
+    """
 
     problem: Problem
     loss: Loss
@@ -80,8 +105,8 @@ class Job:
     n_repeats: int | None
     bias_source: tuple[FoldSource, int] | None
     route: Route | LeaveTwoOut
-    route_reason: str
-    exactness: str
+    routes: tuple[tuple[str, str, str], ...]
+    adapted: tuple[Adapted, ...]
     progress: Progress
 
     @property
@@ -102,7 +127,8 @@ class Job:
 
     def _run_repeats(self, route: Route) -> Outcome:
         Q = self.problem.n_outputs
-        tick = None if isinstance(route, RefitRoute) else self.progress.advance
+        counts_fits = any(name == "refit" for name, _, _ in self.routes)
+        tick = None if counts_fits else self.progress.advance
         errors, totals = collect(route, self.source, self.rows, Q, self.n_repeats, self.rule, self.loss, tick)
         bias_cv = None
         if self.bias_source is not None:
@@ -110,25 +136,22 @@ class Job:
         return Outcome(errors, totals, bias_cv)
 
 
-def prepare(estimator: Any, X: Any, y: Any, settings: Settings) -> Job:
-    """Check everything and choose folds and route."""
+def prepare(contenders: Sequence[Contender], X: Any, y: Any, settings: Settings) -> Job:
+    """Check everything and choose folds and routes."""
     level = check_level(settings.confidence_level)
     rule = RULES[check_choice("interval", settings.interval, tuple(RULES))]
     check_choice("route", settings.route, ROUTES)
     check_choice("transformers", settings.transformers, ("refit", "freeze"))
-    if settings.n_jobs is not None and settings.n_jobs != -1:
-        check_integer("n_jobs", settings.n_jobs, 1, also=", or -1 for all cores, or None")
-    if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
-        raise DataError(f"{estimator!r} is not an estimator object with fit and predict, such as Ridge(alpha=1.0).")
-    problem = check_problem(estimator, X, y, settings.sample_weight, settings.groups)
+    if settings.n_jobs is not None and (settings.n_jobs == 0 or not isinstance(settings.n_jobs, int | np.integer)):
+        raise DataError(f"n_jobs={settings.n_jobs!r} must be a positive integer, or -1 for all cores, or None.")
+    report = check_progress(settings.progress)
+    problem = _check_problem(contenders, X, y, settings)
     loss = find_loss(settings.loss, problem.classes)
     K, L = _check_counts(problem, settings)
-    adapted = Adapted(None, reason="asked for")
-    if settings.route != "refit":
-        adapted = adapt(estimator, problem, settings.transformers)
+    adapted = tuple(_adapt(contender, problem, settings) for contender in contenders)
     entropy = entropy_of(settings.random_state)
     if K is None and settings.folds is None:
-        K = _automatic_folds(problem, adapted.smoother, settings, rule)
+        K = _automatic_folds(problem, adapted, settings, rule)
     source, repeats = _partitions(problem, K, L, settings.folds, entropy)
     if rule.needs_v_out and not _whole(source).sizes.min() > 1:
         raise IntervalError(
@@ -136,19 +159,46 @@ def prepare(estimator: Any, X: Any, y: Any, settings: Settings) -> Job:
             'folds, or interval="covariance".'
         )
     bias_source = _bias_partitions(problem, source, settings.bias_folds, entropy)
-    progress = Progress(check_progress(settings.progress), _work(adapted.smoother, source, repeats, bias_source))
-    route, reason = _choose_route(estimator, problem, adapted, source, repeats, loss, settings, progress)
-    return Job(problem, loss, rule, level, source, repeats, bias_source, route, reason, adapted.exactness, progress)
+    progress = Progress(report, _work(contenders, adapted, source, repeats, bias_source))
+    route, routes = _choose_routes(contenders, problem, adapted, source, repeats, loss, settings, progress)
+    return Job(problem, loss, rule, level, source, repeats, bias_source, route, routes, adapted, progress)
+
+
+def _check_problem(contenders: Sequence[Contender], X: Any, y: Any, settings: Settings) -> Problem:
+    """Check the data for every estimator; all must be regressors, or all classifiers."""
+    firsts = [contender.estimators[0] for contender in contenders]
+    for estimator in firsts:
+        if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
+            raise DataError(f"{estimator!r} is not an estimator object with fit and predict, such as Ridge(alpha=1.0).")
+    problems = [check_problem(estimator, X, y, settings.sample_weight, settings.groups) for estimator in firsts]
+    if len({problem.classes is None for problem in problems}) > 1:
+        raise DataError("Some estimators are classifiers and some are not; their losses cannot be compared.")
+    return problems[0]
+
+
+def _adapt(contender: Contender, problem: Problem, settings: Settings) -> Adapted:
+    if settings.route == "refit":
+        return Adapted(None, reason="asked for")
+    path = None if contender.param_name is None else (contender.param_name, contender.values or ())
+    return adapt(contender.estimators[0], problem, settings.transformers, path)
 
 
 def _work(
-    smoother: Smoother | None, source: FoldSource, repeats: int | None, bias_source: tuple[FoldSource, int] | None
+    contenders: Sequence[Contender],
+    adapted: Sequence[Adapted],
+    source: FoldSource,
+    repeats: int | None,
+    bias_source: tuple[FoldSource, int] | None,
 ) -> int:
-    """Units of progress: fits, repeats, or tiles of pairs of rows."""
+    """Units of progress: fits, or else tiles of pairs of rows, or repeats."""
     K, L = source.n_folds, repeats or MOST_REPEATS
-    if smoother is None:
-        return K * (K + 1) // 2 * L + (0 if bias_source is None else K * bias_source[1])
-    return n_tiles(source.n) * smoother.n_values if source.n == K else L
+    fitted = sum(
+        len(c.estimators) for c, a in zip(contenders, adapted, strict=True) if a.smoother is None and a.tuned is None
+    )
+    if fitted:
+        return fitted * (K * (K + 1) // 2 * L + (0 if bias_source is None else K * bias_source[1]))
+    values = sum(a.smoother.n_values for a in adapted if a.smoother is not None)
+    return n_tiles(source.n, values) if source.n == K and all(a.tuned is None for a in adapted) else L
 
 
 def _units(problem: Problem) -> int:
@@ -168,12 +218,21 @@ def _check_counts(problem: Problem, settings: Settings) -> tuple[int | None, int
     return K, None if is_auto else check_integer("n_repeats", settings.n_repeats, 1, also=', or "auto"')
 
 
-def _automatic_folds(problem: Problem, smoother: Smoother | None, settings: Settings, rule: Rule) -> int:
+def _automatic_folds(problem: Problem, adapted: Sequence[Adapted], settings: Settings, rule: Rule) -> int:
     """Leave two out where that is fast and the rule can; else ten folds."""
     units = _units(problem)
-    fast = smoother is not None and settings.route != "gram" and not smoother.why_not_onestep
+    tuned = [each.tuned for each in adapted if each.tuned is not None]
+    if tuned:
+        by_rows = units**2 * problem.n if any(each.needs_rows for each in tuned) else 0
+        work = units**2 * max(each.smoother.width for each in tuned) ** 3
+        small = units <= LEAVE_TWO_OUT_TUNED and by_rows <= LEAVE_TWO_OUT_TUNED_BY_ROWS**3
+        small &= work <= LEAVE_TWO_OUT_TUNED_WORK and all(each.smoother or each.tuned for each in adapted)
+        can = not rule.needs_v_out and settings.bias_folds is None
+        return units if small and can else min(DEFAULT_FOLDS, units)
+    smoothers = [each.smoother for each in adapted]
+    fast = settings.route != "gram" and not any(s is None or s.why_not_onestep for s in smoothers)
     if fast and not rule.needs_v_out and settings.bias_folds is None:
-        cubic = problem.groups is not None or (smoother is not None and smoother.wants_dual)
+        cubic = problem.groups is not None or any(s is not None and s.wants_dual for s in smoothers)
         if problem.n <= (LEAVE_TWO_OUT_DUAL if cubic else LEAVE_TWO_OUT_ROWS):
             return units
     return min(DEFAULT_FOLDS, units)
@@ -185,10 +244,7 @@ def _partitions(
     """Where the folds come from and how many repeats there are; None leaves that to the stopping rule."""
     if folds is None:
         assert K is not None
-        strata = None
-        if problem.classes is not None:
-            strata = np.searchsorted(problem.classes, problem.labels)
-        source = RandomFolds(problem.n, K, entropy, groups=problem.groups, strata=strata)
+        source = RandomFolds(problem.n, K, entropy, groups=problem.groups, strata=_strata(problem))
         return source, 1 if source.is_exhaustive else L
     given = explicit_folds(folds, problem.n, problem.X, problem.target, problem.groups)
     if K is not None and given.n_folds != K:
@@ -196,6 +252,11 @@ def _partitions(
     if L is not None and given.n_repeats != L:
         raise FoldError(f"folds has {given.n_repeats} repeats and n_repeats={L}; leave it out or let them agree.")
     return given, given.n_repeats
+
+
+def _strata(problem: Problem) -> IntArray | None:
+    """Number of each row's class, for folds that hold all classes evenly."""
+    return None if problem.classes is None else np.searchsorted(problem.classes, problem.labels)
 
 
 def _bias_partitions(
@@ -206,7 +267,7 @@ def _bias_partitions(
     if np.ndim(bias_folds) == 0 and not hasattr(bias_folds, "split"):
         count = check_integer("bias_folds", bias_folds, 1, also=", or an array of fold ids")
         scored = (_whole(source).ids >= 0).any(axis=0)
-        return RandomFolds(problem.n, source.n_folds, entropy, 1, problem.groups, scored=scored), count
+        return RandomFolds(problem.n, source.n_folds, entropy, 1, problem.groups, _strata(problem), scored), count
     given = explicit_folds(bias_folds, problem.n, problem.X, problem.target, problem.groups, "bias_folds")
     if given.n_folds != source.n_folds:
         raise FoldError(
@@ -221,38 +282,87 @@ def _whole(source: FoldSource) -> Any:
     return source.block(0, source.n_repeats if isinstance(source, ExplicitFolds) else 1)
 
 
-def _choose_route(
-    estimator: Any,
+def _choose_routes(
+    contenders: Sequence[Contender],
     problem: Problem,
-    adapted: Adapted,
+    adapted: Sequence[Adapted],
     source: FoldSource,
     repeats: int | None,
     loss: Loss,
     settings: Settings,
     progress: Progress,
-) -> tuple[Route | LeaveTwoOut, str]:
-    smoother, route, K = adapted.smoother, settings.route, source.n_folds
+) -> tuple[Route | LeaveTwoOut, tuple[tuple[str, str, str], ...]]:
+    """One route for each contender, side by side on the axis of values; one pass for all that leave two rows out."""
+    sizes = np.sort(_whole(source).sizes, axis=1)
+    smallest = int(source.n - sizes[:, -2:].sum(axis=1).max())
+    smoothers = [each.smoother for each in adapted if each.smoother is not None]
+    for smoother in [*smoothers, *(each.tuned.smoother for each in adapted if each.tuned is not None)]:
+        smoother.check_fits(smallest)
+    leaves_two = isinstance(source, RandomFolds) and source.n_folds == problem.n and problem.groups is None
+    can = len(smoothers) == len(adapted) and not any(smoother.why_not_onestep for smoother in smoothers)
+    if leaves_two and can and settings.route in ("auto", "onestep"):
+        facts = [("onestep", "two rows out at a time, in 2 x 2 systems", each.exactness) for each in adapted]
+        together = LeaveTwoOut(problem, smoothers, loss, progress.advance)
+        return together, _by_value(facts, [smoother.n_values for smoother in smoothers])
+    if source.n_folds > MOST_FOLDS:
+        raise FoldError(
+            f"{source.n_folds} folds would need tables of {source.n_folds}^2 pairs; use at most {MOST_FOLDS} folds."
+        )
+    chosen: list[tuple[Route, str]] = [
+        _choose_route(contender, problem, each, source.n_folds, repeats, int(sizes.max()), loss, settings, progress)
+        for contender, each in zip(contenders, adapted, strict=True)
+    ]
+    facts = [(route.name, reason, each.exactness) for (route, reason), each in zip(chosen, adapted, strict=True)]
+    routes = [route for route, _ in chosen]
+    by_value = _by_value(facts, [route.n_values for route in routes])
+    return routes[0] if len(routes) == 1 else SideBySide(routes), by_value
+
+
+def _by_value(facts: Sequence[tuple[str, str, str]], counts: Sequence[int]) -> tuple[tuple[str, str, str], ...]:
+    return tuple(fact for fact, count in zip(facts, counts, strict=True) for _ in range(count))
+
+
+def _choose_route(
+    contender: Contender,
+    problem: Problem,
+    adapted: Adapted,
+    K: int,
+    repeats: int | None,
+    largest_fold: int,
+    loss: Loss,
+    settings: Settings,
+    progress: Progress,
+) -> tuple[Route, str]:
+    smoother, route = adapted.smoother, settings.route
+    if adapted.tuned is not None:
+        return _choose_tuned(adapted.tuned, problem, K, loss, settings)
     if smoother is None:
         if route not in ("auto", "refit"):
             raise RouteError(f'route="{route}" cannot serve this estimator: {adapted.reason}. Or use route="refit".')
-        _check_folds(K)
-        return RefitRoute(problem, [estimator], loss, settings.n_jobs, progress.advance), adapted.reason
+        return RefitRoute(problem, contender.estimators, loss, settings.n_jobs, progress.advance), adapted.reason
     if route == "onestep" and smoother.why_not_onestep:
         raise RouteError(f'route="onestep" cannot serve this design: {smoother.why_not_onestep}. Or use route="gram".')
-    sizes = np.sort(_whole(source).sizes, axis=1)
-    smoother.check_fits(int(source.n - sizes[:, -2:].sum(axis=1).max()))
     reason = "asked for"
-    if route in ("auto", "onestep") and isinstance(source, RandomFolds) and problem.n == K:
-        return LeaveTwoOut(problem, smoother, loss, progress.advance), "two rows out at a time, in 2 x 2 systems"
-    _check_folds(K)
     if route == "auto":
-        chosen = choose(problem.n, smoother.width, K, repeats or LIKELY_REPEATS, smoother.n_values, int(sizes.max()))
+        chosen = choose(problem.n, smoother.width, K, repeats or LIKELY_REPEATS, smoother.n_values, largest_fold)
         route, reason = chosen.choice, chosen.reason
         if smoother.why_not_onestep:
             route, reason = "gram", smoother.why_not_onestep
     return (GramRoute if route == "gram" else OneStepRoute)(problem, smoother, loss), reason
 
 
-def _check_folds(K: int) -> None:
-    if K > MOST_FOLDS:
-        raise FoldError(f"{K} folds would need a table of {K} x {K} pairs; use at most {MOST_FOLDS} folds.")
+def _choose_tuned(tuned: TunedLearner, problem: Problem, K: int, loss: Loss, settings: Settings) -> tuple[Route, str]:
+    """The gram route that chooses the penalty in every training set."""
+    if settings.route == "onestep":
+        raise RouteError(
+            'route="onestep" cannot serve an estimator that tunes its penalty: the residual operator changes with it. '
+            'Use route="gram" or "auto".'
+        )
+    reason = f"the penalty is chosen by {tuned.criterion} in every training set, with one eigendecomposition for each"
+    if settings.n_folds == "auto" and settings.folds is None and _units(problem) > K:
+        most = LEAVE_TWO_OUT_TUNED_BY_ROWS if tuned.needs_rows else LEAVE_TWO_OUT_TUNED
+        reason += (
+            f'; n_folds="auto" took {K} folds, as it leaves two out up to {most} rows and few columns only, and if the '
+            "rule of the interval allows"
+        )
+    return TunedRoute(problem, tuned, loss), reason

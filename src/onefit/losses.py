@@ -154,9 +154,13 @@ def find_loss(loss: object, classes: Any = None) -> Loss:
     """Return the loss by its name or from a callable; by default zero-one for classes, else squared error."""
     if loss is None:
         loss = "squared_error" if classes is None else "zero_one"
+    if loss is huber or loss is pinball:
+        raise DataError(f"loss={loss.__name__} makes a loss: call it, as in {loss.__name__}(), or give its name.")
     if isinstance(loss, Loss) and classes is None:
         return loss
-    if callable(loss) and not isinstance(loss, Loss):
+    if isinstance(loss, Loss):
+        loss = loss.name
+    if callable(loss):
         return _from_callable(loss, None if classes is None else Classes(np.asarray(classes)))
     if not isinstance(loss, str) or loss not in NAMED:
         raise DataError(

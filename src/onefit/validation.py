@@ -126,6 +126,8 @@ def _as_container(X: Any, may_be_text: bool) -> Any:
 
     A vector of texts is left to estimators with parts, one of which may read it.
     """
+    if sparse.issparse(X):
+        X = X.tocsr()  # the only sparse format whose rows can be taken
     if hasattr(X, "collect") and hasattr(X, "lazy"):
         raise DataError("X is a lazy frame; pass X.collect().")
     if not hasattr(X, "shape"):
@@ -230,7 +232,7 @@ def _check_groups(groups: Any, n: int) -> IntArray | None:
     largest = int(counts.argmax())
     if counts[largest] > n / 2:
         raise DataError(
-            f"Group {distinct[largest]!r} holds {counts[largest]} of the {n} rows: without it the training sets are "
+            f"Group {distinct[largest]} holds {counts[largest]} of the {n} rows: without it the training sets are "
             "less than half of the data, and say little about a fit on all of it. Split the group, or leave it out."
         )
     return ids.astype(np.intp)

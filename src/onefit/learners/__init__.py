@@ -1,10 +1,12 @@
 """What a route must know of a model.
 
-A `Smoother` is a linear smoother with a path of penalties: the gram and the one-step route read it. Every other
-estimator is a black box to the refit route. `adapt` decides which of the two an estimator is.
+A `Smoother` is a linear smoother with a path of penalties: the gram and the one-step route read it. A `TunedLearner`
+chooses its penalty anew on every training set. Every other estimator is a black box to the refit route. `adapt` decides
+which of them an estimator is.
 """
 
 from .adapt import Adapted, adapt
 from .smoother import DesignSmoother, KernelSmoother, Smoother, SparseSmoother
+from .tuned import TunedLearner
 
-__all__ = ["Adapted", "DesignSmoother", "KernelSmoother", "Smoother", "SparseSmoother", "adapt"]
+__all__ = ["Adapted", "DesignSmoother", "KernelSmoother", "Smoother", "SparseSmoother", "TunedLearner", "adapt"]

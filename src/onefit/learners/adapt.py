@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
+from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier, RidgeClassifierCV, RidgeCV
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
@@ -21,31 +21,48 @@ from ..errors import DataError, RouteError
 from ..typing import FloatArray
 from ..validation import Problem, check_penalty_value, numeric_matrix
 from .smoother import DesignSmoother, KernelSmoother, Smoother, SparseSmoother
+from .tuned import TunedLearner
 
 __all__ = ["Adapted", "adapt"]
 
 MOST_GRAM_BYTES = 2**29
+MOST_ROW_BYTES = 2**28
 EXACT = "exact"
 FROZEN = "given the transformers"
 
 
 @dataclass(frozen=True)
 class Adapted:
-    """How an estimator can be computed: by a smoother, or, with the reason why not, by refits only."""
+    """How an estimator can be computed: by a smoother, tuned or not, or, with the reason why not, by refits only."""
 
     smoother: Smoother | None
     exactness: str = EXACT
     reason: str = ""
+    tuned: TunedLearner | None = None
 
 
-def adapt(estimator: Any, problem: Problem, transformers: str) -> Adapted:
-    """Find the smoother of an estimator; never guesses: a subclass is not the class it derives from."""
+Path = tuple[str, Sequence[Any]]
+"""A parameter's name and the values that it takes on."""
+
+
+def adapt(estimator: Any, problem: Problem, transformers: str, path: Path | None = None) -> Adapted:
+    """Find the smoother of an estimator, or of its path; never guesses: a subclass is not the class it derives from."""
     if type(estimator) is Pipeline:
-        return _adapt_pipeline(estimator, problem, transformers)
+        return _adapt_pipeline(estimator, problem, transformers, path)
+    lams = None
+    if path is not None:
+        if path[0] != PENALTIES.get(type(estimator), getattr(type(estimator), "_onefit_penalty", None)):
+            return Adapted(None, reason=f"the parameter {path[0]} is not a penalty, so the model is refitted")
+        lams = np.array([[check_penalty_value(path[0], value)] for value in path[1]])
     if _says_itself(estimator):
         if sparse.issparse(problem.X):
             return Adapted(None, reason=f"{type(estimator).__name__} takes no sparse X; pass X.toarray()")
-        return Adapted(estimator._onefit_smoother(numeric_matrix(problem), problem.weights))
+        tuned = estimator._onefit_tuned(numeric_matrix(problem), problem.weights) if _tunes_itself(estimator) else None
+        if tuned is not None and lams is None:
+            return Adapted(None, tuned=tuned)
+        return Adapted(estimator._onefit_smoother(numeric_matrix(problem), problem.weights, lams))
+    if type(estimator) in TUNED:
+        return _adapt_tuned(estimator, problem)
     make = SMOOTHERS.get(type(estimator))
     if make is None:
         return Adapted(None, reason=f"{type(estimator).__name__} has no exact fast route")
@@ -54,12 +71,12 @@ def adapt(estimator: Any, problem: Problem, transformers: str) -> Adapted:
         return Adapted(None, reason=reason)
     _check_parameters(estimator)
     try:
-        return Adapted(make(estimator, problem))
+        return Adapted(make(estimator, problem, lams))
     except RouteError as error:
         return Adapted(None, reason=str(error))
 
 
-def _adapt_pipeline(pipeline: Pipeline, problem: Problem, transformers: str) -> Adapted:
+def _adapt_pipeline(pipeline: Pipeline, problem: Problem, transformers: str, path: Path | None) -> Adapted:
     """Transform X once if that is exact (stateless steps) or asked for (freeze); else only refits are honest."""
     steps = [step for _, step in pipeline.steps[:-1] if step is not None and step != "passthrough"]
     stateful = [type(step).__name__ for step in steps if not _is_stateless(step)]
@@ -69,8 +86,12 @@ def _adapt_pipeline(pipeline: Pipeline, problem: Problem, transformers: str) -> 
             reason=f"{', '.join(stateful)} must be fitted anew in every training set; "
             'transformers="freeze" fits once on all rows and takes a fast route',
         )
-    last = pipeline.steps[-1][1]
-    if not _says_itself(last) and type(last) not in SMOOTHERS:
+    name, last = pipeline.steps[-1]
+    if path is not None:
+        if not path[0].startswith(f"{name}__"):
+            return Adapted(None, reason=f"the parameter {path[0]} is not the last step's, so the model is refitted")
+        path = path[0].removeprefix(f"{name}__"), path[1]
+    if not _says_itself(last) and type(last) not in SMOOTHERS and type(last) not in TUNED:
         return Adapted(None, reason=f"{type(last).__name__} has no exact fast route")
     X = problem.X
     if len(pipeline.steps) > 1:
@@ -80,13 +101,43 @@ def _adapt_pipeline(pipeline: Pipeline, problem: Problem, transformers: str) -> 
             raise DataError(
                 f"The pipeline's transformers failed on all rows: {type(error).__name__}: {error}"
             ) from error
-    inner = adapt(last, replace(problem, X=X, feature_names=None), transformers)
-    return Adapted(inner.smoother, FROZEN if stateful else inner.exactness, inner.reason)
+    inner = adapt(last, replace(problem, X=X, feature_names=None), transformers, path)
+    return replace(inner, exactness=FROZEN if stateful else inner.exactness)
 
 
 def _says_itself(estimator: Any) -> bool:
     """Whether its own class, not one that it derives from or wraps, knows its smoother."""
     return "_onefit_smoother" in vars(type(estimator))
+
+
+def _tunes_itself(estimator: Any) -> bool:
+    """Whether its own class knows how its penalty may be tuned."""
+    return "_onefit_tuned" in vars(type(estimator))
+
+
+def _adapt_tuned(estimator: Any, problem: Problem) -> Adapted:
+    """Ridge regression that chooses its alpha by leave-one-out on the rows that it is fitted to."""
+    name = type(estimator).__name__
+    reason = _sparse_problem(problem)
+    if estimator.cv is not None or estimator.scoring is not None:
+        reason = f"{name} with cv or scoring does not tune by its own leave-one-out"
+    elif getattr(estimator, "class_weight", None) is not None:
+        reason = "class_weight changes the weights with the training set"
+    elif problem.classes is not None and not estimator.fit_intercept and len(problem.classes) > 2:
+        reason = "without an intercept a class that a training set lacks would still get scores"
+    elif sparse.issparse(problem.X) and 8 * problem.n * (problem.X.shape[1] + 1) > MOST_ROW_BYTES:
+        reason = f"X is sparse, and {name} needs all of its rows at once"
+    if reason:
+        return Adapted(None, reason=reason)
+    _check_parameters(estimator)
+    alphas = np.atleast_1d(np.asarray(estimator.alphas, dtype=object))
+    if alphas.ndim != 1 or not len(alphas):
+        raise DataError(f"alphas has shape {alphas.shape}; give one positive number or a list of them.")
+    grid = np.array([check_penalty_value("alphas", alpha) for alpha in alphas])
+    if not (grid > 0).all():
+        raise DataError("alphas holds a zero; the leave-one-out of RidgeCV needs positive numbers.")
+    per_output = bool(getattr(estimator, "alpha_per_target", False))
+    return Adapted(None, tuned=TunedLearner(_design(estimator, problem, grid[:, None]), "loo", grid, per_output))
 
 
 def _is_stateless(step: Any) -> bool:
@@ -117,20 +168,24 @@ def _not_linear(estimator: Any, problem: Problem) -> str:
     if isinstance(estimator, RidgeClassifier):
         if estimator.class_weight is not None:
             return "class_weight changes the weights with the training set"
-        if not estimator.fit_intercept and len(problem.classes) > 2:
+        if not estimator.fit_intercept:
             return "without an intercept a class that a training set lacks would still get scores"
         if not isinstance(estimator.alpha, numbers.Real):
             return "alpha is not one number"
     elif problem.classes is not None:
         return f"{type(estimator).__name__} is not a classifier"
-    if sparse.issparse(problem.X):
-        if isinstance(estimator, KernelRidge):
-            return "the kernel of a sparse X is dense; pass X.toarray()"
-        if 8 * problem.X.shape[1] ** 2 > MOST_GRAM_BYTES:
-            return (
-                f"X is sparse with {problem.X.shape[1]} columns, and the gram route would need a dense matrix between "
-                "them; select columns, or project them with TruncatedSVD"
-            )
+    if sparse.issparse(problem.X) and isinstance(estimator, KernelRidge):
+        return "the kernel of a sparse X is dense; pass X.toarray()"
+    return _sparse_problem(problem)
+
+
+def _sparse_problem(problem: Problem) -> str:
+    """Why a sparse design is too wide for the gram route; empty if it is not."""
+    if sparse.issparse(problem.X) and 8 * problem.X.shape[1] ** 2 > MOST_GRAM_BYTES:
+        return (
+            f"X is sparse with {problem.X.shape[1]} columns, and the gram route would need a dense matrix between "
+            "them; select columns, or project them with TruncatedSVD"
+        )
     return ""
 
 
@@ -140,16 +195,16 @@ def _design(estimator: Any, problem: Problem, lams: FloatArray) -> Smoother:
     return DesignSmoother(numeric_matrix(problem), None, bool(estimator.fit_intercept), lams, problem.weights)
 
 
-def _linear(estimator: LinearRegression, problem: Problem) -> Smoother:
+def _linear(estimator: LinearRegression, problem: Problem, lams: FloatArray | None) -> Smoother:
     return _design(estimator, problem, np.zeros((1, 1)))
 
 
-def _ridge(estimator: Ridge, problem: Problem) -> Smoother:
-    return _design(estimator, problem, _penalties(estimator.alpha, problem.n_outputs))
+def _ridge(estimator: Ridge, problem: Problem, lams: FloatArray | None) -> Smoother:
+    return _design(estimator, problem, _penalties(estimator.alpha, problem.n_outputs) if lams is None else lams)
 
 
-def _kernel_ridge(estimator: KernelRidge, problem: Problem) -> Smoother:
-    lams = _penalties(estimator.alpha, problem.n_outputs)
+def _kernel_ridge(estimator: KernelRidge, problem: Problem, lams: FloatArray | None) -> Smoother:
+    lams = _penalties(estimator.alpha, problem.n_outputs) if lams is None else lams
     X = numeric_matrix(problem)
     if estimator.kernel == "precomputed":
         return KernelSmoother(X, lams, problem.weights)
@@ -176,7 +231,9 @@ def _penalties(alpha: Any, n_outputs: int) -> FloatArray:
     return np.array([[check_penalty_value("alpha", value) for value in values]])
 
 
-SMOOTHERS: dict[type, Callable[[Any, Problem], Smoother]] = {
+TUNED = (RidgeCV, RidgeClassifierCV)
+PENALTIES = {Ridge: "alpha", RidgeClassifier: "alpha", KernelRidge: "alpha"}
+SMOOTHERS: dict[type, Callable[[Any, Problem, FloatArray | None], Smoother]] = {
     LinearRegression: _linear,
     Ridge: _ridge,
     RidgeClassifier: _ridge,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
-from ..errors import DataError, RouteError, TrainingSetError
+from ..errors import DataError, OneFitWarning, RouteError, TrainingSetError
 from ..linalg.columns import Columns, columns_of, norms
 from ..linalg.dual import Dual, dual_of
 from ..linalg.reinsch import Reinsch, demmler_reinsch
@@ -112,17 +113,21 @@ class Smoother(ABC):
             if not ((self.lams > 0) == (lam > 0)).any():
                 continue
             kind = "unpenalized columns" if lam else "columns"
+            message = ""
             if smallest_training_set < needed:
-                raise TrainingSetError(
+                message = (
                     f"The smallest training set, with two folds out, has {smallest_training_set} rows for {needed} "
                     f"{kind} (the intercept among them, if there is one), {NOT_UNIQUE}"
                 )
-            lost = self.count_lost(lam)
-            if lost:
-                raise TrainingSetError(
+            elif lost := self.count_lost(lam):
+                message = (
                     f"{lost} of the {needed} {kind} are linear combinations of the others (the intercept counts as a "
                     f"column of ones), {NOT_UNIQUE}"
                 )
+            if message:
+                error = TrainingSetError(message)
+                error.lam = None if lam else 0.0
+                raise error
 
     def count_lost(self, lam: float) -> int:
         """How many free columns depend on the others in the heavy rows."""
@@ -253,6 +258,13 @@ class KernelSmoother(Smoother):
             raise RouteError(
                 "A kernel model with alpha=0 interpolates, and small errors in the kernel decide its answer. Use a "
                 'positive alpha, or route="refit".'
+            )
+        if 8 * K.size > 2**30:
+            warnings.warn(
+                f"A kernel model of {len(K)} rows holds some matrices of {len(K)} x {len(K)}, {8 * K.size / 2**30:.1f} "
+                "GB each, and needs time with the cube of the rows.",
+                OneFitWarning,
+                stacklevel=6,
             )
         scale = np.abs(K).max(initial=0.0)
         if K.shape[0] != K.shape[1] or np.abs(K - K.T).max(initial=0.0) > 1e-10 * scale:

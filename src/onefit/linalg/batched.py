@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from ..typing import BoolArray, FloatArray
@@ -28,6 +30,7 @@ def solve(systems: FloatArray, right: FloatArray) -> FloatArray:
     return solution
 
 
+@lru_cache(maxsize=64)
 def probe(size: int) -> FloatArray:
     """Fixed random vector that `suspects` needs the solution for: a column more on the right-hand side."""
     return np.random.default_rng(20240229).standard_normal(size)

@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ..learners import DesignSmoother, Smoother
-from ..linalg.columns import check_penalty, columns_of, penalty_basis
-from ..linalg.reinsch import demmler_reinsch
+from ..criteria import CRITERIA, criterion_values, edf, search, spectrum_of_rows
+from ..learners import DesignSmoother, Smoother, TunedLearner
+from ..linalg.columns import Columns, check_penalty, columns_of, penalty_basis
 from ..linalg.stacked import fit_stacked
 from ..typing import FloatArray
-from ..validation import check_penalty_value
+from ..validation import check_choice, check_penalty_value
 
 __all__ = ["PenalizedRegression"]
 
@@ -26,8 +26,9 @@ class PenalizedRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
     penalty : array of shape (n_features, n_features), default=None
         Symmetric positive semi-definite matrix S; directions in its null space are not penalized. None is the
         identity, which is ridge regression.
-    lam : float, default=1.0
-        Strength of the penalty, zero or larger.
+    lam : float or {"gcv", "loo", "reml"}, default=1.0
+        Strength of the penalty, zero or larger; or the criterion by which `fit` chooses it: generalized
+        cross-validation, leave-one-out, or restricted maximum likelihood as in mgcv. One strength serves all outputs.
     fit_intercept : bool, default=True
         Whether to fit the constant c, as an unpenalized column of ones.
 
@@ -39,10 +40,13 @@ class PenalizedRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
         The penalty's strength that was used.
     edf_ : float
         Effective degrees of freedom, the trace of the hat matrix; the intercept counts.
+    scores_ : dict of float, or of array of shape (n_outputs,)
+        The criteria "gcv", "loo" and "reml" at ``lam_``; infinite where they are not defined.
 
     Notes
     -----
-    Fitted by QR of the design stacked on the root of the penalty, not by normal equations.
+    Fitted by QR of the design stacked on the root of the penalty, not by normal equations. A criterion is minimized
+    over 20 decades about the scale of the data; the most penalized end stands for an infinite ``lam``, and wins ties.
 
     Examples
     --------
@@ -57,7 +61,7 @@ class PenalizedRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
     (True, 2.0)
     """
 
-    def __init__(self, penalty: Any = None, lam: float = 1.0, fit_intercept: bool = True) -> None:
+    def __init__(self, penalty: Any = None, lam: float | str = 1.0, fit_intercept: bool = True) -> None:
         self.penalty = penalty
         self.lam = lam
         self.fit_intercept = fit_intercept
@@ -79,22 +83,22 @@ class PenalizedRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
         """
         X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
-        lam = check_penalty_value("lam", self.lam)
+        if not isinstance(self.lam, str):
+            check_penalty_value("lam", self.lam)
         S = check_penalty(self.penalty, X.shape[1])
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         root = np.sqrt(weights[weights > 0])
         columns = columns_of(X, S, self.fit_intercept).rows(np.flatnonzero(weights > 0)).weighted(root)
         Y = y.reshape(len(y), -1)
         shift = Y.mean(axis=0) if self.fit_intercept else np.zeros(Y.shape[1])
-        a, b = fit_stacked(columns, root[:, None] * (Y - shift)[weights > 0], lam)
+        weighted = root[:, None] * (Y - shift)[weights > 0]
+        lam = self._choose(columns, weighted, root, len(y), y.ndim == 1)
+        a, b = fit_stacked(columns, weighted, lam)
         intercept, free = (b[0], b[1:]) if self.fit_intercept else (shift, b)
         penalized_map, free_map = penalty_basis(S, X.shape[1])
         coef = ((a if penalized_map is None else penalized_map @ a) + free_map @ free).T
         if self.fit_intercept:  # the columns were centred
             intercept = intercept + shift - coef @ X.mean(axis=0)
-        everyone = np.arange(len(root))
-        self.lam_ = lam
-        self.edf_ = float(np.square(demmler_reinsch(columns.at(lam).narrow(), [lam]).basis.take(everyone)).sum())
         self.coef_ = coef[0] if y.ndim == 1 else coef
         self.intercept_ = float(intercept[0]) if y.ndim == 1 else intercept
         return self
@@ -115,7 +119,30 @@ class PenalizedRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):  # t
         prediction: FloatArray = X @ self.coef_.T + self.intercept_
         return prediction
 
-    def _onefit_smoother(self, X: FloatArray, weights: FloatArray | None) -> Smoother:
-        """How the fast routes see this model."""
-        lams = np.array([[check_penalty_value("lam", self.lam)]])
+    def _choose(self, columns: Columns, y: FloatArray, root: FloatArray, n_rows: int, is_single: bool) -> float:
+        """The penalty to use; what is known of it is kept in lam_, edf_ and scores_."""
+        spectrum = spectrum_of_rows(columns.narrow(), y, root, n_rows).spectrum
+        if isinstance(self.lam, str):
+            check_choice("lam", self.lam, CRITERIA)
+            self.lam_ = float(search(spectrum, self.lam)[0])
+        else:
+            self.lam_ = check_penalty_value("lam", self.lam)
+        lams = np.array([[self.lam_]])
+        self.edf_ = float(edf(spectrum, lams)[0, 0])
+        scores = {name: criterion_values(spectrum, lams, name)[0, 0] for name in CRITERIA}
+        self.scores_ = {name: float(values[0]) if is_single else values for name, values in scores.items()}
+        return self.lam_
+
+    _onefit_penalty = "lam"
+
+    def _onefit_tuned(self, X: FloatArray, weights: FloatArray | None) -> TunedLearner | None:
+        """How the fast routes see this model if a criterion chooses its penalty."""
+        if not isinstance(self.lam, str):
+            return None
+        return TunedLearner(self._onefit_smoother(X, weights, np.ones((1, 1))), check_choice("lam", self.lam, CRITERIA))
+
+    def _onefit_smoother(self, X: FloatArray, weights: FloatArray | None, lams: FloatArray | None) -> Smoother:
+        """How the fast routes see this model, or its path of penalties."""
+        if lams is None:
+            lams = np.array([[check_penalty_value("lam", self.lam)]])
         return DesignSmoother(X, check_penalty(self.penalty, X.shape[1]), bool(self.fit_intercept), lams, weights)

@@ -145,11 +145,13 @@ def refit_residuals(
         a, b = fit_stacked(smoother.take(rows).weighted(root), root[:, None] * y[rows], lam)
     except TrainingSetError as error:
         held = " and ".join(str(fold) for fold in out)
-        raise TrainingSetError(
+        failure = TrainingSetError(
             f"In repeat {folds.first + repeat} with fold{'s' if len(out) > 1 else ''} {held} held out, the training "
             f"set of {len(rows)} rows cannot be fitted: {error}. Drop or penalize such columns, choose other folds, "
             'or use route="refit", where the estimator\'s own (minimum-norm) answer stands.'
-        ) from None
+        )
+        failure.lam = None if lam > 0 else 0.0
+        raise failure from None
     residuals = []
     for fold in out:
         held_out = np.flatnonzero(folds.ids[repeat] == fold)

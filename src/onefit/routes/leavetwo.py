@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from ..errors import OneFitWarning
-from ..fold_errors import FoldErrors, HeldOut, Rows, RowTotals, spread_of_losses
+from ..errors import OneFitWarning, RouteError
+from ..fold_errors import FoldErrors, HeldOut, Rows, RowTotals, increments, spread_of_losses
 from ..folds import Folds
 from ..learners import Smoother
 from ..linalg import batched
+from ..linalg.path import OperatorPath, StoredPath, factor_path
 from ..losses import Loss
 from ..typing import FloatArray, IntArray
 from ..validation import Problem
@@ -20,13 +21,18 @@ from .onestep import make_operator
 
 __all__ = ["LeaveTwoOut", "n_tiles"]
 
-TILE = 256
 LARGE_BYTES = 2**30
+TILE_BYTES = 8 * 2**20
 
 
-def n_tiles(n: int) -> int:
+def tile_side(n_cells: int) -> int:
+    """Rows in a tile: pairs at one value are to stay in the caches, and those at all values and outputs in memory."""
+    return int(np.clip(np.sqrt(TILE_BYTES / (8 * n_cells)), 64, 160))
+
+
+def n_tiles(n: int, n_cells: int) -> int:
     """Number of tiles of pairs of rows."""
-    side = -(-n // TILE)
+    side = -(-n // tile_side(n_cells))
     return side * (side + 1) // 2
 
 
@@ -40,42 +46,53 @@ class LeaveTwoOut:
     .. math:: u_i(-ij) = (a_{jj} r_i - a_{ij} r_j) / (a_{ii} a_{jj} - a_{ij}^2).
 
     With ``D_ij = l_i - l_i(-ij)``, the covariance rule needs only the sums of D over rows and over columns and
-    the sum of the products ``D_ij D_ji``, so A is made in tiles and forgotten. For p >= n and kernels one n x n
-    matrix is held.
+    the sum of the products ``D_ij D_ji``, so A is made in tiles and forgotten; all parameter values in the same pass,
+    with the products between values, which their paired differences need. For p >= n and kernels one n x n matrix is
+    held. Several smoothers stand one after the other on the axis of values.
     """
 
     name = "onestep"
 
-    def __init__(self, problem: Problem, smoother: Smoother, loss: Loss, tick: Callable[[int], None]) -> None:
-        self.problem, self.smoother, self.loss, self.tick = problem, smoother, loss, tick
-        self.n_values = smoother.n_values
+    def __init__(
+        self, problem: Problem, smoothers: Sequence[Smoother], loss: Loss, tick: Callable[[int], None]
+    ) -> None:
+        self.problem, self.smoothers, self.loss, self.tick = problem, list(smoothers), loss, tick
+        self.n_values = sum(smoother.n_values for smoother in smoothers)
         self.rows = Rows.of(problem.weights, None)
         n = problem.n
         self.folds = Folds(np.arange(n, dtype=np.intp)[None], n)
-        if smoother.wants_dual and 8 * n**2 > LARGE_BYTES:
+        if any(smoother.wants_dual for smoother in smoothers) and 8 * n**2 > LARGE_BYTES:
             warnings.warn(
-                f"Leaving two rows out of a kernel model, or with p >= n, holds matrices of {n} x {n}, "
-                f"{8 * n**2 / 2**30:.1f} GB each; n_folds=10 needs the same, a design with p < n does not.",
+                f"With p >= n, or a kernel, leaving two rows out holds some matrices of {n} x {n}, "
+                f"{8 * n**2 / 2**30:.1f} GB each; so does n_folds=10. A design with p < n does not.",
                 OneFitWarning,
                 stacklevel=5,
             )
+
+    def _groups(self) -> Iterator[IntArray]:
+        """Outputs that are computed together: all, or one by one if some have penalties of their own."""
+        everyone = np.arange(self.problem.n_outputs)
+        if all(smoother.lams.shape[1] == 1 for smoother in self.smoothers):
+            yield everyone
+        else:
+            yield from everyone[:, None]
 
     def compute(self) -> tuple[FoldErrors, RowTotals]:
         """Fold errors of the one repeat that there is, and its held-out rows."""
         n, V, Q = self.problem.n, self.n_values, self.problem.n_outputs
         R = self.loss.n_losses(Q)
         single = HeldOut.empty(self.folds, V, Q, R)
-        e_in, covariance = np.empty((1, n, V, R)), np.empty((1, V, R))
-        for outputs, lams in self.smoother.outputs(Q):
-            losses = outputs if self.loss.classes is None else [0]
+        e_in, covariance = np.empty((1, n, V, R)), np.empty((1, V, V, R))
+        for outputs in self._groups():
+            losses = outputs if self.loss.classes is None else np.array([0])
             y = self.problem.y[:, outputs]
-            for value, lam in enumerate(lams):
-                pairs = _Pairs(self, y, float(lam))
-                single.residuals[0][:, value, outputs] = self.loss.settle(y, pairs.u)
-                single.losses[0][:, value, losses] = self.loss.of(y, pairs.u)
-                pairs.run()
-                e_in[0][:, value, losses] = pairs.columns / (n - 1)
-                covariance[0, value, losses] = pairs.covariance()
+            pairs = _Pairs(self, outputs)
+            u = pairs.u.swapaxes(0, 1)  # (n, V, Q)
+            single.residuals[0][:, :, outputs] = self.loss.settle(y[:, None], u)
+            single.losses[0][:, :, losses] = self.loss.of(y[:, None], u)
+            pairs.run()
+            e_in[0][:, :, losses] = pairs.columns.swapaxes(0, 1) / (n - 1)
+            covariance[0][:, :, losses] = pairs.covariance()
         totals = RowTotals(n, V, Q, R)
         totals.add(single)
         weighted = self.rows.weigh(single.losses)
@@ -91,108 +108,168 @@ class LeaveTwoOut:
             cv=weighted.mean(axis=1),
             pair_scatter=np.full((1, V, R), np.nan),
             row_variance=weighted.var(axis=1, ddof=1) / n,
-            spread=spread_of_losses(single.losses, self.rows),
+            **spread_of_losses(single.losses, self.rows),
             covariance=covariance,
         )
         return errors, totals
 
 
-class _Pairs:
-    """All pairs at one value, of the outputs that share it."""
+def make_paths(smoother: Smoother, y: FloatArray, lams: FloatArray) -> list[tuple[IntArray, OperatorPath]]:
+    """The operators of a smoother's path, penalized and unpenalized values apart, with the values of each."""
+    if smoother.wants_dual:
+        if len(smoother.heavy) == smoother.n:
+            factors = 1.0 / (smoother.dual.e + lams[:, None])
+            return [(np.arange(len(lams)), factor_path(smoother.dual.F, factors, y, smoother.weights, True))]
+        if 8 * smoother.n**2 * len(lams) > 2 * LARGE_BYTES:
+            raise RouteError(
+                "Leaving two rows out along a path, with rows of weight zero and p >= n, would hold a matrix for each "
+                "value; use n_folds=10, or leave out the rows of weight zero."
+            )
+        return [(np.arange(len(lams)), StoredPath([make_operator(smoother, y, float(lam)) for lam in lams]))]
+    paths: list[tuple[IntArray, OperatorPath]] = []
+    for values in (np.flatnonzero(lams > 0), np.flatnonzero(lams == 0)):
+        if len(values):
+            reinsch = smoother.reinsch(list(lams[values]))
+            factors = np.stack([np.square(reinsch.scale(float(lam))) for lam in lams[values]])
+            Z = reinsch.basis.take(np.arange(len(y)))
+            paths.append((values, factor_path(Z, factors, y, smoother.weights, False)))
+    return paths
 
-    def __init__(self, route: LeaveTwoOut, y: FloatArray, lam: float) -> None:
-        self.route, self.y, self.lam = route, y, lam
-        self.centred = route.smoother.centre(y)
-        self.operator = make_operator(route.smoother, self.centred, lam)
-        self.diagonal, self.r, self.rho = self.operator.diagonal(), self.operator.r[:-1], self.operator.rho[:-1]
-        least = batched.TRUSTED * self.operator.scale
+
+class _Pairs:
+    """All pairs, at all values, of outputs that are computed together."""
+
+    def __init__(self, route: LeaveTwoOut, outputs: IntArray) -> None:
+        self.route, self.y = route, route.problem.y[:, outputs]
+        n, V, Q = len(self.y), route.n_values, len(outputs)
+        self.paths: list[tuple[IntArray, OperatorPath]] = []
+        self.models: list[tuple[Smoother, FloatArray, float]] = []  # of each value: what a refit needs
+        for smoother in route.smoothers:
+            lams = smoother.lams[:, min(outputs[0], smoother.lams.shape[1] - 1)]
+            centred = smoother.centre(self.y)
+            first = len(self.models)
+            self.paths += [(first + at, path) for at, path in make_paths(smoother, centred, lams)]
+            self.models += [(smoother, centred, float(lam)) for lam in lams]
+        self.r, self.diagonal, self.scale = np.empty((V, n, Q)), np.empty((V, n)), np.empty(V)
+        for at, path in self.paths:
+            self.r[at], self.diagonal[at], self.scale[at] = path.r, path.diagonal, path.scale
+        self.rho, self.light = self.paths[0][1].rho, np.any([path.light for _, path in self.paths], axis=0)
+        self.least = (batched.TRUSTED * self.scale)[:, None]
         weights = route.rows.weights
-        self.weights = np.ones(len(y)) if weights is None else weights
+        self.weights = np.ones(n) if weights is None else weights
         with np.errstate(divide="ignore", invalid="ignore"):
-            self.u = self.r / self.diagonal[:, None] / self.rho[:, None]
-        for i in np.flatnonzero(~(self.diagonal >= least)):
-            self.u[i] = self._refit(int(i))[0][0]
-        self.losses = self._weighted(np.arange(len(y)), self.u)
+            self.u = self.r / self.diagonal[..., None] / self.rho[:, None]
+        for value, i in np.argwhere(~(self.diagonal >= self.least)):
+            self.u[value, i] = self._refit(int(value), int(i))[0][0]
+        self.losses = self._weighted(np.arange(n)[None], self.u)
         self.row_sums, self.columns = np.zeros((2, *self.losses.shape))
-        self.products = np.zeros(self.losses.shape[1])
+        self.products = np.zeros((V, V, self.losses.shape[2]))
 
     def _weighted(self, rows: IntArray, u: FloatArray) -> FloatArray:
-        """Weighted losses of residuals u (len(rows), ..., Q)."""
-        between = (1,) * (u.ndim - 2)
-        y = self.y[rows].reshape(len(rows), *between, -1)
-        return self.route.loss.of(y, u) * self.weights[rows].reshape(len(rows), *between, 1)
+        """Weighted losses of residuals u (..., Q) at ``rows``, which broadcast against the other axes."""
+        losses = self.route.loss.of(self.y[rows], u)
+        return losses if self.route.rows.weights is None else losses * self.weights[rows][..., None]
 
-    def _refit(self, *rows: int) -> list[FloatArray]:
-        return refit_residuals(self.route.smoother, self.centred, self.lam, self.route.folds, 0, rows)
+    def _refit(self, value: int, *rows: int) -> list[FloatArray]:
+        smoother, y, lam = self.models[value]
+        return refit_residuals(smoother, y, lam, self.route.folds, 0, rows)
 
     def run(self) -> None:
         """Accumulate the sums over all pairs."""
-        n = len(self.y)
-        starts = range(0, n, TILE)
+        n, side = len(self.y), tile_side(self.route.n_values * self.y.shape[1])
+        starts = range(0, n, side)
         for low in starts:
             for other in (s for s in starts if s >= low):
-                ii, jj = np.arange(low, min(low + TILE, n)), np.arange(other, min(other + TILE, n))
+                ii, jj = np.arange(low, min(low + side, n)), np.arange(other, min(other + side, n))
                 self._tile(ii, jj)
                 self.route.tick(1)
 
+    def _operators(self, ii: IntArray, jj: IntArray) -> FloatArray:
+        """Tiles (V, i, j) of all operators."""
+        if len(self.paths) == 1:
+            return self.paths[0][1].tile(ii, jj)
+        A = np.empty((self.route.n_values, len(ii), len(jj)))
+        for at, path in self.paths:
+            A[at] = path.tile(ii, jj)
+        return A
+
     def _tile(self, ii: IntArray, jj: IntArray) -> None:
         """Pairs of the rows ii with the rows jj; on the diagonal every ordered pair, above it every unordered one."""
-        A_ij = self.operator.blocks(ii, jj)
-        A_ji = A_ij if self.operator.is_symmetric else self.operator.blocks(jj, ii).T
-        a_i, a_j = self.diagonal[ii][:, None], self.diagonal[jj][None]
-        determinant = a_i * a_j - A_ij * A_ji
-        on_diagonal = ii[0] == jj[0]
+        A_ij = self._operators(ii, jj)
+        A_ji = A_ij if not self.light.any() else self._operators(jj, ii).swapaxes(1, 2)
+        on_diagonal = bool(ii[0] == jj[0])
+        V, R = self.route.n_values, self.losses.shape[2]
+        # increments of the changes: their products between values are one matrix product a tile
+        step_i, step_j = np.empty((2, V, len(ii), len(jj), R))
+        last_i = last_j = np.zeros((len(ii), len(jj), R))
+        for value in range(V):  # one at a time, so that everything stays in the caches
+            loss_i, loss_j = self._pair_losses(value, A_ij[value], A_ji[value], ii, jj, on_diagonal)
+            change_i, change_j = self.losses[value][ii, None] - loss_i, self.losses[value][None, jj] - loss_j
+            if on_diagonal:
+                itself = np.diag_indices(len(ii))
+                loss_i[itself] = change_i[itself] = change_j[itself] = 0.0
+            else:
+                self.row_sums[value, jj] += change_j.sum(axis=0)
+                self.columns[value, ii] += loss_j.sum(axis=1)
+            self.row_sums[value, ii] += change_i.sum(axis=1)
+            self.columns[value, jj] += loss_i.sum(axis=0)
+            np.subtract(change_i, last_i, out=step_i[value])
+            np.subtract(change_j, last_j, out=step_j[value])
+            last_i, last_j = change_i, change_j
+        for r in range(R):
+            product = step_i[..., r].reshape(V, -1) @ step_j[..., r].reshape(V, -1).T
+            self.products[..., r] += product if on_diagonal else product + product.T
+
+    def _pair_losses(
+        self, value: int, A_ij: FloatArray, A_ji: FloatArray, ii: IntArray, jj: IntArray, on_diagonal: bool
+    ) -> tuple[FloatArray, FloatArray]:
+        """Weighted losses (i, j, R) of i without i and j, and of j."""
+        a_i, a_j = self.diagonal[value][ii, None], self.diagonal[value][None, jj]
+        determinant = a_i * a_j
+        determinant -= A_ij * A_ji
         if on_diagonal:
             determinant[np.diag_indices(len(ii))] = 1.0
+        doubtful = self._doubtful(value, determinant, a_i + a_j, ii, jj, on_diagonal)
         with np.errstate(divide="ignore", invalid="ignore"):
-            u_i = (a_j[..., None] * self.r[ii][:, None] - A_ij[..., None] * self.r[jj][None]) / determinant[..., None]
-            u_j = (a_i[..., None] * self.r[jj][None] - A_ji[..., None] * self.r[ii][:, None]) / determinant[..., None]
-        u_i /= self.rho[ii][:, None, None]
-        u_j /= self.rho[jj][None, :, None]
-        for i, j in self._doubtful(determinant, a_i + a_j, ii, jj, on_diagonal):
-            first, second = self._refit(int(ii[i]), int(jj[j]))
-            u_i[i, j], u_j[i, j] = first[0], second[0]
-        self._add(ii, jj, self._weighted(ii, u_i), self._weighted(jj, u_j.swapaxes(0, 1)).swapaxes(0, 1), on_diagonal)
+            inverse = np.divide(1.0, determinant, out=determinant)
+            u_i, u_j = np.empty((2, len(ii), len(jj), self.y.shape[1]))
+            for q in range(self.y.shape[1]):
+                r_i, r_j = self.r[value, ii, q], self.r[value, jj, q]
+                for u, own, other, A, rho in (
+                    (u_i[..., q], np.outer(r_i, a_j), r_j, A_ij, self.rho[ii, None]),
+                    (u_j[..., q], np.outer(a_i, r_j), r_i[:, None], A_ji, self.rho[jj]),
+                ):
+                    own -= A * other
+                    own *= inverse
+                    np.divide(own, rho, out=u)
+        for i, j in doubtful:
+            at_i, at_j = self._refit(value, int(ii[i]), int(jj[j]))
+            u_i[i, j], u_j[i, j] = at_i[0], at_j[0]
+        return self._weighted(ii[:, None], u_i), self._weighted(jj[None], u_j)
 
     def _doubtful(
-        self,
-        determinant: FloatArray,
-        trace: FloatArray,
-        ii: IntArray,
-        jj: IntArray,
-        on_diagonal: bool,
-    ) -> Iterator[tuple[int, int]]:
+        self, value: int, determinant: FloatArray, trace: FloatArray, ii: IntArray, jj: IntArray, on_diagonal: bool
+    ) -> list[tuple[int, int]]:
         """Pairs whose smaller eigenvalue, between determinant/trace and twice that, is too small to trust."""
-        sound = determinant >= batched.TRUSTED * self.operator.scale * trace
-        sound |= self.operator.light[ii][:, None] & (self.diagonal[jj] >= batched.TRUSTED * self.operator.scale)[None]
-        sound |= self.operator.light[jj][None] & (self.diagonal[ii] >= batched.TRUSTED * self.operator.scale)[:, None]
+        least = self.least[value, 0]
+        sound = determinant >= least * trace
+        if sound.all():
+            return []
+        alone = self.diagonal[value] >= least
+        sound |= self.light[ii, None] & alone[jj]
+        sound |= self.light[jj] & alone[ii, None]
         if on_diagonal:
             sound[np.diag_indices(len(ii))] = True
-        yield from zip(*np.nonzero(~sound), strict=True)
-
-    def _add(self, ii: IntArray, jj: IntArray, loss_i: FloatArray, loss_j: FloatArray, on_diagonal: bool) -> None:
-        """Add the losses of i without i and j, and of j, to the sums."""
-        change_i = self.losses[ii][:, None] - loss_i
-        change_j = self.losses[jj][None] - loss_j
-        if on_diagonal:
-            itself = np.diag_indices(len(ii))
-            loss_i[itself] = change_i[itself] = change_j[itself] = 0.0
-            loss_j[itself] = 0.0
-        self.row_sums[ii] += change_i.sum(axis=1)
-        self.columns[jj] += loss_i.sum(axis=0)
-        product = np.einsum("ijr,ijr->r", change_i, change_j)
-        if on_diagonal:
-            self.products += product
-            return
-        self.row_sums[jj] += change_j.sum(axis=0)
-        self.columns[ii] += loss_j.sum(axis=1)
-        self.products += 2 * product
+        return [(int(i), int(j)) for i, j in np.argwhere(~sound)]
 
     def covariance(self) -> FloatArray:
-        """Covariance term, ``n^-2 sum_{j != k} B_jk B_kj / (1 - 1/(n-1))^2`` with B centred by columns."""
+        """Covariance terms (V, V, R), ``n^-2 sum_{j != k} B_jk B_kj / (1 - 1/(n-1))^2`` with B centred by columns."""
         n = len(self.y)
-        centre = (self.losses.sum(axis=0) - self.losses - self.columns) / (n - 1)
-        crossed = (centre * self.row_sums).sum(axis=0)
-        total = self.products - 2 * crossed + np.square(centre.sum(axis=0)) - np.square(centre).sum(axis=0)
-        term: FloatArray = total / n**2 / (1 - 1 / (n - 1)) ** 2
+        centre = increments((self.losses.sum(axis=1, keepdims=True) - self.losses - self.columns) / (n - 1), axis=0)
+        rows = increments(self.row_sums, axis=0)
+        crossed = np.einsum("anr,bnr->abr", centre, rows)
+        sums = centre.sum(axis=1)
+        total = self.products - crossed - crossed.swapaxes(0, 1) + sums[:, None] * sums[None]
+        total -= np.einsum("anr,bnr->abr", centre, centre)
+        term: FloatArray = (total + total.swapaxes(0, 1)) / 2 / n**2 / (1 - 1 / (n - 1)) ** 2
         return term

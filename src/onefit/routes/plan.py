@@ -127,7 +127,7 @@ def breakeven_folds(n: int, p: int) -> float | None:
     --------
     >>> import onefit
     >>> round(onefit.breakeven_folds(1000, 10), 2)
-    35.14
+    30.23
     """
     n = check_integer("n", n, 3)
     p = check_integer("p", p, 1)

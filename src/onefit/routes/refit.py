@@ -95,6 +95,7 @@ class RefitRoute:
                 tests = [[np.flatnonzero(folds.ids[r] == fold) for fold in held] for r, held, _ in some]
                 results = parallel(
                     delayed(_heldout_predictions)(
+                        value,
                         self.estimators[value],
                         self.problem.X,
                         self.problem.target,
@@ -125,6 +126,7 @@ class RefitRoute:
 
 
 def _heldout_predictions(
+    value: int,
     estimator: Any,
     X: Any,
     y: Any,
@@ -134,26 +136,31 @@ def _heldout_predictions(
     where: str,
 ) -> list[Any]:
     """Predictions for each test set from a fit on the training rows."""
+    name = type(estimator).__name__
     try:
         fitted = clone(estimator, safe=False)
         extra = {} if weights is None else {_weight_name(estimator): weights[train]}
         fitted.fit(_rows(estimator, X, train, train), y[train], **extra)
         predictions = [np.asarray(fitted.predict(_rows(estimator, X, test, train))) for test in tests]
     except Exception as error:
-        raise RefitError(
-            f"{type(estimator).__name__} failed in {where} ({len(train)} training rows): "
-            f"{type(error).__name__}: {error}"
-        ) from error
+        message = f"{name} failed in {where} ({len(train)} training rows): {type(error).__name__}: {error}"
+        raise _failure(message, value) from error
     width = 1 if y.ndim == 1 else y.shape[1]
     for test, prediction in zip(tests, predictions, strict=True):
         if prediction.size != len(test) * width:
-            raise RefitError(
-                f"{type(estimator).__name__} predicts an array of shape {prediction.shape} for {len(test)} rows and "
-                f"{width} output(s)."
+            message = (
+                f"{name} predicts an array of shape {prediction.shape} for {len(test)} rows and {width} output(s)."
             )
+            raise _failure(message, value)
         if prediction.dtype.kind == "f" and not np.isfinite(prediction).all():
-            raise RefitError(f"{type(estimator).__name__} predicts NaN or infinite values in {where}.")
+            raise _failure(f"{name} predicts NaN or infinite values in {where}.", value)
     return predictions
+
+
+def _failure(message: str, value: int) -> RefitError:
+    error = RefitError(message)
+    error.value = value
+    return error
 
 
 def _weight_name(estimator: Any) -> str:

@@ -1,0 +1,87 @@
+"""Frozen result of `compare`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from . import display
+from .results import NestedCVResult
+
+__all__ = ["Comparison"]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Comparison:
+    """Errors of several models on the same folds, and their paired differences.
+
+    Attributes
+    ----------
+    models : DataFrame
+        By model, from the smallest error: estimate, low, high, standard_error, route (and output, if y has columns).
+    differences : DataFrame
+        By pair of models: error of the first minus that of the second, with its interval; negative favours the first.
+    results : dict
+        A `NestedCVResult` for each model.
+    confidence_level : float
+    loss : str
+    output_names : tuple of str or None
+    """
+
+    models: pd.DataFrame
+    differences: pd.DataFrame
+    results: dict[str, NestedCVResult]
+    confidence_level: float
+    loss: str
+    output_names: tuple[str, ...] | None
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the pairwise differences: estimate, low, high, standard_error."""
+        return self.differences.copy()
+
+    def summary(self) -> str:
+        """Return both tables as text."""
+        level = f"{100 * self.confidence_level:g}%"
+        return (
+            f"{self.loss.replace('_', ' ')} with {level} intervals\n{self.models.to_string()}\n\n"
+            f"paired differences (first minus second)\n{self.differences.to_string()}"
+        )
+
+    def __repr__(self) -> str:
+        return f"<Comparison\n{self.summary()}\n>"
+
+    def plot(self, axes: Any = None, output: int = 0) -> Any:
+        """Draw the models' errors, and beside them their paired differences.
+
+        Parameters
+        ----------
+        axes : two matplotlib Axes, default=None
+            Where to draw; a new figure if None.
+        output : int, default=0
+            Which output, if y has columns.
+
+        Returns
+        -------
+        array of two matplotlib Axes
+        """
+        models, differences = self.models, self.differences
+        if self.output_names is not None:
+            models = pd.DataFrame(models.xs(self.output_names[output], level="output"))
+            differences = pd.DataFrame(differences.xs(self.output_names[output], level="output"))
+        figures = [models[key].to_numpy() for key in ("estimate", "low", "high")]
+        paired = [differences[key].to_numpy() for key in ("estimate", "low", "high")]
+        return display.plot_comparison(
+            list(models.index),
+            figures[0],
+            figures[1],
+            figures[2],
+            list(differences.index),
+            paired[0],
+            paired[1],
+            paired[2],
+            loss=self.loss,
+            confidence_level=self.confidence_level,
+            axes=axes,
+        )

@@ -1,0 +1,240 @@
+"""Frozen result of `error_curve`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import special
+
+from . import display
+from .errors import DataError
+from .results import NestedCVResult
+from .typing import BoolArray, FloatArray, IntArray
+from .validation import check_choice, check_level
+
+__all__ = ["Difference", "ErrorCurve", "simplest_minimum"]
+
+SELECTIONS = ("min", "one_se", "loo", "gcv", "reml", "kfold")
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """Paired differences of error from the best value, (V,) or (V, outputs).
+
+    Attributes
+    ----------
+    estimate, low, high, standard_error : arrays
+    df : float
+        Degrees of freedom of the t quantile.
+    """
+
+    estimate: FloatArray
+    low: FloatArray
+    high: FloatArray
+    standard_error: FloatArray
+    df: float
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ErrorCurve:
+    """Generalization error along a parameter, with its uncertainty.
+
+    With several outputs every array has a last axis of outputs, and each output has a best value of its own.
+
+    Attributes
+    ----------
+    values : array (V,)
+        The parameter values, as given.
+    estimate, low, high, standard_error : arrays (V,)
+        Error and interval at each value; NaN at values that cannot be fitted.
+    difference : Difference
+        Error at each value minus that at the best one, on the same rows and folds, by the covariance rule.
+    best : int or array of int
+        Position of the smallest estimate; ties go to the simpler value.
+    scores : DataFrame
+        By value, to be minimized: loo, gcv, kfold, ncv, reml; NaN where a score does not apply.
+    edf : array (V,) or None
+        Effective degrees of freedom at each value, where the model has them.
+    results : tuple
+        A `NestedCVResult` for each value; None where it cannot be fitted.
+    reasons : tuple of str
+        Why a value cannot be fitted; empty if it can.
+    param_name : str
+    simpler : str
+        Which way the model becomes simpler: "larger" or "smaller" values.
+    confidence_level : float
+    loss : str
+    output_names : tuple of str or None
+    deploy : callable
+        Of a parameter value: the estimator fitted on all rows.
+    """
+
+    values: Any
+    estimate: FloatArray
+    low: FloatArray
+    high: FloatArray
+    standard_error: FloatArray
+    difference: Difference
+    best: Any
+    scores: pd.DataFrame
+    edf: FloatArray | None
+    results: tuple[NestedCVResult | None, ...]
+    reasons: tuple[str, ...]
+    param_name: str
+    simpler: str
+    confidence_level: float
+    loss: str
+    output_names: tuple[str, ...] | None
+    deploy: Callable[[Any], Any]
+
+    def select(self, rule: str = "min") -> Any:
+        """Choose a value.
+
+        Parameters
+        ----------
+        rule : {"min", "one_se", "loo", "gcv", "reml", "kfold"}, default="min"
+            "min" has the smallest estimated error. "one_se" is the simplest value whose paired difference from that
+            one is within one standard error of the difference; it never goes the other way. The others minimize the
+            score of that name. Ties go to the simpler value.
+
+        Returns
+        -------
+        The value, or an array with one for each output.
+        """
+        check_choice("rule", rule, SELECTIONS)
+        chosen = self.values[self._positions(rule)]
+        return chosen if self.output_names else chosen[0]
+
+    def _positions(self, rule: str) -> IntArray:
+        """Position of the selected value, one for each output."""
+        best = np.atleast_1d(self.best)
+        if rule == "min":
+            return best
+        order = simplicity(len(self.values), self.simpler, self.values)
+        if rule == "one_se":
+            within = _columns(self.difference.estimate) <= _columns(self.difference.standard_error)
+            allowed = within & (order[:, None] >= order[best])
+            return _simplest(allowed, order)
+        table = _columns(self.scores[rule].to_numpy(float))
+        if np.isnan(table).all():
+            raise DataError(
+                f'The score "{rule}" does not apply to this model and parameter; choose one of '
+                f"{', '.join(repr(name) for name in ('min', 'one_se', *self._available()))}."
+            )
+        return simplest_minimum(table, order)
+
+    def _available(self) -> list[str]:
+        return [name for name in SELECTIONS[2:] if not self.scores[name].isna().to_numpy().all()]
+
+    def refit(self, rule: str = "min") -> Any:
+        """Fit the estimator on all rows at the value that ``rule`` selects: the one to deploy."""
+        return self.deploy(self.select(rule))
+
+    def indistinguishable(self, confidence_level: float | None = None) -> Any:
+        """Return the values that the data cannot tell from the best one.
+
+        Parameters
+        ----------
+        confidence_level : float, default=None
+            None is that of the curve.
+
+        Returns
+        -------
+        Array of values, or a list of one array for each output.
+
+        Notes
+        -----
+        Those whose paired interval reaches down to zero. The best value was itself chosen on these data, which the
+        intervals do not know: read the set as "no evidence against these", not as a confidence set for the optimum.
+        """
+        level = self.confidence_level if confidence_level is None else check_level(confidence_level)
+        t = special.stdtrit(self.difference.df, 0.5 + level / 2)
+        low = _columns(self.difference.estimate - t * self.difference.standard_error)
+        sets = [self.values[column <= 0] for column in low.T]
+        return sets if self.output_names else sets[0]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each value (and output): interval, paired difference, scores and reasons."""
+        outputs = self.output_names or (None,)
+        frames = []
+        for q, name in enumerate(outputs):
+            columns = {key: _columns(getattr(self, key))[:, q] for key in ("estimate", "low", "high", "standard_error")}
+            for key in ("estimate", "low", "high", "standard_error"):
+                columns[f"difference_{key}"] = _columns(getattr(self.difference, key))[:, q]
+            for score in dict.fromkeys(self.scores.columns.get_level_values(0)):
+                columns[score] = _columns(self.scores[score].to_numpy(float))[:, q]
+            frame = pd.DataFrame(columns, index=pd.Index(self.values, name=self.param_name))
+            frame["reason"] = list(self.reasons)
+            frames.append(frame if name is None else frame.assign(output=name).set_index("output", append=True))
+        return pd.concat(frames)
+
+    def __repr__(self) -> str:
+        low, high = (self.values[0], self.values[-1])
+        chosen = ", ".join(f"{rule} {self.select(rule)}" for rule in ("min", "one_se"))
+        return f"<ErrorCurve of {self.param_name}, {len(self.values)} values from {low} to {high}; {chosen}>"
+
+    def plot(self, axes: Any = None, output: int = 0) -> Any:
+        """Draw the curve with its band, and below it the paired difference from the best value.
+
+        Parameters
+        ----------
+        axes : two matplotlib Axes, default=None
+            Where to draw; a new figure if None.
+        output : int, default=0
+            Which output, if y has columns.
+
+        Returns
+        -------
+        array of two matplotlib Axes
+        """
+        rules = ["min", "one_se", *(name for name in self._available() if name != "kfold")]
+        numeric = np.issubdtype(np.asarray(self.values).dtype, np.number)
+        same = self.indistinguishable()
+        return display.plot_curve(
+            self.values,
+            *(_columns(array)[:, output] for array in (self.estimate, self.low, self.high)),
+            *(_columns(getattr(self.difference, key))[:, output] for key in ("estimate", "low", "high")),
+            param_name=self.param_name,
+            selected={rule: self.values[self._positions(rule)[output]] for rule in rules},
+            loss=self.loss,
+            confidence_level=self.confidence_level,
+            indistinguishable=same[output] if self.output_names else same,
+            edf=None if self.edf is None else _columns(self.edf)[:, output],
+            log_axis=bool(numeric and _spans_decades(self.values)),
+            title=None if self.output_names is None else self.output_names[output],
+            axes=axes,
+        )
+
+
+def simplicity(n_values: int, simpler: str, values: Any) -> IntArray:
+    """Rank of each value, larger for simpler ones; values that are not numbers count in the order given."""
+    numeric = np.issubdtype(np.asarray(values).dtype, np.number)
+    rank = np.argsort(np.argsort(values)) if numeric else np.arange(n_values)
+    return rank if simpler == "larger" else n_values - 1 - rank
+
+
+def simplest_minimum(table: FloatArray, order: IntArray) -> IntArray:
+    """Position of the smallest entry of each column, NaN left out; of equal ones the simplest."""
+    smallest = table == np.nanmin(table, axis=0)
+    return _simplest(smallest, order)
+
+
+def _simplest(allowed: BoolArray, order: IntArray) -> IntArray:
+    """Position of the simplest allowed value in each column."""
+    position: IntArray = np.where(allowed, order[:, None], -1).argmax(axis=0)
+    return position
+
+
+def _columns(array: FloatArray) -> FloatArray:
+    """(V,) or (V, outputs) as (V, outputs)."""
+    return array.reshape(len(array), -1)
+
+
+def _spans_decades(values: Any) -> bool:
+    """Whether a logarithmic axis serves: no negative values, and the positive ones span more than a decade."""
+    positive = values[values > 0]
+    return bool((values >= 0).all() and len(positive) > 1 and positive.max() > 10 * positive.min())

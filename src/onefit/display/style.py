@@ -1,0 +1,87 @@
+"""What the plots share: colours, wording, and axes to draw on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import OneFitError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "ABSENT",
+    "CHOSEN",
+    "GRID",
+    "OTHER",
+    "SELECTED",
+    "SHADE",
+    "AxesArray",
+    "given_axes",
+    "loss_label",
+    "new_axes",
+    "number",
+    "title_of_level",
+]
+
+AxesArray: TypeAlias = npt.NDArray[np.object_]
+
+# Okabe and Ito's blue is safe under every common colour-vision deficiency; greys carry the rest.
+CHOSEN = "#0072B2"
+OTHER = "#5F5F5F"
+ABSENT = "#767676"
+GRID = "#E3E3E3"
+SHADE = "#FAEBC4"
+
+# Okabe and Ito's vermillion, green, purple, black and orange, dark enough to be read as text; a line style each too.
+SELECTED = (
+    ("#B84A00", "--"),
+    ("#00775A", "-."),
+    ("#9A4B7C", ":"),
+    ("#333333", (0, (7, 2))),
+    ("#8A6100", (0, (4, 1.5, 1, 1.5, 1, 1.5))),
+    ("#3B4A9B", (0, (1, 3))),
+)
+
+LOSS_LABELS = {"huber": "Huber loss", "pinball": "pinball loss", "zero_one": "zero-one loss"}
+
+
+def loss_label(loss: str) -> str:
+    """Name of a loss as a reader would write it."""
+    return LOSS_LABELS.get(loss, loss.replace("_", " "))
+
+
+def title_of_level(confidence_level: float) -> str:
+    """Title of a plot of generalization error."""
+    return f"Generalization error, {100 * confidence_level:g}% intervals"
+
+
+def number(value: float, digits: int = 4) -> str:
+    """That many significant digits, and no exponent where whole digits will do."""
+    return f"{value:.0f}" if 1e3 <= abs(value) < 1e7 else f"{value:.{digits}g}"
+
+
+def new_axes(n_rows: int, n_columns: int, size: tuple[float, float], **options: Any) -> AxesArray:
+    """Axes of a new figure, as a flat array; an error with a remedy if matplotlib is missing."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise OneFitError('Plots need matplotlib, which is not installed: run `pip install "onefit[plot]"`.') from error
+    _, axes = plt.subplots(n_rows, n_columns, figsize=size, layout="constrained", squeeze=False, **options)
+    return np.asarray(axes, dtype=object).ravel()
+
+
+def given_axes(axes: Sequence[Axes] | AxesArray | Axes, parts: tuple[str, ...]) -> AxesArray:
+    """The caller's axes as a flat array, one for each part of the plot."""
+    found = np.ravel(np.asarray(axes, dtype=object))
+    if found.size != len(parts):
+        raise OneFitError(
+            f"This plot has {len(parts)} parts ({' and '.join(parts)}) and needs as many axes, but `axes` holds"
+            f" {found.size}: pass {len(parts)} matplotlib Axes, or leave `axes` out for a new figure."
+        )
+    return found

@@ -1,0 +1,56 @@
+"""Smoothers whose penalty is chosen anew on every training set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..criteria import Spectrum, criterion_values, search
+from ..typing import FloatArray
+from .smoother import Smoother
+
+__all__ = ["TunedLearner"]
+
+
+@dataclass(frozen=True)
+class TunedLearner:
+    """What is tuned, and how.
+
+    Attributes
+    ----------
+    smoother : Smoother
+        The model; which penalties it holds does not matter.
+    criterion : {"gcv", "loo", "reml"}
+    grid : array (V,) or None
+        The penalties to choose from, the first of the best; None searches the whole axis.
+    per_output : bool
+        Whether each output gets a penalty of its own. Else one serves all: the least sum of the criterion.
+    """
+
+    smoother: Smoother
+    criterion: str
+    grid: FloatArray | None = None
+    per_output: bool = False
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether the criterion is a sum over rows, not a function of the spectrum alone."""
+        return self.criterion == "loo"
+
+    @property
+    def smallest(self) -> float:
+        """The smallest penalty that may be chosen; zero if there is no telling."""
+        return 0.0 if self.grid is None else float(self.grid.min())
+
+    def choose(self, spectrum: Spectrum) -> FloatArray:
+        """The penalty of each training set and output, (B, Q)."""
+        n_outputs = spectrum.gamma.shape[2]
+        if self.grid is None:
+            return np.repeat(search(spectrum, self.criterion)[:, None], n_outputs, axis=1)
+        lams = np.broadcast_to(self.grid, (len(spectrum.mu), len(self.grid)))
+        values = criterion_values(spectrum, lams, self.criterion)
+        if not self.per_output:
+            values = values.sum(axis=2, keepdims=True)
+        best = self.grid[values.argmin(axis=1)]
+        return np.broadcast_to(best, (len(best), n_outputs))

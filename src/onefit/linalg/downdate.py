@@ -1,0 +1,99 @@
+"""Downdated systems ``D_lam - G`` of a path: solved value by value, or all from one eigendecomposition each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..typing import FloatArray, IntArray
+from . import batched
+from .reinsch import Reinsch, geometric_mean
+
+__all__ = ["Downdate"]
+
+MANY = 12
+"""From this many values on, an eigendecomposition of a system costs less than a factorization at each of them."""
+
+SPAN = 1e8
+"""Largest ratio of values that share a decomposition, made at their geometric mean: the error grows with its root."""
+
+
+class Downdate:
+    """Solves ``(diag(x + lam s) - G) c = b`` for many G, at every value of a path.
+
+    Scaled by ``g = (x + lam s)^(-1/2)`` the system is ``I - gGg``, with eigenvalues between 0 and 1; the smallest says
+    how close the training set is to losing a column.
+    """
+
+    def __init__(self, reinsch: Reinsch, lams: FloatArray) -> None:
+        self.x, self.s, self.lams = reinsch.x, reinsch.s, [float(lam) for lam in lams]
+        self.scales = np.stack([reinsch.scale(lam) for lam in self.lams])  # (V, d)
+
+    def system(self, removed: FloatArray, value: int) -> FloatArray:
+        """``I - gGg`` of some Gram matrices (..., d, d)."""
+        g = self.scales[value]
+        scaled = removed if (g == 1.0).all() else removed * np.multiply.outer(g, g)
+        return np.eye(len(g)) - scaled
+
+    def solve(self, removed: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Solutions (L, systems, d, V, Q), and answers to the probe (L, systems, V, d) for `batched.suspects`."""
+        change = np.empty_like(right)
+        answers = np.empty((*right.shape[:2], len(self.lams), right.shape[2]))
+        for values in self._segments():
+            if len(values) < MANY or not self._solve_together(removed, right, values, change, answers):
+                self._solve_each(removed, right, values, change, answers)
+        return change, answers
+
+    def _segments(self) -> list[IntArray]:
+        """Values close enough to each other to share a decomposition."""
+        order = np.argsort(self.lams)
+        sorted_lams = np.array(self.lams)[order]
+        segments, start = [], 0
+        for end in range(1, len(order) + 1):
+            if end == len(order) or sorted_lams[end] > SPAN * max(sorted_lams[start], 1e-300):
+                segments.append(order[start:end])
+                start = end
+        return segments
+
+    def _solve_each(
+        self, removed: FloatArray, right: FloatArray, values: IntArray, change: FloatArray, answers: FloatArray
+    ) -> None:
+        d, Q = right.shape[2], right.shape[4]
+        for value in values:
+            g = self.scales[value][:, None]
+            sides = np.empty((*right.shape[:3], Q + 1))
+            np.multiply(g, right[..., value, :], out=sides[..., :-1])
+            sides[..., -1] = batched.probe(d)
+            solution = batched.solve(self.system(removed, value), sides)
+            np.multiply(g, solution[..., :-1], out=change[..., value, :])
+            answers[..., value, :] = solution[..., -1]
+
+    def _solve_together(
+        self, removed: FloatArray, right: FloatArray, values: IntArray, change: FloatArray, answers: FloatArray
+    ) -> bool:
+        """All values from one eigendecomposition of each system.
+
+        ``M_lam^-1 = W diag(1/(1 + (lam - tau) mu)) W'``, from ``M = LL'`` at tau and ``L^-1 S L^-T = U diag(mu) U'``.
+        False if a system is not positive definite at tau; then each value has to be looked at.
+        """
+        lams = np.array(self.lams)[values]
+        tau = geometric_mean(lams.tolist())
+        h = 1.0 / np.sqrt(np.where(self.x + tau * self.s > 0, self.x + tau * self.s, np.inf))
+        try:
+            inverse = np.linalg.inv(np.linalg.cholesky(np.eye(len(h)) - removed * np.multiply.outer(h, h)))
+        except np.linalg.LinAlgError:
+            return False
+        mu, U = np.linalg.eigh((inverse * (np.square(h) * self.s)) @ inverse.swapaxes(-1, -2))
+        W = h[:, None] * (inverse.swapaxes(-1, -2) @ U)
+        L, systems, d, _, Q = right.shape
+        V = len(values)
+        sides = np.empty((L, systems, d, V, Q + 1))
+        sides[..., :-1] = right[..., values, :]
+        sides[..., -1] = (batched.probe(d) / np.where(self.scales[values] > 0, self.scales[values], np.inf)).T
+        along = W.swapaxes(-1, -2) @ sides.reshape(L, systems, d, V * (Q + 1))
+        shrink = 1.0 / (1.0 + (lams - tau) * mu[..., None])  # (L, systems, d, V)
+        along = along.reshape(L, systems, d, V, Q + 1) * shrink[..., None]
+        solution = (W @ along.reshape(L, systems, d, V * (Q + 1))).reshape(L, systems, d, V, Q + 1)
+        change[..., values, :] = solution[..., :-1]
+        unscaled = solution[..., -1] / np.where(self.scales[values].T > 0, self.scales[values].T, np.inf)
+        answers[:, :, values] = np.moveaxis(unscaled, 2, 3)
+        return True

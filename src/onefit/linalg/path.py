@@ -1,0 +1,102 @@
+"""The residual operators of a whole path, a tile at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ..typing import BoolArray, FloatArray, IntArray
+from .operator import Operator
+
+__all__ = ["FactorPath", "OperatorPath", "StoredPath", "factor_path"]
+
+
+class OperatorPath(Protocol):
+    """Operators M_v, v = 1..V, with ``v_J = M_JJ^-1 r_J`` and held-out residuals ``u = v / rho``; see `Operator`."""
+
+    @property
+    def r(self) -> FloatArray:
+        """Right-hand sides, (V, n, Q)."""
+
+    @property
+    def diagonal(self) -> FloatArray:
+        """Diagonals of the operators, (V, n)."""
+
+    @property
+    def scale(self) -> FloatArray:
+        """Size of the errors in the entries, in units of the machine's precision, (V,)."""
+
+    @property
+    def rho(self) -> FloatArray:
+        """Scales of the rows, (n,)."""
+
+    @property
+    def light(self) -> BoolArray:
+        """Rows of (nearly) no weight, (n,)."""
+
+    def tile(self, rows: IntArray, columns: IntArray) -> FloatArray:
+        """``M_v[rows, columns]``, (V, rows, columns); the diagonal of M is not in it."""
+
+
+@dataclass(frozen=True)
+class FactorPath:
+    """``M_v = identity I + sign left diag(factors_v) right'``: one basis for all values."""
+
+    left: FloatArray
+    right: FloatArray
+    factors: FloatArray
+    sign: float
+    r: FloatArray
+    diagonal: FloatArray
+    scale: FloatArray
+    rho: FloatArray
+    light: BoolArray
+
+    def tile(self, rows: IntArray, columns: IntArray) -> FloatArray:
+        """``M_v[rows, columns]``: the values are stacked, so that it is one matrix product."""
+        V, d = self.factors.shape
+        stacked = (self.sign * self.factors[:, None, :] * self.left[rows]).reshape(V * len(rows), d)
+        return (stacked @ self.right[columns].T).reshape(V, len(rows), len(columns))
+
+
+class StoredPath:
+    """Operators that are held as matrices."""
+
+    def __init__(self, operators: Sequence[Operator]) -> None:
+        self.operators = operators
+        self.r = np.stack([each.r[:-1] for each in operators])
+        self.diagonal = np.stack([each.diagonal() for each in operators])
+        self.scale = np.array([each.scale for each in operators])
+        self.rho, self.light = operators[0].rho[:-1], operators[0].light[:-1]
+
+    def tile(self, rows: IntArray, columns: IntArray) -> FloatArray:
+        """``M_v[rows, columns]``."""
+        return np.stack([each.blocks(rows, columns) for each in self.operators])
+
+
+def factor_path(
+    Z: FloatArray, factors: FloatArray, y: FloatArray, weights: FloatArray | None, is_dual: bool
+) -> FactorPath:
+    """From a basis in which all operators are diagonal.
+
+    Primal: ``A = I - Z diag(factors) Z'W``, made symmetric by the roots of the weights. Dual: the rows of Z belong to y
+    times the roots of the weights, and ``Q = Z diag(factors) Z'``.
+    """
+    n, V = len(y), len(factors)
+    w = np.ones(n) if weights is None else weights
+    light = np.zeros(n, dtype=bool) if is_dual else w <= 1e-10 * w.max()
+    rho = np.where(light, 1.0, np.sqrt(w))
+    if is_dual:
+        left = right = Z
+        projected = Z.T @ (rho[:, None] * y)
+        r = np.matmul(Z, factors[:, :, None] * projected)
+        diagonal = factors @ np.square(Z).T
+        return FactorPath(left, right, factors, 1.0, r, diagonal, diagonal.max(axis=1), rho, light)
+    left, right = rho[:, None] * Z, (w / rho)[:, None] * Z
+    projected = Z.T @ (w[:, None] * y)
+    r = rho[:, None] * (y - np.matmul(Z, factors[:, :, None] * projected))
+    diagonal = 1.0 - factors @ (left * right).T
+    return FactorPath(left, right, factors, -1.0, r, diagonal, np.ones(V), rho, light)

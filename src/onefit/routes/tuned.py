@@ -1,0 +1,288 @@
+"""The gram route for tuned estimators: the penalty is chosen anew in every training set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..criteria import RowPart, Spectrum, spectrum_of_rows
+from ..folds import Folds
+from ..learners import TunedLearner
+from ..linalg import batched
+from ..linalg.columns import Columns
+from ..losses import Loss
+from ..typing import BoolArray, FloatArray, IntArray
+from ..validation import Problem
+from .base import BLOCK_BYTES, Piece, SmootherRoute, per_block, refit_residuals
+
+__all__ = ["TunedRoute"]
+
+SPAN = 1e8
+"""Eigenvalues up to this factor from tau, both ways, are known well enough to choose a penalty."""
+
+NEAR = 1e6
+"""Tau is at most this factor from the ends of the spectrum, if it can be."""
+
+AMPLIFIED = 1e5
+"""Largest factor by which the shrinkage at the chosen penalty may magnify rounding errors."""
+
+
+class TunedRoute(SmootherRoute):
+    r"""Downdated Gram matrices, each diagonalized against the penalty.
+
+    Notes
+    -----
+    In the Demmler-Reinsch basis Z at tau, ``Z'WZ + tau diag(s) = I``. The training set without the rows J has
+    ``M = I - Z_J'WZ_J = LL'``, and one eigendecomposition ``L^-1 diag(s) L^-T = U diag(theta) U'`` gives the basis
+    ``T = L^-T U`` in which its Gram matrix is ``diag(1 - tau theta)`` and its penalty ``diag(theta)``: the criteria and
+    the fit at every lam follow. With tau in the middle of the spectrum all of it is found to nearly all digits, where
+    the eigenvalues of the Gram matrix itself would be good to those of its largest only. Training sets that are nearly
+    singular, or have no more rows than columns, are decomposed from their rows.
+    """
+
+    name = "gram"
+
+    def __init__(self, problem: Problem, tuned: TunedLearner, loss: Loss) -> None:
+        super().__init__(problem, tuned.smoother, loss)
+        self.tuned = tuned
+        self.n_values = 1
+        self.outputs = [(np.arange(problem.n_outputs), np.zeros(1))]
+        n = problem.n
+        self.root = np.append(tuned.smoother.root_weights(np.arange(n)), 0.0)
+        self.padded_y = np.vstack([self.y, np.zeros(self.y.shape[1])])
+
+    @cached_property
+    def whole(self) -> _Whole:
+        """The decomposition of all rows."""
+        return _decompose(self)
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The design of all rows, with at most n penalized columns."""
+        return self.smoother.take(np.arange(self.smoother.n)).narrow()
+
+    def pieces(self, folds: Folds, group: int, with_pairs: bool) -> Iterator[Piece]:
+        """Repeat by repeat, some training sets at a time."""
+        outputs, _ = self.outputs[group]
+        K, m = folds.n_folds, folds.members.shape[2]
+        R = self.loss.n_losses(len(outputs))
+        single = np.arange(K)[:, None]
+        pairs = np.stack(np.triu_indices(K, 1), axis=1)
+        for repeat in range(folds.n_repeats):
+            sets = _Repeat(self, folds, repeat)
+            u = np.zeros((1, K, m, len(outputs)))
+            for out, residuals in sets.run(single):
+                u[0, out[:, 0]] = residuals[:, 0]
+            if not with_pairs:
+                yield Piece(repeat, 0, u)
+                continue
+            mean, scatter = np.full((2, 1, K, K, R), np.nan)
+            for out, residuals in sets.run(pairs):
+                rows, present = folds.members[repeat][out], folds.present[repeat][out]
+                results = self.moments(residuals, rows, present, outputs)
+                for table, result in zip((mean, scatter), results, strict=True):
+                    table[0, out, out[:, ::-1]] = result
+            yield Piece(repeat, 0, u, mean, scatter)
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """All rows in the Demmler-Reinsch basis at tau; row n is padding and zero.
+
+    ``Zw`` are the rows of Z times the roots of their weights; ``rest`` is y without what the columns reach, times the
+    same roots. ``n_free`` directions carry no penalty, and no row sees ``n_null`` of the others.
+    """
+
+    Z: FloatArray
+    Zw: FloatArray
+    s: FloatArray
+    tau: float
+    n_free: int
+    n_null: int
+    rest: FloatArray
+
+
+def _decompose(route: TunedRoute) -> _Whole:
+    """Choose the penalty on all rows, and decompose them about it: the training sets will choose a similar one."""
+    smoother, rows, root = route.smoother, route.smoother.heavy, route.root
+    design = route.columns.rows(rows).weighted(root[rows])
+    spectrum = spectrum_of_rows(design, root[rows, None] * route.y[rows], smallest=route.tuned.smallest).spectrum
+    tau = float(np.exp(np.log(route.tuned.choose(spectrum)).mean()))
+    mu = spectrum.mu[spectrum.mu > 0]
+    if len(mu):
+        low, high = max(mu.min(), mu.max() / NEAR), min(mu.max(), mu.min() * NEAR)
+        tau = float(np.clip(tau, low, high) if low <= high else np.sqrt(mu.min()) * np.sqrt(mu.max()))
+    n_null = spectrum.mu.size - len(mu)
+    reinsch = smoother.reinsch([tau / 2, tau * 2])
+    Z = reinsch.basis.take(np.arange(smoother.n + 1))
+    Zw = root[:, None] * Z
+    rest = root[:, None] * route.padded_y
+    seen = np.argsort(np.argsort(-reinsch.x, kind="stable")) < len(reinsch.x) - n_null
+    inverse = np.where(seen & (reinsch.x > 0), 1.0 / np.where(reinsch.x > 0, reinsch.x, 1.0), 0.0)[:, None]
+    for _ in range(2):  # twice, as orthogonalization needs
+        rest = rest - Zw @ (inverse * (Zw.T @ rest))
+    return _Whole(Z, Zw, reinsch.s, tau, smoother.n_free, n_null, rest)
+
+
+class _Repeat:
+    """The training sets of one partition."""
+
+    def __init__(self, route: TunedRoute, folds: Folds, repeat: int) -> None:
+        self.route, self.folds, self.repeat = route, folds, repeat
+        self.members, self.ids = folds.members[repeat], folds.ids[repeat]
+        heavy = route.root > 0
+        self.heavy_in_fold = heavy[self.members].sum(axis=1)
+        self.n_heavy = int(heavy.sum())
+
+    @cached_property
+    def _totals(self) -> tuple[list[FloatArray], FloatArray, FloatArray]:
+        """Over all rows and by folds: products of Zw with y and with the rest of y, and its squares."""
+        route, whole = self.route, self.route.whole
+        targets = [route.root[:, None] * route.padded_y, whole.rest]
+        Zf = whole.Zw[self.members].swapaxes(1, 2)
+        by_fold = [Zf @ target[self.members] for target in targets]
+        totals = [whole.Zw.T @ target for target in targets]
+        squares = np.square(whole.rest)
+        return (
+            totals,
+            np.concatenate(by_fold, axis=2),
+            np.vstack([squares[self.members].sum(axis=1), squares.sum(axis=0)]),
+        )
+
+    @cached_property
+    def _grams(self) -> FloatArray:
+        """Gram matrices of the folds, (K, d, d)."""
+        Zf = self.route.whole.Zw[self.members]
+        grams: FloatArray = Zf.swapaxes(1, 2) @ Zf
+        return grams
+
+    def run(self, sets: IntArray) -> Iterator[tuple[IntArray, FloatArray]]:
+        """Folds that are out (B, t), and their residuals (B, t, m, Q), in blocks of training sets."""
+        n, Q = self.route.y.shape
+        d, m = self.route.smoother.width, self.members.shape[1]
+        each = 6 * d * d + sets.shape[1] * m * (d + 2 * Q)
+        if self.route.tuned.needs_rows:
+            each += n * (2 * d + 3 * Q + 4)
+        step = per_block(8 * each, 2 * BLOCK_BYTES)
+        for start in range(0, len(sets), step):
+            out = sets[start : start + step]
+            yield out, self._residuals(out)
+
+    def _residuals(self, out: IntArray) -> FloatArray:
+        m, Q = self.members.shape[1], self.route.y.shape[1]
+        n_train = self.n_heavy - self.heavy_in_fold[out].sum(axis=1)
+        residuals = np.zeros((*out.shape, m, Q))
+        is_sound = n_train > self.route.smoother.width
+        if is_sound.any():
+            some = np.flatnonzero(is_sound)
+            residuals[some], is_sound[some] = self._downdate(out[some], n_train[some])
+        for index in np.flatnonzero(~is_sound):
+            for position, u in enumerate(self._from_rows(out[index])):
+                residuals[index, position, : len(u)] = u
+        return residuals
+
+    def _downdate(self, out: IntArray, n_train: IntArray) -> tuple[FloatArray, BoolArray]:
+        """Residuals, and which of the training sets they can be trusted in."""
+        route, whole = self.route, self.route.whole
+        d, k, Q = whole.Z.shape[1], whole.n_free, route.y.shape[1]
+        inverse, is_sound = _inverse_factors(np.eye(d) - self._gram(out))
+        theta, U = np.linalg.eigh((inverse * whole.s) @ inverse.swapaxes(1, 2))
+        theta[:, :k] = 0.0
+        theta = np.clip(theta, 0.0, 1.0 / whole.tau)
+        T = inverse.swapaxes(1, 2) @ U
+        x = 1.0 - whole.tau * theta
+        seen = (x > 0) & (np.arange(d) < d - whole.n_null)  # theta ascends
+        root_x = np.where(seen, 1.0 / np.sqrt(np.where(seen, x, 1.0)), 0.0)
+        totals, by_fold, squares = self._totals
+        right = np.concatenate(totals, axis=1) - by_fold[out].sum(axis=1)
+        projected = np.where(seen[:, :, None], T.swapaxes(1, 2) @ right, 0.0)
+        gamma = root_x[:, :, None] * projected
+        rest = squares[-1] - squares[out].sum(axis=1) - np.square(gamma[..., Q:]).sum(axis=1)
+        mu = np.where(seen, x, 0.0)[:, k:] / np.maximum(theta[:, k:], np.finfo(float).tiny)
+        spectrum = Spectrum(
+            mu=mu,
+            gamma=gamma[:, k:, :Q],
+            rest=np.maximum(rest, 0.0),
+            spare=(n_train - d).astype(float),
+            n=n_train.astype(float),
+            n_rows=n_train.astype(float),  # the number does not move a minimum, nor does the constant
+            constant=np.zeros(len(out)),
+            rows=self._row_part(out, T * root_x[:, None], gamma[..., Q:]) if route.tuned.needs_rows else None,
+        )
+        lams = route.tuned.choose(spectrum)
+        is_sound &= _is_known(mu[:, : d - k - whole.n_null] / whole.tau, lams / whole.tau)
+        coefficients = T @ (projected[..., :Q] / (x[:, :, None] + lams[:, None] * theta[:, :, None]))
+        rows = self.members[out]
+        fitted = whole.Z[rows] @ coefficients[:, None]
+        return route.padded_y[rows] - fitted, is_sound
+
+    def _gram(self, out: IntArray) -> FloatArray:
+        """Gram matrices of the rows that are out, (B, d, d)."""
+        d, m = self.route.whole.Z.shape[1], self.members.shape[1]
+        if m >= d:
+            both: FloatArray = self._grams[out].sum(axis=1)
+            return both
+        Zf = self.route.whole.Zw[self.members[out].reshape(len(out), -1)]
+        grams: FloatArray = Zf.swapaxes(1, 2) @ Zf
+        return grams
+
+    def _row_part(self, out: IntArray, T: FloatArray, gamma: FloatArray) -> RowPart:
+        """Rows in the bases of the training sets; those that are out are blank."""
+        whole = self.route.whole
+        is_out = (self.ids[None, :, None] == out[:, None, :]).any(axis=2)
+        U = whole.Zw[:-1] @ T
+        U[is_out] = 0.0
+        a0 = 1.0 - np.einsum("bnd,bnd->bn", U, U)
+        r0 = np.where(is_out[..., None], 0.0, whole.rest[:-1]) - U @ gamma
+        return RowPart(U[..., whole.n_free :], a0, r0)
+
+    def _from_rows(self, out: IntArray) -> list[FloatArray]:
+        """Residuals of the folds that are out, from a decomposition of the rows of their training set."""
+        route, y = self.route, self.route.y
+        rows = np.intersect1d(self.folds.training_rows(self.repeat, *out), route.smoother.heavy)
+        columns = route.columns.rows(rows).weighted(route.root[rows])
+        if columns.dependent():  # raises, and says where
+            return refit_residuals(route.smoother, y, 1.0, self.folds, self.repeat, tuple(int(fold) for fold in out))
+        fit = spectrum_of_rows(columns, route.root[rows, None] * y[rows], smallest=route.tuned.smallest)
+        a, b = fit.coefficients(route.tuned.choose(fit.spectrum)[0])
+        residuals = []
+        for fold in out:
+            held_out = np.flatnonzero(self.ids == fold)
+            part = route.columns.rows(held_out)
+            residuals.append(y[held_out] - part.E @ a - part.N @ b)
+        return residuals
+
+
+def _inverse_factors(systems: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """``L^-1`` with ``LL' = systems``, and which are far enough from singular; the identity for the others."""
+    d = systems.shape[-1]
+    try:
+        inverse = np.linalg.inv(np.linalg.cholesky(systems))
+    except np.linalg.LinAlgError:
+        inverse = np.full(systems.shape, np.inf)
+        for index, system in enumerate(systems):
+            try:
+                inverse[index] = np.linalg.inv(np.linalg.cholesky(system))
+            except np.linalg.LinAlgError:
+                continue
+    # the trace of M^-1 is at least the inverse of the smallest eigenvalue, and at most d times that
+    is_sound: BoolArray = np.square(inverse).sum(axis=(1, 2)) < 1.0 / batched.TRUSTED
+    inverse[~is_sound] = np.eye(d)
+    return inverse, is_sound
+
+
+def _is_known(mu: FloatArray, lams: FloatArray) -> BoolArray:
+    """Whether the eigenvalues, in units of tau, are known well enough to choose a penalty, and those near it well.
+
+    What the decomposition gives to the machine's precision is ``1 / (1 + mu)``, so the relative error of mu is
+    ``mu + 1/mu`` times that, and the error of the shrinkage at lam ``f (1 - f)`` times the error of mu.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = mu + 1.0 / mu
+        ratio = mu[:, :, None] / lams[:, None, :]
+        moved = ratio / np.square(1.0 + ratio) * error[:, :, None]
+    known: BoolArray = np.logical_and(np.all(error < SPAN, axis=1), np.all(moved < AMPLIFIED, axis=(1, 2)))
+    return known
