@@ -373,10 +373,11 @@ def covariance(losses, level):
     mse, floor = covariance_mse(losses)
     s, c = math.sqrt(max(mse, floor)), centre(losses)
     _, top = bounds = {"identity": (-math.inf, math.inf), "log": (0, math.inf), "logit": (0, 1)}[losses.scale]
-    df = max(3.0, c**2 / floor)
     if losses.scale == "identity":
         scored = losses.folds[0] >= 0
         df = (losses.n_scored if losses.groups is None else len(np.unique(losses.groups[scored]))) - 1
+    else:
+        df = max(3.0, c**2 / floor)
     half = stats.t.ppf((1 + level) / 2, df) * s
     if losses.scale != "identity" and s > min(c, top - c):
         return Interval(c, max(bounds[0], c - half), min(bounds[1], c + half), s)

@@ -168,7 +168,7 @@ def _not_linear(estimator: Any, problem: Problem) -> str:
     if isinstance(estimator, RidgeClassifier):
         if estimator.class_weight is not None:
             return "class_weight changes the weights with the training set"
-        if not estimator.fit_intercept:
+        if not estimator.fit_intercept and len(problem.classes) > 2:
             return "without an intercept a class that a training set lacks would still get scores"
         if not isinstance(estimator.alpha, numbers.Real):
             return "alpha is not one number"
