@@ -7,6 +7,9 @@ import os
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from threadpoolctl import threadpool_limits
+
+threadpool_limits(limits=1)  # the tests run side by side; threads of BLAS would only get in each other's way
 
 SLOW_DATA = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("ci", max_examples=40, derandomize=True, deadline=None, suppress_health_check=SLOW_DATA)

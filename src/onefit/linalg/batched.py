@@ -10,10 +10,10 @@ from ..typing import BoolArray, FloatArray
 
 __all__ = ["TRUSTED", "probe", "smallest_eigenvalues", "solve", "suspects"]
 
-TRUSTED = 1e-6
+TRUSTED = 1e-5
 """Smallest eigenvalue, relative to the accuracy of the entries, down to which a system is trusted."""
 
-_SUSPECT = 1e-4
+_SUSPECT = 1e-3
 
 
 def solve(systems: FloatArray, right: FloatArray) -> FloatArray:
