@@ -140,6 +140,24 @@ def test_leave_one_out_keeps_its_digits_near_interpolation():
     np.testing.assert_allclose(actual, np.mean(np.square(heldout)), rtol=1e-8)
 
 
+def test_columns_in_small_units_keep_their_digits():
+    X, y = data(30, 5, seed=6)
+    X = X * [1e-6, 1e6, 1.0, 1e-3, 1e3]
+    actual = scores_of(X, y, [1e-11, 1e-5])["loo"]
+    for lam, value in zip([1e-11, 1e-5], actual, strict=True):
+        refit = reference.refitter(X, y, lam)
+        heldout = [y[i] - refit(np.delete(np.arange(30), i), [i])[0] for i in range(30)]
+        np.testing.assert_allclose(value, np.mean(np.square(heldout)), rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_small_eigenvalues_are_as_accurate_as_large_ones(seed):
+    X, y = data(30, 8, seed=seed)
+    units = np.sort(10 ** np.random.default_rng(seed).uniform(-6, 6, 8))
+    one, other = (spectrum_of_rows(columns_of(Z, None, True), y[:, None]).spectrum.mu for Z in (X, X * units))
+    assert abs(np.log(other).sum() - np.log(one).sum() - 2 * np.log(units).sum()) < 1e-12
+
+
 def test_reml_without_a_penalty_is_infinite_and_of_a_kernel_has_no_meaning():
     X, y = data(20, 3, seed=7)
     assert np.isinf(scores_of(X, y, [0.0])["reml"][0])

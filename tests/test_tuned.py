@@ -329,5 +329,7 @@ def test_an_interval_comes_out_as_for_any_estimator():
     result, _ = warned_nested_cv(PenalizedRegression(lam="reml"), X, y, random_state=0)
     low, high = result.interval
     assert 0 < low < result.estimate < high
-    rules = quiet_nested_cv(RidgeCV(ALPHAS), X, y, n_folds=5, n_repeats=3, bias_folds=2, interval="bates")
-    assert np.isfinite(rules.intervals.to_numpy()).all()
+    rules = quiet_nested_cv(
+        RidgeCV(ALPHAS), X, y, n_folds=5, n_repeats=3, bias_folds=2, interval="bates", random_state=0
+    )
+    assert np.isfinite(rules.intervals.drop(index="paper").to_numpy()).all()
