@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge
 
 from .build import build_comparison, build_curve, build_result
 from .comparison import Comparison
-from .curve import ErrorCurve
+from .curve import ErrorCurve, as_values
 from .errors import DataError, RefitError, TrainingSetError
 from .job import Contender, Settings, prepare
 from .results import NestedCVResult
+from .routes.refit import weight_name
 from .validation import check_choice
 from .warn import warn_reader
 
@@ -236,10 +239,10 @@ transformers, random_state, n_jobs, progress
             kept = [v for v in kept if v not in lost]
 
     def deploy(value: Any) -> Any:
-        """Fit the estimator on all rows at one value."""
-        chosen = np.unique(value)
-        one = clone(estimator).set_params(**{param_name: chosen[0] if len(chosen) == 1 else value})
-        return one.fit(X, y) if sample_weight is None else one.fit(X, y, sample_weight=sample_weight)
+        """Fit the estimator on all rows at one value, or at one for each output."""
+        chosen = _one_value(estimator, param_name, value)
+        one = clone(estimator).set_params(**{param_name: chosen})
+        return one.fit(X, y, **({} if sample_weight is None else {weight_name(one): sample_weight}))
 
     curve = build_curve(job, outcome, values, kept, reasons, param_name, simpler, deploy)
     at_best = kept.index(int(np.atleast_1d(curve.best)[0]))
@@ -247,8 +250,24 @@ transformers, random_state, n_jobs, progress
     return curve
 
 
+def _one_value(estimator: Any, param_name: str, value: Any) -> Any:
+    """The value itself; for several outputs their common one, or, of the models that can take them, one for each."""
+    if not isinstance(value, np.ndarray):
+        return value
+    if len(set(value.tolist())) == 1:
+        return value.tolist()[0]
+    if type(estimator) in (Ridge, KernelRidge) and param_name == "alpha":
+        return value
+    raise DataError(
+        f"The outputs select different values of {param_name}, {', '.join(map(str, value))}, and "
+        f"{type(estimator).__name__} takes one for all. Fit each output with its own: curve.deploy(value)."
+    )
+
+
 def _check_range(estimator: Any, param_name: str, param_range: Any) -> list[Any]:
     """The values as a list, checked against the estimator."""
+    if isinstance(estimator, type):
+        raise DataError(f"{estimator!r} is a class, not an estimator object such as Ridge(alpha=1.0).")
     known = estimator.get_params() if hasattr(estimator, "get_params") else {}
     if param_name not in known:
         raise DataError(
@@ -262,14 +281,16 @@ def _check_range(estimator: Any, param_name: str, param_range: Any) -> list[Any]
         raise DataError(
             f"param_range holds {len(values)} value(s), which make no curve; give at least two, or use nested_cv."
         )
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise DataError("param_range must hold single values.")
+    if any(isinstance(value, list | tuple | np.ndarray) for value in values):
+        raise DataError("param_range must hold single values, not lists of them.")
+    array = as_values(values)
     if array.dtype.kind in "fiu":
         steps = np.diff(array.astype(float))
         if not np.isfinite(array.astype(float)).all() or not ((steps > 0).all() or (steps < 0).all()):
             raise DataError("param_range must be finite and sorted, without equal values; use np.unique(param_range).")
-        values = array.tolist()
+        return list(array.tolist())
+    if len({repr(value) for value in values}) < len(values):
+        raise DataError("param_range holds the same value more than once.")
     return values
 
 
@@ -346,6 +367,8 @@ transformers, random_state, n_jobs, progress
     if not isinstance(estimators, Mapping) or len(estimators) < 2:
         raise DataError('estimators must be a dictionary of at least two, such as {"ridge": Ridge(), "ols": ...}.')
     names = [str(name) for name in estimators]
+    if len(set(names)) < len(names):
+        raise DataError("Two models have the same name; name each differently.")
     job = prepare([Contender((estimator,)) for estimator in estimators.values()], X, y, settings)
     outcome = job.run()
     comparison = build_comparison(job, outcome, names)

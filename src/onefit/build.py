@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from .comparison import Comparison
-from .curve import Difference, ErrorCurve, simplest_minimum, simplicity
+from .curve import Difference, ErrorCurve, as_values, simplest_minimum, simplicity
 from .fold_errors import FoldErrors
 from .intervals import RULES, Context, Interval, Rule, cv_estimate, paired, raw_estimate
 from .job import Job, Outcome
@@ -136,7 +136,7 @@ def build_curve(
 ) -> ErrorCurve:
     """Gather the curve; values that could not be fitted, those not ``kept``, are NaN."""
     single, V = job.problem.output_names is None, len(values)
-    array = np.asarray(values)
+    array = as_values(values)
     figures = Figures(job, outcome)
     fitted = {v: build_result(job, outcome, at, figures) for at, v in enumerate(kept)}
     R = job.loss.n_losses(job.problem.n_outputs)

@@ -16,7 +16,7 @@ from .results import NestedCVResult
 from .typing import BoolArray, FloatArray, IntArray
 from .validation import check_choice, check_level
 
-__all__ = ["Difference", "ErrorCurve", "simplest_minimum"]
+__all__ = ["Difference", "ErrorCurve", "as_values", "simplest_minimum", "simplicity"]
 
 SELECTIONS = ("min", "one_se", "loo", "gcv", "reml", "kfold")
 
@@ -208,6 +208,15 @@ class ErrorCurve:
             title=None if self.output_names is None else self.output_names[output],
             axes=axes,
         )
+
+
+def as_values(values: Any) -> Any:
+    """Parameter values as an array; of objects, if numbers and names are mixed, so that they stay what they are."""
+    if all(isinstance(value, float | int | np.number) and not isinstance(value, bool) for value in values):
+        return np.asarray(values)
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
 
 
 def simplicity(n_values: int, simpler: str, values: Any) -> IntArray:

@@ -20,7 +20,7 @@ from ..typing import FloatArray, IntArray
 from ..validation import Problem
 from .base import per_block
 
-__all__ = ["RefitRoute"]
+__all__ = ["RefitRoute", "weight_name"]
 
 MOST_TASKS = 256
 """Fits between two reports of progress."""
@@ -49,7 +49,7 @@ class RefitRoute:
         self._weights = Rows.of(problem.weights, None).weights
         if problem.weights is not None:
             for estimator in self.estimators:
-                _weight_name(estimator)
+                weight_name(estimator)
 
     def singles(self, folds: Folds) -> HeldOut:
         """Each row's residual and loss with its own fold out."""
@@ -139,7 +139,7 @@ def _heldout_predictions(
     name = type(estimator).__name__
     try:
         fitted = clone(estimator, safe=False)
-        extra = {} if weights is None else {_weight_name(estimator): weights[train]}
+        extra = {} if weights is None else {weight_name(estimator): weights[train]}
         fitted.fit(_rows(estimator, X, train, train), y[train], **extra)
         predictions = [np.asarray(fitted.predict(_rows(estimator, X, test, train))) for test in tests]
     except Exception as error:
@@ -163,11 +163,11 @@ def _failure(message: str, value: int) -> RefitError:
     return error
 
 
-def _weight_name(estimator: Any) -> str:
+def weight_name(estimator: Any) -> str:
     """The keyword by which ``fit`` takes sample weights; those of a pipeline go to its last step."""
     if isinstance(estimator, Pipeline):
         name, last = estimator.steps[-1]
-        return f"{name}__{_weight_name(last)}"
+        return f"{name}__{weight_name(last)}"
     if not has_fit_parameter(estimator, "sample_weight"):
         raise DataError(
             f"{type(estimator).__name__}.fit takes no sample_weight, so its fits cannot be weighted; leave "
