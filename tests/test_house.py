@@ -20,6 +20,7 @@ ORDER = [
     "losses",
     "validation",
     "folds",
+    "chain",
     "fold_errors",
     "linalg",
     "criteria",

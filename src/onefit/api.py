@@ -13,7 +13,7 @@ from sklearn.linear_model import Ridge
 from .build import build_comparison, build_curve, build_result
 from .comparison import Comparison
 from .curve import ErrorCurve, as_values
-from .errors import DataError, RefitError, TrainingSetError
+from .errors import DataError, LossOverflowError, OneFitError, RefitError, TrainingSetError
 from .job import Contender, Settings, prepare
 from .results import NestedCVResult
 from .routes.refit import weight_name
@@ -230,7 +230,7 @@ transformers, random_state, n_jobs, progress
             job = prepare([contender], X, y, settings)
             outcome = job.run()
             break
-        except (TrainingSetError, RefitError) as error:
+        except (TrainingSetError, RefitError, LossOverflowError) as error:
             lost = _values_at_fault(error, values, kept)
             if not lost or len(lost) == len(kept):
                 raise
@@ -246,7 +246,7 @@ transformers, random_state, n_jobs, progress
 
     curve = build_curve(job, outcome, values, kept, reasons, param_name, simpler, deploy)
     at_best = kept.index(int(np.atleast_1d(curve.best)[0]))
-    warn_reader(build_result(job, outcome, at_best), job, outcome)
+    warn_reader(build_result(job, outcome, at_best), job, outcome, at_best)
     return curve
 
 
@@ -294,11 +294,12 @@ def _check_range(estimator: Any, param_name: str, param_range: Any) -> list[Any]
     return values
 
 
-def _values_at_fault(error: TrainingSetError | RefitError, values: Sequence[Any], kept: Sequence[int]) -> set[int]:
+def _values_at_fault(error: OneFitError, values: Sequence[Any], kept: Sequence[int]) -> set[int]:
     """Which of the values an error is about; none if it is about all of them."""
-    if isinstance(error, RefitError):
+    if isinstance(error, RefitError | LossOverflowError):
         return {kept[error.value]}
-    return set() if error.lam is None else {v for v in kept if values[v] == error.lam}
+    lam = getattr(error, "lam", None)
+    return set() if lam is None else {v for v in kept if values[v] == lam}
 
 
 def compare(
@@ -372,5 +373,6 @@ transformers, random_state, n_jobs, progress
     job = prepare([Contender((estimator,)) for estimator in estimators.values()], X, y, settings)
     outcome = job.run()
     comparison = build_comparison(job, outcome, names)
-    warn_reader(next(iter(comparison.results.values())), job, outcome)
+    for at, name in enumerate(names):
+        warn_reader(comparison.results[name], job, outcome, at)
     return comparison

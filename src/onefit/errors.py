@@ -7,6 +7,7 @@ __all__ = [
     "FoldError",
     "HeavyTailWarning",
     "IntervalError",
+    "LossOverflowError",
     "MonteCarloWarning",
     "OneFitError",
     "OneFitWarning",
@@ -41,6 +42,12 @@ class TrainingSetError(OneFitError):
 
 class RefitError(OneFitError):
     """The estimator itself failed on a training set; ``value`` is its place among the parameter values."""
+
+    value: int = 0
+
+
+class LossOverflowError(DataError):
+    """Losses too large to square; ``value`` is the place of the model among the parameter values."""
 
     value: int = 0
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from .chain import Chain
 from .folds import Folds
 from .typing import BoolArray, FloatArray, IntArray
 
@@ -20,8 +21,6 @@ __all__ = [
     "RowTotals",
     "Rows",
     "concatenate",
-    "increments",
-    "levels",
     "moments",
     "spread_of_losses",
     "summarize",
@@ -110,11 +109,10 @@ class FoldErrors:
     cv : (L, V, Q) row mean of the single-held-out losses
     pair_scatter : (L, V, Q) sum of squares of the pair-held-out losses about ``raw``
     row_variance : (L, V, Q) variance (n - 1) of the single-held-out losses, over n, as if rows were independent
-    total, cross, weight : (L, V, V, Q), (L, V, Q), (L,) the same between groups, as a polynomial; see `sampling`
-    covariance : (L, V, V, Q) covariance term of the covariance rule
-
-    ``total``, ``cross`` and ``covariance`` are in increments: index 0 is the first parameter value, index v its change
-    from value v - 1. So the difference between two values is a sum of entries, not a difference of large sums.
+    total, cross, weight : (L, V, Q), (L, V, Q), (L,) the same between groups, as a polynomial; see `sampling`
+    covariance : (L, V, Q) covariance term of the covariance rule
+    chain : the increments between values, of which the next two are made
+    paired_total, paired_cross, paired_covariance : (L, V, V, Q), (L, V, Q), (L, V, V, Q), of all pairs of increments
     """
 
     sizes: IntArray
@@ -132,25 +130,32 @@ class FoldErrors:
     cross: FloatArray
     weight: FloatArray
     covariance: FloatArray
+    chain: Chain
+    paired_total: FloatArray
+    paired_cross: FloatArray
+    paired_covariance: FloatArray
 
-    def sampling(self, centre: FloatArray, contrasts: FloatArray | None = None) -> FloatArray:
-        """v/n of the covariance rule, (L, V, Q), for losses or for the ``contrasts`` of their increments.
+    def sampling(self, centre: FloatArray) -> FloatArray:
+        """v/n of the covariance rule, (L, V, Q).
 
         Between groups, ``G/(G-1) sum_g (sum_{i in g} (z_i - zbar))^2 / n^2`` with ``z_i = w_i (l_i - c) / mean(w)``;
         without groups it is the variance of z over n, without weights it does not depend on the centre c.
         """
-        X = levels(self.e_in.shape[2]) if contrasts is None else contrasts
-        total = np.einsum("va,labq,vb->lvq", X, self.total, X, optimize=True)
-        cross = np.einsum("va,laq->lvq", X, self.cross)
-        variance = total - 2 * centre * cross + np.square(centre) * self.weight[:, None, None]
+        return self._in_centre(self.total, self.cross, centre)
+
+    def paired(self, first: IntArray, second: IntArray, centre: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """v/n and the covariance term, (L, D, Q), of the differences between values ``first`` and ``second``, (D,)."""
+        X = self.chain.levels
+        X = X[first] - X[second]
+        total = np.einsum("va,labq,vb->lvq", X, self.paired_total, X, optimize=True)
+        cross = np.einsum("va,laq->lvq", X, self.paired_cross)
+        covariance = np.einsum("va,labq,vb->lvq", X, self.paired_covariance, X, optimize=True)
+        return self._in_centre(total, cross, centre), covariance
+
+    def _in_centre(self, total: FloatArray, cross: FloatArray, centre: FloatArray) -> FloatArray:
+        variance: FloatArray = total - 2 * centre * cross + np.square(centre) * self.weight[:, None, None]
         positive: FloatArray = np.maximum(variance, 0.0)
         return positive
-
-    def covariances(self, contrasts: FloatArray | None = None) -> FloatArray:
-        """Covariance term, (L, V, Q), of the losses or of the ``contrasts`` of their increments."""
-        X = levels(self.e_in.shape[2]) if contrasts is None else contrasts
-        term: FloatArray = np.einsum("va,labq,vb->lvq", X, self.covariance, X, optimize=True)
-        return term
 
     @property
     def n_repeats(self) -> int:
@@ -187,7 +192,7 @@ def moments(losses: FloatArray, present: BoolArray) -> tuple[FloatArray, FloatAr
     return mean, np.einsum("...mq,...mq->...q", deviation, deviation)
 
 
-def summarize(pairs: PairErrors, folds: Folds, rows: Rows) -> FoldErrors:
+def summarize(pairs: PairErrors, folds: Folds, rows: Rows, chain: Chain) -> FoldErrors:
     """Reduce the held-out losses of a block to the tables of fold errors."""
     K, single = folds.n_folds, pairs.single.losses
     L, V, R = len(single), *single.shape[2:]
@@ -203,10 +208,11 @@ def summarize(pairs: PairErrors, folds: Folds, rows: Rows) -> FoldErrors:
         cell = (slice(None), slice(None), slice(None), value, output)
         reduced = _reduce_pairs(pairs.mean[cell], pairs.scatter[cell], sizes)
         e_in[:, :, value, output], raw[:, value, output], pair_scatter[:, value, output] = reduced
-    covariance = np.empty((L, V, V, R))
+    covariance, paired_covariance = np.empty((L, V, R)), np.empty((L, V, V, R))
     for output in range(R):
         change = e_out[:, :, None, :, output] - pairs.mean[..., output]
-        covariance[..., output] = covariance_terms(change, sizes / sizes.sum(axis=1, keepdims=True))
+        terms = covariance_terms(change, sizes / sizes.sum(axis=1, keepdims=True), chain)
+        covariance[..., output], paired_covariance[..., output] = terms
     return FoldErrors(
         sizes=folds.sizes,
         n_rows=folds.n,
@@ -219,8 +225,10 @@ def summarize(pairs: PairErrors, folds: Folds, rows: Rows) -> FoldErrors:
         cv=(e_out * size).sum(axis=1) / scored,
         pair_scatter=pair_scatter,
         row_variance=np.nanvar(rows.weigh(single), axis=1, ddof=1) / scored,
-        **spread_of_losses(single, rows),
+        **spread_of_losses(single, rows, chain),
         covariance=covariance,
+        chain=chain,
+        paired_covariance=paired_covariance,
     )
 
 
@@ -238,61 +246,55 @@ def _reduce_pairs(
     return e_in, raw, ((scatter + between) * others).sum(axis=(1, 2))
 
 
-def levels(n_values: int) -> FloatArray:
-    """Contrasts of increments that are the values themselves."""
-    return np.tri(n_values)
-
-
-def increments(values: FloatArray, axis: int) -> FloatArray:
-    """The first entry along an axis, and the change to each from the one before."""
-    return np.diff(values, axis=axis, prepend=0.0)
-
-
-def spread_of_losses(losses: FloatArray, rows: Rows) -> dict[str, FloatArray]:
-    """``total``, ``cross`` and ``weight`` of `FoldErrors`, from losses (L, n, V, R)."""
+def spread_of_losses(losses: FloatArray, rows: Rows, chain: Chain) -> dict[str, FloatArray]:
+    """``total``, ``cross``, ``weight`` and the paired ones of `FoldErrors`, from losses (L, n, V, R)."""
     L, n_rows, V, R = losses.shape
-    total, cross, weight = np.zeros((L, V, V, R)), np.zeros((L, V, R)), np.zeros(L)
+    tables = {"total": np.zeros((L, V, R)), "cross": np.zeros((L, V, R)), "weight": np.zeros(L)}
+    tables |= {"paired_total": np.zeros((L, V, V, R)), "paired_cross": np.zeros((L, V, R))}
     weights = np.ones(n_rows) if rows.weights is None else rows.weights
-    if rows.weights is None and rows.groups is None and np.isfinite(losses).all():
-        centred = increments(losses, axis=2)
-        centred -= centred.mean(axis=1, keepdims=True)
-        for output in range(R):
-            table = centred[..., output]
-            total[..., output] = table.swapaxes(1, 2) @ table / (n_rows * (n_rows - 1))
-        return {"total": total, "cross": cross, "weight": weight}
     for repeat, table in enumerate(losses):
         scored = np.isfinite(table).all(axis=(1, 2))
         groups = None if rows.groups is None else np.unique(rows.groups[scored], return_inverse=True)[1]
         part, w = Rows(None, groups), weights[scored]
-        weighted = w[:, None, None] * increments(table[scored], axis=1)
-        A = part.totals(weighted - weighted.mean(axis=0))
         B = part.totals(w - w.mean())
-        scale = len(A) / (len(A) - 1) / scored.sum() ** 2
-        weight[repeat] = scale * (B @ B)
-        for output in range(R):
-            total[repeat, ..., output] = scale * (A[..., output].T @ A[..., output])
-            cross[repeat, :, output] = scale * (A[..., output].T @ B)
-    return {"total": total, "cross": cross, "weight": weight}
+        weighted = table[scored] if rows.weights is None else w[:, None, None] * table[scored]
+        G = len(B)
+        scale = G / (G - 1) / scored.sum() ** 2
+        tables["weight"][repeat] = scale * (B @ B)
+        for prefix, values in (("", weighted), ("paired_", chain.increments(weighted, axis=1))):
+            A = part.totals(values - values.mean(axis=0))
+            tables[f"{prefix}cross"][repeat] = scale * np.einsum("gvr,g->vr", A, B)
+            if prefix:
+                for output in range(R):
+                    tables["paired_total"][repeat, ..., output] = scale * (A[..., output].T @ A[..., output])
+            else:
+                tables["total"][repeat] = scale * np.einsum("gvr,gvr->vr", A, A)
+    return tables
 
 
-def covariance_terms(change: FloatArray, weight: FloatArray) -> FloatArray:
-    """Sum over pairs of folds of w_j w_k B_jk B_kj, corrected for the centring of B, for all pairs of increments.
+def covariance_terms(change: FloatArray, weight: FloatArray, chain: Chain) -> tuple[FloatArray, FloatArray]:
+    """Sum over pairs of folds of w_j w_k B_jk B_kj, corrected for the centring of B: of values, and of increments.
 
     ``change[l, j, k]`` (L, K, K, V) is the change of fold j's error when k joins its training set, zero for j = k. B
     centres it within column k over j != k: what k does to everyone is not a covariance between j and k.
     """
     w_j, w_k = weight[:, :, None], weight[:, None, :]
     itself = np.eye(weight.shape[1], dtype=bool)
-    change = increments(change, axis=3)
-    B = change - (w_j[..., None] * change).sum(axis=1, keepdims=True) / (1.0 - w_k)[..., None]
-    B[:, itself] = 0.0
     shrunk = (1.0 - w_j / (1.0 - w_k)) * (1.0 - w_k / (1.0 - w_j))
     shrunk[:, itself] = 1.0  # with three folds it may be zero there
+    factor = (w_j * w_k / shrunk)[..., None]
+
+    def centred(table: FloatArray) -> FloatArray:
+        B: FloatArray = table - (w_j[..., None] * table).sum(axis=1, keepdims=True) / (1.0 - w_k)[..., None]
+        B[:, itself] = 0.0
+        return B
+
+    B = centred(change)
+    own: FloatArray = (factor * B * B.swapaxes(1, 2)).sum(axis=(1, 2))
+    B = B if len(chain) == 1 else centred(chain.increments(change, axis=3))
     L, V = len(change), change.shape[3]
-    left = ((w_j * w_k / shrunk)[..., None] * B).reshape(L, -1, V)
-    product = left.swapaxes(1, 2) @ B.swapaxes(1, 2).reshape(L, -1, V)
-    terms: FloatArray = (product + product.swapaxes(1, 2)) / 2
-    return terms
+    product = (factor * B).reshape(L, -1, V).swapaxes(1, 2) @ B.swapaxes(1, 2).reshape(L, -1, V)
+    return own, (product + product.swapaxes(1, 2)) / 2
 
 
 def _over(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
@@ -308,7 +310,7 @@ def concatenate(blocks: Sequence[FoldErrors]) -> FoldErrors:
     tables = {
         field.name: np.concatenate([getattr(block, field.name) for block in blocks])
         for field in fields(FoldErrors)
-        if field.name not in ("n_rows", "n_groups")
+        if field.name not in ("n_rows", "n_groups", "chain")
     }
     return replace(blocks[0], **tables)  # type: ignore[arg-type]
 

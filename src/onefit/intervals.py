@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from .fold_errors import FoldErrors, levels
+from .fold_errors import FoldErrors
 from .typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["RULES", "TOO_SMALL", "Context", "Interval", "Rule", "cv_estimate", "paired", "raw_estimate"]
@@ -63,6 +63,7 @@ class Rule:
     compute: Callable[[FoldErrors, Context], Interval]
     repeat_mse: Callable[[FoldErrors, str], FloatArray]
     repeat_centre: Callable[[FoldErrors, str], FloatArray]
+    repeat_floor: Callable[[FoldErrors, str], FloatArray] = lambda errors, scale: errors.row_variance
     needs_v_out: bool = False
 
 
@@ -177,7 +178,7 @@ def covariance(errors: FoldErrors, context: Context) -> Interval:
     """
     estimate = covariance_centre(raw_estimate(errors), cv_estimate(errors), errors, context.scale)
     floor = _sampling(errors, estimate, context.scale).mean(axis=0)
-    mse = floor + errors.covariances().mean(axis=0)
+    mse = floor + errors.covariance.mean(axis=0)
     s = np.sqrt(np.maximum(mse, floor))
     if context.scale == "identity":
         df = np.full(estimate.shape, errors.n_units - 1.0)
@@ -235,11 +236,11 @@ def paired(errors: FoldErrors, first: IntArray, second: IntArray, confidence_lev
 
     The losses are subtracted row by row and fold by fold, so what both values share cancels.
     """
-    raw, cv, contrasts = raw_estimate(errors), cv_estimate(errors), levels(errors.e_in.shape[2])
+    raw, cv = raw_estimate(errors), cv_estimate(errors)
     estimate = covariance_centre(raw[first] - raw[second], cv[first] - cv[second], errors, "identity")
-    contrasts = contrasts[first] - contrasts[second]
-    floor = errors.sampling(estimate, contrasts).mean(axis=0)
-    mse = floor + errors.covariances(contrasts).mean(axis=0)
+    sampling, covariance = errors.paired(first, second, estimate)
+    floor = sampling.mean(axis=0)
+    mse = floor + covariance.mean(axis=0)
     s = np.sqrt(np.maximum(mse, floor))
     half = special.stdtrit(errors.n_units - 1.0, 0.5 + confidence_level / 2) * s
     return _symmetric(estimate, half, s, mse, is_floored=mse < floor, inflation=_ratio(s, np.sqrt(floor)))
@@ -256,15 +257,21 @@ def _linear_centre(errors: FoldErrors, scale: str) -> FloatArray:
     return covariance_centre(errors.raw, errors.cv, errors, "identity")
 
 
-def _covariance_mse(errors: FoldErrors, scale: str) -> FloatArray:
+def _covariance_floor(errors: FoldErrors, scale: str) -> FloatArray:
     centre = covariance_centre(raw_estimate(errors), cv_estimate(errors), errors, scale)
-    return _sampling(errors, centre, scale) + errors.covariances()
+    return _sampling(errors, centre, scale)
 
 
 RULES = {
     rule.name: rule
     for rule in (
-        Rule("covariance", covariance, _covariance_mse, lambda e, scale: covariance_centre(e.raw, e.cv, e, scale)),
+        Rule(
+            "covariance",
+            covariance,
+            lambda e, scale: _covariance_floor(e, scale) + e.covariance,
+            lambda e, scale: covariance_centre(e.raw, e.cv, e, scale),
+            _covariance_floor,
+        ),
         Rule("bates", bates, lambda e, _: e.mse, _linear_centre, needs_v_out=True),
         Rule("paper", paper, lambda e, _: e.mse, _linear_centre, needs_v_out=True),
         Rule("mlr3", mlr3, lambda e, _: e.mse, _linear_centre, needs_v_out=True),

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .errors import DataError, FoldError, IntervalError, RouteError
+from .chain import ascending, outward
+from .errors import DataError, FoldError, IntervalError, LossOverflowError, RouteError
 from .fold_errors import FoldErrors, Rows, RowTotals
 from .folds import ExplicitFolds, FoldSource, RandomFolds, entropy_of, explicit_folds
 from .intervals import RULES, Rule
@@ -116,20 +117,29 @@ class Job:
 
     def run(self) -> Outcome:
         """Compute the fold errors."""
-        if isinstance(self.route, LeaveTwoOut):
-            outcome = Outcome(*self.route.compute(), None)
-        else:
-            outcome = self._run_repeats(self.route)
-        self.progress.finish()
-        if not np.isfinite(outcome.errors.raw).all():
-            raise DataError("The losses overflow: rescale y (and X) to less extreme units.")
+        with np.errstate(over="ignore", invalid="ignore"):  # the check below speaks of it once
+            if isinstance(self.route, LeaveTwoOut):
+                outcome = Outcome(*self.route.compute(), None)
+            else:
+                outcome = self._run_repeats(self.route)
+            self.progress.finish()
+            fine = np.isfinite(np.square(outcome.errors.raw)).all(axis=(0, 2))
+        if not fine.all():
+            error = LossOverflowError(
+                "The losses overflow: rescale y (and X), or leave out the model that predicts such."
+            )
+            error.value = int(np.flatnonzero(~fine)[0])
+            raise error
         return outcome
 
     def _run_repeats(self, route: Route) -> Outcome:
         Q = self.problem.n_outputs
         counts_fits = any(name == "refit" for name, _, _ in self.routes)
         tick = None if counts_fits else self.progress.advance
-        errors, totals = collect(route, self.source, self.rows, Q, self.n_repeats, self.rule, self.loss, tick)
+        make_chain = outward if len(self.adapted) == 1 and self.adapted[0].smoother is not None else ascending
+        errors, totals = collect(
+            route, self.source, self.rows, Q, self.n_repeats, self.rule, self.loss, tick, make_chain
+        )
         bias_cv = None
         if self.bias_source is not None:
             bias_cv = mean_cv(route, self.bias_source[0], self.rows, Q, self.bias_source[1])
@@ -306,7 +316,8 @@ def _choose_routes(
         return together, _by_value(facts, [smoother.n_values for smoother in smoothers])
     if source.n_folds > MOST_FOLDS:
         raise FoldError(
-            f"{source.n_folds} folds would need tables of {source.n_folds}^2 pairs; use at most {MOST_FOLDS} folds."
+            f"{source.n_folds} folds would need tables of {source.n_folds}^2 pairs; use at most {MOST_FOLDS} folds. "
+            '(Only n_folds="n", with a dense X and a linear smoother, does without them.)'
         )
     chosen: list[tuple[Route, str]] = [
         _choose_route(contender, problem, each, source.n_folds, repeats, int(sizes.max()), loss, settings, progress)

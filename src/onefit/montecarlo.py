@@ -29,7 +29,7 @@ def half_width_error(errors: FoldErrors, rule: Rule, scale: str) -> FloatArray:
     by_repeat = rule.repeat_mse(errors, scale)
     used = 1 if rule.name == "naive" else errors.n_repeats
     se = by_repeat.std(axis=0, ddof=1) / np.sqrt(used)
-    level = np.maximum(by_repeat.mean(axis=0), errors.row_variance.mean(axis=0))
+    level = np.maximum(by_repeat.mean(axis=0), rule.repeat_floor(errors, scale).mean(axis=0))
     return np.where(level > 0, se / (2 * np.where(level > 0, level, 1.0)), 0.0)
 
 
@@ -46,6 +46,7 @@ def is_settled(errors: FoldErrors, rule: Rule, scale: str) -> bool:
     half_width = half_width_error(errors, rule, scale)
     centres = rule.repeat_centre(errors, scale)
     centre_se = centres.std(axis=0, ddof=1) / np.sqrt(errors.n_repeats)
-    s = np.sqrt(np.maximum(rule.repeat_mse(errors, scale).mean(axis=0), errors.row_variance.mean(axis=0)))
+    mse, floor = (of(errors, scale).mean(axis=0) for of in (rule.repeat_mse, rule.repeat_floor))
+    s = np.sqrt(np.maximum(mse, floor))
     settled: BoolArray = (caution * half_width < HALF_WIDTH_TARGET) & (caution * centre_se <= CENTRE_TARGET * 1.645 * s)
     return bool(settled.all())

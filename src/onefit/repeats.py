@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .chain import Chain, ascending
 from .fold_errors import FoldErrors, Rows, RowTotals, concatenate, summarize
 from .folds import FoldSource
 from .intervals import Rule
@@ -26,6 +27,7 @@ def collect(
     rule: Rule,
     loss: Loss,
     tick: Callable[[int], None] | None = None,
+    make_chain: Callable[[FloatArray], Chain] = ascending,
 ) -> tuple[FoldErrors, RowTotals]:
     """Fold errors and row means of ``n_repeats`` repeats, or, if None, of as many as the stopping rule asks for.
 
@@ -41,7 +43,8 @@ def collect(
             folds = source.block(done, min(done + step, goal))
             pairs = route.pairs(folds)
             totals.add(pairs.single)
-            blocks.append(summarize(pairs, folds, rows))
+            chain = blocks[0].chain if blocks else make_chain(pairs.single.cv_means(rows).mean(axis=(0, 2)))
+            blocks.append(summarize(pairs, folds, rows, chain))
             done += folds.n_repeats
             if tick is not None:
                 tick(folds.n_repeats)

@@ -18,12 +18,12 @@ __all__ = ["warn_reader"]
 _LEVEL = 4  # warn -> warn_reader -> public function -> its caller
 
 
-def warn_reader(result: NestedCVResult, job: Job, outcome: Outcome) -> None:
+def warn_reader(result: NestedCVResult, job: Job, outcome: Outcome, value: int = 0) -> None:
     """Emit the warnings that apply."""
     if result.rule == "covariance" and result.reason:
         warnings.warn(result.reason, TrainingSizeWarning, stacklevel=_LEVEL - 1)
     _warn_monte_carlo(result, job)
-    if job.loss.scale == "log" and heavy_tailed(outcome.totals.means()[1]):
+    if job.loss.scale == "log" and heavy_tailed(outcome.totals.means()[1][:, [value]]):
         remedy = (
             'loss="absolute_error", whose interval holds better then'
             if result.loss == "squared_error"

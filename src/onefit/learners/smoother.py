@@ -40,7 +40,9 @@ class Smoother(ABC):
     """
 
     def __init__(self, lams: FloatArray, weights: FloatArray | None, fit_intercept: bool = False) -> None:
-        self.lams, self.weights, self.fit_intercept = lams, weights, fit_intercept
+        self.lams, self.fit_intercept = lams, fit_intercept
+        # below this a weight is zero to working precision, and dividing by its root would only amplify errors
+        self.weights = None if weights is None else np.where(weights > 1e-14 * weights.max(), weights, 0.0)
 
     def centre(self, y: FloatArray) -> FloatArray:
         """Y without its mean if an intercept absorbs it: residuals stay the same, and keep more digits."""
@@ -252,13 +254,18 @@ class SparseSmoother(Smoother):
 class KernelSmoother(Smoother):
     """``(K + lam W^-1)^-1 y`` for a kernel matrix K: a fit in its feature space, without an intercept."""
 
+    def _refuse(self, reason: str) -> None:
+        """A value of a path is at fault by itself; a single model is for the refit route."""
+        if self.n_values == 1:
+            raise RouteError(f"{reason}; use a larger alpha")
+        error = TrainingSetError(f"{reason}; use a larger alpha.")
+        error.lam = float(self.lams.min())
+        raise error
+
     def __init__(self, K: FloatArray, lams: FloatArray, weights: FloatArray | None = None) -> None:
         super().__init__(lams, weights)
         if (lams <= 0).any():
-            raise RouteError(
-                "A kernel model with alpha=0 interpolates, and small errors in the kernel decide its answer. Use a "
-                'positive alpha, or route="refit".'
-            )
+            self._refuse("alpha=0 makes a kernel model interpolate, and small errors in the kernel decide its answer")
         if 8 * K.size > 2**30:
             warnings.warn(
                 f"A kernel model of {len(K)} rows holds some matrices of {len(K)} x {len(K)}, {8 * K.size / 2**30:.1f} "
@@ -277,9 +284,9 @@ class KernelSmoother(Smoother):
             )
         noise = len(e) * np.finfo(float).eps * e[-1]
         if lams.min() < noise:
-            raise RouteError(
+            self._refuse(
                 f"alpha={lams.min():.3g} is below the rounding errors of the kernel matrix, about {noise:.1g}, which "
-                'would decide the answer. Use a larger alpha, or route="refit".'
+                "would decide the answer"
             )
         self._own = Dual(U, np.where(e > noise, e, 0.0))
 

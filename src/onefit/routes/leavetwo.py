@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from ..chain import Chain, ascending, outward
 from ..errors import OneFitWarning, RouteError
-from ..fold_errors import FoldErrors, HeldOut, Rows, RowTotals, increments, spread_of_losses
+from ..fold_errors import FoldErrors, HeldOut, Rows, RowTotals, spread_of_losses
 from ..folds import Folds
 from ..learners import Smoother
 from ..linalg import batched
@@ -82,17 +83,21 @@ class LeaveTwoOut:
         n, V, Q = self.problem.n, self.n_values, self.problem.n_outputs
         R = self.loss.n_losses(Q)
         single = HeldOut.empty(self.folds, V, Q, R)
-        e_in, covariance = np.empty((1, n, V, R)), np.empty((1, V, V, R))
+        e_in, covariance, paired_covariance = np.empty((1, n, V, R)), np.empty((1, V, R)), np.empty((1, V, V, R))
+        chain = None
         for outputs in self._groups():
             losses = outputs if self.loss.classes is None else np.array([0])
             y = self.problem.y[:, outputs]
             pairs = _Pairs(self, outputs)
+            chain = pairs.choose_chain() if chain is None else chain
+            pairs.chain = chain
             u = pairs.u.swapaxes(0, 1)  # (n, V, Q)
             single.residuals[0][:, :, outputs] = self.loss.settle(y[:, None], u)
             single.losses[0][:, :, losses] = self.loss.of(y[:, None], u)
             pairs.run()
             e_in[0][:, :, losses] = pairs.columns.swapaxes(0, 1) / (n - 1)
-            covariance[0][:, :, losses] = pairs.covariance()
+            covariance[0][:, losses], paired_covariance[0][:, :, losses] = pairs.covariance()
+        assert chain is not None
         totals = RowTotals(n, V, Q, R)
         totals.add(single)
         weighted = self.rows.weigh(single.losses)
@@ -108,8 +113,10 @@ class LeaveTwoOut:
             cv=weighted.mean(axis=1),
             pair_scatter=np.full((1, V, R), np.nan),
             row_variance=weighted.var(axis=1, ddof=1) / n,
-            **spread_of_losses(single.losses, self.rows),
+            **spread_of_losses(single.losses, self.rows, chain),
             covariance=covariance,
+            chain=chain,
+            paired_covariance=paired_covariance,
         )
         return errors, totals
 
@@ -153,17 +160,26 @@ class _Pairs:
         self.r, self.diagonal, self.scale = np.empty((V, n, Q)), np.empty((V, n)), np.empty(V)
         for at, path in self.paths:
             self.r[at], self.diagonal[at], self.scale[at] = path.r, path.diagonal, path.scale
-        self.rho, self.light = self.paths[0][1].rho, np.any([path.light for _, path in self.paths], axis=0)
+        self.rho, self.light = np.empty((V, n)), np.empty((V, n), dtype=bool)
+        for at, path in self.paths:
+            self.rho[at], self.light[at] = path.rho, path.light
         self.least = (batched.TRUSTED * self.scale)[:, None]
         weights = route.rows.weights
         self.weights = np.ones(n) if weights is None else weights
         with np.errstate(divide="ignore", invalid="ignore"):
-            self.u = self.r / self.diagonal[..., None] / self.rho[:, None]
+            self.u = self.r / (self.diagonal * self.rho)[..., None]
         for value, i in np.argwhere(~(self.diagonal >= self.least)):
             self.u[value, i] = self._refit(int(value), int(i))[0][0]
         self.losses = self._weighted(np.arange(n)[None], self.u)
         self.row_sums, self.columns = np.zeros((2, *self.losses.shape))
         self.products = np.zeros((V, V, self.losses.shape[2]))
+        self.own_products = np.zeros((V, self.losses.shape[2]))
+        self.chain = ascending(np.zeros(V))
+
+    def choose_chain(self) -> Chain:
+        """A path's neighbours, or models from the best to the worst."""
+        errors = self.losses.mean(axis=(1, 2))
+        return outward(errors) if len(self.route.smoothers) == 1 else ascending(errors)
 
     def _weighted(self, rows: IntArray, u: FloatArray) -> FloatArray:
         """Weighted losses of residuals u (..., Q) at ``rows``, which broadcast against the other axes."""
@@ -199,12 +215,11 @@ class _Pairs:
         A_ji = A_ij if not self.light.any() else self._operators(jj, ii).swapaxes(1, 2)
         on_diagonal = bool(ii[0] == jj[0])
         V, R = self.route.n_values, self.losses.shape[2]
-        # increments of the changes: their products between values are one matrix product a tile
-        step_i, step_j = np.empty((2, V, len(ii), len(jj), R))
-        last_i = last_j = np.zeros((len(ii), len(jj), R))
+        changes_i, changes_j = np.empty((2, V, len(ii), len(jj), R))
         for value in range(V):  # one at a time, so that everything stays in the caches
             loss_i, loss_j = self._pair_losses(value, A_ij[value], A_ji[value], ii, jj, on_diagonal)
-            change_i, change_j = self.losses[value][ii, None] - loss_i, self.losses[value][None, jj] - loss_j
+            change_i = np.subtract(self.losses[value][ii, None], loss_i, out=changes_i[value])
+            change_j = np.subtract(self.losses[value][None, jj], loss_j, out=changes_j[value])
             if on_diagonal:
                 itself = np.diag_indices(len(ii))
                 loss_i[itself] = change_i[itself] = change_j[itself] = 0.0
@@ -213,11 +228,12 @@ class _Pairs:
                 self.columns[value, ii] += loss_j.sum(axis=1)
             self.row_sums[value, ii] += change_i.sum(axis=1)
             self.columns[value, jj] += loss_i.sum(axis=0)
-            np.subtract(change_i, last_i, out=step_i[value])
-            np.subtract(change_j, last_j, out=step_j[value])
-            last_i, last_j = change_i, change_j
+            self.own_products[value] += (1 if on_diagonal else 2) * np.einsum("ijr,ijr->r", change_i, change_j)
+        for value in self.chain.order[:0:-1]:  # to increments in place: children before their parents
+            changes_i[value] -= changes_i[self.chain.parents[value]]
+            changes_j[value] -= changes_j[self.chain.parents[value]]
         for r in range(R):
-            product = step_i[..., r].reshape(V, -1) @ step_j[..., r].reshape(V, -1).T
+            product = changes_i[..., r].reshape(V, -1) @ changes_j[..., r].reshape(V, -1).T
             self.products[..., r] += product if on_diagonal else product + product.T
 
     def _pair_losses(
@@ -236,8 +252,8 @@ class _Pairs:
             for q in range(self.y.shape[1]):
                 r_i, r_j = self.r[value, ii, q], self.r[value, jj, q]
                 for u, own, other, A, rho in (
-                    (u_i[..., q], np.outer(r_i, a_j), r_j, A_ij, self.rho[ii, None]),
-                    (u_j[..., q], np.outer(a_i, r_j), r_i[:, None], A_ji, self.rho[jj]),
+                    (u_i[..., q], np.outer(r_i, a_j), r_j, A_ij, self.rho[value][ii, None]),
+                    (u_j[..., q], np.outer(a_i, r_j), r_i[:, None], A_ji, self.rho[value][jj]),
                 ):
                     own -= A * other
                     own *= inverse
@@ -256,20 +272,26 @@ class _Pairs:
         if sound.all():
             return []
         alone = self.diagonal[value] >= least
-        sound |= self.light[ii, None] & alone[jj]
-        sound |= self.light[jj] & alone[ii, None]
+        sound |= self.light[value][ii, None] & alone[jj]
+        sound |= self.light[value][jj] & alone[ii, None]
         if on_diagonal:
             sound[np.diag_indices(len(ii))] = True
         return [(int(i), int(j)) for i, j in np.argwhere(~sound)]
 
-    def covariance(self) -> FloatArray:
-        """Covariance terms (V, V, R), ``n^-2 sum_{j != k} B_jk B_kj / (1 - 1/(n-1))^2`` with B centred by columns."""
+    def covariance(self) -> tuple[FloatArray, FloatArray]:
+        """Covariance terms of values (V, R) and of increments (V, V, R).
+
+        ``n^-2 sum_{j != k} B_jk B_kj / (1 - 1/(n-1))^2``, where B is D centred by columns: its products are those of D
+        less what the centring takes.
+        """
         n = len(self.y)
-        centre = increments((self.losses.sum(axis=1, keepdims=True) - self.losses - self.columns) / (n - 1), axis=0)
-        rows = increments(self.row_sums, axis=0)
+        factor = 1.0 / (n * (1 - 1 / (n - 1))) ** 2
+        centre = (self.losses.sum(axis=1, keepdims=True) - self.losses - self.columns) / (n - 1)
+        taken = 2 * (centre * self.row_sums).sum(axis=1) - np.square(centre.sum(axis=1)) + np.square(centre).sum(axis=1)
+        own = factor * (self.own_products - taken)
+        centre, rows = self.chain.increments(centre, axis=0), self.chain.increments(self.row_sums, axis=0)
         crossed = np.einsum("anr,bnr->abr", centre, rows)
         sums = centre.sum(axis=1)
         total = self.products - crossed - crossed.swapaxes(0, 1) + sums[:, None] * sums[None]
         total -= np.einsum("anr,bnr->abr", centre, centre)
-        term: FloatArray = (total + total.swapaxes(0, 1)) / 2 / n**2 / (1 - 1 / (n - 1)) ** 2
-        return term
+        return own, factor * (total + total.swapaxes(0, 1)) / 2
