@@ -253,7 +253,7 @@ def spread_of_losses(losses: FloatArray, rows: Rows, chain: Chain) -> dict[str, 
     tables |= {"paired_total": np.zeros((L, V, V, R)), "paired_cross": np.zeros((L, V, R))}
     weights = np.ones(n_rows) if rows.weights is None else rows.weights
     for repeat, table in enumerate(losses):
-        scored = np.isfinite(table).all(axis=(1, 2))
+        scored = ~np.isnan(table).any(axis=(1, 2))
         groups = None if rows.groups is None else np.unique(rows.groups[scored], return_inverse=True)[1]
         part, w = Rows(None, groups), weights[scored]
         B = part.totals(w - w.mean())
@@ -327,7 +327,7 @@ class RowTotals:
         """Add a block of repeats."""
         self.residuals += np.nansum(single.residuals, axis=0)
         self.losses += np.nansum(single.losses, axis=0)
-        self.count += np.isfinite(single.losses[:, :, 0, 0]).sum(axis=0)
+        self.count += (~np.isnan(single.losses[:, :, 0, 0])).sum(axis=0)
 
     def means(self) -> tuple[FloatArray, FloatArray]:
         """Mean residual and mean loss of each row; NaN for rows never scored."""
