@@ -115,22 +115,7 @@ def nested_cv(
     >>> bool(low < result.estimate < high), result.route, result.n_folds
     (True, 'onestep', 442)
     """
-    settings = Settings(
-        n_folds=n_folds,
-        n_repeats=n_repeats,
-        loss=loss,
-        confidence_level=confidence_level,
-        interval=interval,
-        groups=groups,
-        sample_weight=sample_weight,
-        folds=folds,
-        bias_folds=bias_folds,
-        route=route,
-        transformers=transformers,
-        random_state=random_state,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    settings = Settings.of(locals())
     job = prepare([Contender((estimator,))], X, y, settings)
     outcome = job.run()
     result = build_result(job, outcome)
@@ -204,22 +189,7 @@ transformers, random_state, n_jobs, progress
     >>> bool(curve.select("one_se") >= curve.select("min"))
     True
     """
-    settings = Settings(
-        n_folds=n_folds,
-        n_repeats=n_repeats,
-        loss=loss,
-        confidence_level=confidence_level,
-        interval=interval,
-        groups=groups,
-        sample_weight=sample_weight,
-        folds=folds,
-        bias_folds=bias_folds,
-        route=route,
-        transformers=transformers,
-        random_state=random_state,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    settings = Settings.of(locals())
     check_choice("simpler", simpler, ("larger", "smaller"))
     values = _check_range(estimator, param_name, param_range)
     estimators = [clone(estimator).set_params(**{param_name: value}) for value in values]
@@ -349,22 +319,7 @@ transformers, random_state, n_jobs, progress
     >>> bool(table.loc[("ols", "ridge"), "high"] < 0)
     True
     """
-    settings = Settings(
-        n_folds=n_folds,
-        n_repeats=n_repeats,
-        loss=loss,
-        confidence_level=confidence_level,
-        interval=interval,
-        groups=groups,
-        sample_weight=sample_weight,
-        folds=folds,
-        bias_folds=bias_folds,
-        route=route,
-        transformers=transformers,
-        random_state=random_state,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    settings = Settings.of(locals())
     if not isinstance(estimators, Mapping) or len(estimators) < 2:
         raise DataError('estimators must be a dictionary of at least two, such as {"ridge": Ridge(), "ols": ...}.')
     names = [str(name) for name in estimators]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -68,6 +68,11 @@ class Settings:
     random_state: Any
     n_jobs: Any
     progress: Any
+
+    @classmethod
+    def of(cls, arguments: Mapping[str, Any]) -> Settings:
+        """From the arguments of a public function, its own ones aside."""
+        return cls(**{field.name: arguments[field.name] for field in fields(cls)})
 
 
 @dataclass(frozen=True)
