@@ -66,12 +66,13 @@ def _range(curve: onefit.ErrorCurve) -> str:
 
 def _advice(curve: onefit.ErrorCurve, tuned: onefit.NestedCVResult, spread: float) -> str:
     """What to do, in one sentence."""
-    error = tuned.rmse
+    error, at = tuned.rmse, int(np.flatnonzero(curve.values == curve.select("one_se"))[0])
     return (
-        f"Deploy alpha = {curve.select('one_se'):.3g}, the model that curve.refit('one_se') gives: the data show no "
-        f"alpha from {_range(curve)} to be worse than the best, so do not tune further, and expect its predictions "
-        f"to be off by about {error.estimate:.0f} points ({error.low:.0f} to {error.high:.0f}, the choice of alpha "
-        f"counted in), where always predicting the mean is off by {spread:.0f}."
+        f"Deploy alpha = {curve.values[at]:.3g}, the model that curve.refit('one_se') gives: nothing here speaks "
+        f"against any alpha from {_range(curve)}, so the simplest that is within one standard error will do. Expect "
+        f"its predictions to be off by about {math.sqrt(curve.estimate[at]):.0f} points, where always predicting the mean "
+        f"is off by {spread:.0f}. (A procedure that chooses alpha by leave-one-out, its choice counted in: "
+        f"{error.estimate:.0f}, {error.low:.0f} to {error.high:.0f}.)"
     )
 
 

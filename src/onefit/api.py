@@ -223,7 +223,7 @@ transformers, random_state, n_jobs, progress
 def _one_value(estimator: Any, param_name: str, value: Any) -> Any:
     """The value itself; for several outputs their common one, or, of the models that can take them, one for each."""
     if not isinstance(value, np.ndarray):
-        return value
+        return value.item() if isinstance(value, np.generic) else value
     if len(set(value.tolist())) == 1:
         return value.tolist()[0]
     if type(estimator) in (Ridge, KernelRidge) and param_name == "alpha":
@@ -257,7 +257,7 @@ def _check_range(estimator: Any, param_name: str, param_range: Any) -> list[Any]
     if array.dtype.kind in "fiu":
         steps = np.diff(array.astype(float))
         if not np.isfinite(array.astype(float)).all() or not ((steps > 0).all() or (steps < 0).all()):
-            raise DataError("param_range must be finite and sorted, without equal values; use np.unique(param_range).")
+            raise DataError("param_range must be finite and sorted, without equal values; use np.sort(param_range).")
         return list(array.tolist())
     if len({repr(value) for value in values}) < len(values):
         raise DataError("param_range holds the same value more than once.")

@@ -173,9 +173,17 @@ class ErrorCurve:
         return pd.concat(frames)
 
     def __repr__(self) -> str:
-        low, high = (self.values[0], self.values[-1])
-        chosen = ", ".join(f"{rule} {self.select(rule)}" for rule in ("min", "one_se"))
-        return f"<ErrorCurve of {self.param_name}, {len(self.values)} values from {low} to {high}; {chosen}>"
+        low, high = (_short(value) for value in (self.values[0], self.values[-1]))
+        rules = ", ".join(f"{rule} {_short(self.select(rule))}" for rule in ("min", "one_se"))
+        failed = sum(bool(reason) for reason in self.reasons)
+        note = f"; {failed} could not be fitted, see reasons" if failed else ""
+        return (
+            f"<ErrorCurve of {self.param_name}, {len(self.values)} values from {low} to {high}; {rules} "
+            f"(simpler is {self.simpler}){note}>"
+        )
+
+    def _title(self, output: str) -> str:
+        return f"Output {output}: generalization error, {100 * self.confidence_level:g}% intervals"
 
     def plot(self, axes: Any = None, output: int = 0) -> Any:
         """Draw the curve with its band, and below it the paired difference from the best value.
@@ -205,9 +213,14 @@ class ErrorCurve:
             indistinguishable=same[output] if self.output_names else same,
             edf=None if self.edf is None else _columns(self.edf)[:, output],
             log_axis=bool(numeric and _spans_decades(self.values)),
-            title=None if self.output_names is None else self.output_names[output],
+            title=None if self.output_names is None else self._title(self.output_names[output]),
             axes=axes,
         )
+
+
+def _short(value: Any) -> str:
+    """A number to four digits, anything else as it is."""
+    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
 
 
 def as_values(values: Any) -> Any:

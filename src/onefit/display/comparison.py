@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -75,13 +76,14 @@ def plot_comparison(
     >>> [label.get_text() for label in right.get_yticklabels()]
     ['ridge - lasso']
     """
-    size = (9.0, 1.6 + 0.3 * max(len(names), len(pairs), 2))
+    lines = [sum(_wrapped(label).count("\n") + 1 for label in labels) for labels in (names, map(" - ".join, pairs))]
+    size = (9.0, 1.6 + 0.3 * max(*lines, 2))
     both = new_axes(1, 2, size) if axes is None else given_axes(axes, PARTS)
     left, right = both
-    _draw_rows(left, list(names), estimates, lows, highs, zero=False)
+    _draw_rows(left, [_wrapped(name) for name in names], estimates, lows, highs, zero=False)
     left.set_xlabel(loss_label(loss))
     left.set_title(title_of_level(confidence_level), loc="left", fontsize="medium")
-    labels = [f"{first} - {second}" for first, second in pairs]
+    labels = [_wrapped(f"{first} - {second}") for first, second in pairs]
     _draw_rows(right, labels, difference, difference_low, difference_high, zero=True)
     right.set_xlabel(f"difference in {loss_label(loss)}\n(below 0: the first is better)")
     right.set_title("Paired differences", loc="left", fontsize="medium")
@@ -103,3 +105,9 @@ def _draw_rows(
         axes.axvline(0.0, color=OTHER, linewidth=1.0, zorder=2)
     label_rows(axes, labels, excludes, np.isfinite(estimate))
     tidy_rows(axes)
+    axes.locator_params(axis="x", nbins=5)  # two panels share the width
+
+
+def _wrapped(label: str) -> str:
+    """A long label on several lines, so that it leaves room for the panel."""
+    return "\n".join(textwrap.wrap(label, 24, break_long_words=True))
