@@ -68,11 +68,11 @@ def _advice(curve: onefit.ErrorCurve, tuned: onefit.NestedCVResult, spread: floa
     """What to do, in one sentence."""
     error, at = tuned.rmse, int(np.flatnonzero(curve.values == curve.select("one_se"))[0])
     return (
-        f"Deploy alpha = {curve.values[at]:.3g}, the model that curve.refit('one_se') gives: nothing speaks against any "
-        f"alpha from {_range(curve)}, so the simplest within one standard error will do. "
-        f"Expect its predictions to be off by about {math.sqrt(curve.estimate[at]):.0f} points, where always predicting "
-        f"the mean is off by {spread:.0f}. (A procedure that chooses alpha by leave-one-out, its choice counted in: "
-        f"{error.estimate:.0f}, {error.low:.0f} to {error.high:.0f}.)"
+        f"Deploy alpha = {curve.values[at]:.3g}, the model that curve.refit('one_se') gives: nothing speaks against "
+        f"any alpha from {_range(curve)}, so the simplest within one standard error will do. "
+        f"Expect its predictions to be off by about {math.sqrt(curve.estimate[at]):.0f} points, where always "
+        f"predicting the mean is off by {spread:.0f}. (A procedure that chooses alpha by leave-one-out, its choice "
+        f"counted in: {error.estimate:.0f}, {error.low:.0f} to {error.high:.0f}.)"
     )
 
 
