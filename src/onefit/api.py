@@ -17,7 +17,7 @@ from .errors import DataError, LossOverflowError, OneFitError, RefitError, Train
 from .job import Contender, Settings, prepare
 from .results import NestedCVResult
 from .routes.refit import weight_name
-from .validation import check_choice
+from .validation import check_choice, check_estimator
 from .warn import warn_reader
 
 __all__ = ["compare", "error_curve", "nested_cv"]
@@ -236,8 +236,7 @@ def _one_value(estimator: Any, param_name: str, value: Any) -> Any:
 
 def _check_range(estimator: Any, param_name: str, param_range: Any) -> list[Any]:
     """The values as a list, checked against the estimator."""
-    if isinstance(estimator, type):
-        raise DataError(f"{estimator!r} is a class, not an estimator object such as Ridge(alpha=1.0).")
+    check_estimator(estimator)
     known = estimator.get_params() if hasattr(estimator, "get_params") else {}
     if param_name not in known:
         raise DataError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -24,7 +25,7 @@ class Chain:
     def __len__(self) -> int:
         return len(self.parents)
 
-    @property
+    @cached_property
     def order(self) -> IntArray:
         """Values, each after its parent."""
         depth = np.zeros(len(self), dtype=np.intp)
@@ -40,7 +41,7 @@ class Chain:
         shape[axis] = len(self)
         return values - np.where(is_root.reshape(shape), 0.0, parents)
 
-    @property
+    @cached_property
     def levels(self) -> FloatArray:
         """Each value as a sum of increments, (V, V)."""
         X = np.eye(len(self))

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import linalg
 
-from .linalg.columns import Columns, norms
+from .linalg.columns import Columns, numerical_rank
 from .typing import FloatArray
 
 __all__ = ["CRITERIA", "RowFit", "RowPart", "Spectrum", "criterion_values", "edf", "search", "spectrum_of_rows"]
@@ -361,9 +361,7 @@ def _svd_by_columns(E: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         U, d, Vt = linalg.svd(E, full_matrices=False, check_finite=False)
         return U, np.where(d > threshold * d[0], d, 0.0), Vt.T
     if d[-1] <= threshold * d[0]:
-        size = norms(E)
-        scaled = linalg.svdvals(E / np.where(size > 0, size, 1.0))  # the rank does not depend on the units
-        d = np.where(np.arange(len(d)) < (scaled > threshold * scaled[0]).sum(), d, 0.0)
+        d = np.where(np.arange(len(d)) < numerical_rank(E), d, 0.0)
     return U, d, V
 
 

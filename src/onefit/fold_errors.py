@@ -248,28 +248,43 @@ def _reduce_pairs(
 
 def spread_of_losses(losses: FloatArray, rows: Rows, chain: Chain) -> dict[str, FloatArray]:
     """``total``, ``cross``, ``weight`` and the paired ones of `FoldErrors`, from losses (L, n, V, R)."""
-    L, n_rows, V, R = losses.shape
-    tables = {"total": np.zeros((L, V, R)), "cross": np.zeros((L, V, R)), "weight": np.zeros(L)}
-    tables |= {"paired_total": np.zeros((L, V, V, R)), "paired_cross": np.zeros((L, V, R))}
-    weights = np.ones(n_rows) if rows.weights is None else rows.weights
-    for repeat, table in enumerate(losses):
+    weights = np.ones(losses.shape[1]) if rows.weights is None else rows.weights
+    if rows.groups is None and not np.isnan(losses).any():
+        return _spread_between(rows.weigh(losses), weights, rows.groups, chain)
+    parts = []
+    for table in losses:
         scored = ~np.isnan(table).any(axis=(1, 2))
         groups = None if rows.groups is None else np.unique(rows.groups[scored], return_inverse=True)[1]
-        part, w = Rows(None, groups), weights[scored]
-        B = part.totals(w - w.mean())
-        weighted = table[scored] if rows.weights is None else w[:, None, None] * table[scored]
-        G = len(B)
-        scale = G / (G - 1) / scored.sum() ** 2
-        tables["weight"][repeat] = scale * (B @ B)
-        for prefix, values in (("", weighted), ("paired_", chain.increments(weighted, axis=1))):
-            A = part.totals(values - values.mean(axis=0))
-            tables[f"{prefix}cross"][repeat] = scale * np.einsum("gvr,g->vr", A, B)
-            if prefix:
-                for output in range(R):
-                    tables["paired_total"][repeat, ..., output] = scale * (A[..., output].T @ A[..., output])
-            else:
-                tables["total"][repeat] = scale * np.einsum("gvr,gvr->vr", A, A)
-    return tables
+        weighted = weights[scored, None, None] * table[scored]
+        parts.append(_spread_between(weighted[None], weights[scored], groups, chain))
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _spread_between(
+    weighted: FloatArray, weights: FloatArray, groups: IntArray | None, chain: Chain
+) -> dict[str, FloatArray]:
+    """The same for weighted losses (L, n, V, R) of rows that are all scored."""
+    part = Rows(None, groups)
+    B = part.totals(weights - weights.mean())
+    scale = len(B) / (len(B) - 1) / len(weights) ** 2
+
+    def between(values: FloatArray) -> FloatArray:
+        """Totals of groups (L, G, V, R) about their mean."""
+        centred = values - values.mean(axis=1, keepdims=True)
+        return centred if groups is None else np.stack([part.totals(table) for table in centred])
+
+    A = between(weighted)
+    tables = {
+        "total": scale * np.einsum("lgvr,lgvr->lvr", A, A),
+        "cross": scale * np.einsum("lgvr,g->lvr", A, B),
+        "weight": np.full(len(weighted), scale * (B @ B)),
+    }
+    if len(chain) == 1:  # its only increment is the value itself
+        return tables | {"paired_total": tables["total"][:, None], "paired_cross": tables["cross"]}
+    A = between(chain.increments(weighted, axis=2))
+    by_output = np.moveaxis(A, 3, 1)  # (L, R, G, V)
+    paired_total = np.moveaxis(by_output.swapaxes(2, 3) @ by_output, 1, 3)
+    return tables | {"paired_total": scale * paired_total, "paired_cross": scale * np.einsum("lgvr,g->lvr", A, B)}
 
 
 def covariance_terms(change: FloatArray, weight: FloatArray, chain: Chain) -> tuple[FloatArray, FloatArray]:

@@ -22,7 +22,7 @@ from .routes import GramRoute, LeaveTwoOut, OneStepRoute, RefitRoute, Route, Sid
 from .routes.leavetwo import n_tiles
 from .routes.plan import choose
 from .typing import FloatArray, IntArray
-from .validation import Problem, check_choice, check_integer, check_level, check_problem
+from .validation import Problem, check_choice, check_estimator, check_integer, check_level, check_problem
 
 __all__ = ["Contender", "Job", "Outcome", "Settings", "prepare"]
 
@@ -183,8 +183,7 @@ def _check_problem(contenders: Sequence[Contender], X: Any, y: Any, settings: Se
     """Check the data for every estimator; all must be regressors, or all classifiers."""
     firsts = [contender.estimators[0] for contender in contenders]
     for estimator in firsts:
-        if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
-            raise DataError(f"{estimator!r} is not an estimator object with fit and predict, such as Ridge(alpha=1.0).")
+        check_estimator(estimator)
     problems = [check_problem(estimator, X, y, settings.sample_weight, settings.groups) for estimator in firsts]
     if len({problem.classes is None for problem in problems}) > 1:
         raise DataError("Some estimators are classifiers and some are not; their losses cannot be compared.")
@@ -236,17 +235,18 @@ def _check_counts(problem: Problem, settings: Settings) -> tuple[int | None, int
 def _automatic_folds(problem: Problem, adapted: Sequence[Adapted], settings: Settings, rule: Rule) -> int:
     """Leave two out where that is fast and the rule can; else ten folds."""
     units = _units(problem)
+    if rule.needs_v_out or settings.bias_folds is not None:
+        return min(DEFAULT_FOLDS, units)
     tuned = [each.tuned for each in adapted if each.tuned is not None]
     if tuned:
         by_rows = units**2 * problem.n if any(each.needs_rows for each in tuned) else 0
         work = units**2 * max(each.smoother.width for each in tuned) ** 3
         small = units <= LEAVE_TWO_OUT_TUNED and by_rows <= LEAVE_TWO_OUT_TUNED_BY_ROWS**3
         small &= work <= LEAVE_TWO_OUT_TUNED_WORK and all(each.smoother or each.tuned for each in adapted)
-        can = not rule.needs_v_out and settings.bias_folds is None
-        return units if small and can else min(DEFAULT_FOLDS, units)
+        return units if small else min(DEFAULT_FOLDS, units)
     smoothers = [each.smoother for each in adapted]
     fast = settings.route != "gram" and not any(s is None or s.why_not_onestep for s in smoothers)
-    if fast and not rule.needs_v_out and settings.bias_folds is None:
+    if fast:
         cubic = problem.groups is not None or any(s is not None and s.wants_dual for s in smoothers)
         if problem.n <= (LEAVE_TWO_OUT_DUAL if cubic else LEAVE_TWO_OUT_ROWS):
             return units

@@ -20,6 +20,7 @@ from .typing import FloatArray, IntArray
 __all__ = [
     "Problem",
     "check_choice",
+    "check_estimator",
     "check_integer",
     "check_level",
     "check_penalty_value",
@@ -62,6 +63,12 @@ class Problem:
         if self.labels is not None:
             return self.labels
         return self.y[:, 0] if self.output_names is None else self.y
+
+
+def check_estimator(estimator: Any) -> None:
+    """Refuse classes and anything else that cannot be fitted and predict."""
+    if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
+        raise DataError(f"{estimator!r} is not an estimator object with fit and predict, such as Ridge(alpha=1.0).")
 
 
 def check_problem(estimator: Any, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Problem:

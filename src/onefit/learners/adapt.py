@@ -121,10 +121,8 @@ def _adapt_tuned(estimator: Any, problem: Problem) -> Adapted:
     reason = _sparse_problem(problem)
     if estimator.cv is not None or estimator.scoring is not None:
         reason = f"{name} with cv or scoring does not tune by its own leave-one-out"
-    elif getattr(estimator, "class_weight", None) is not None:
-        reason = "class_weight changes the weights with the training set"
-    elif problem.classes is not None and not estimator.fit_intercept and len(problem.classes) > 2:
-        reason = "without an intercept a class that a training set lacks would still get scores"
+    elif problem.classes is not None and _class_problem(estimator, problem):
+        reason = _class_problem(estimator, problem)
     elif sparse.issparse(problem.X) and 8 * problem.n * (problem.X.shape[1] + 1) > MOST_ROW_BYTES:
         reason = f"X is sparse, and {name} needs all of its rows at once"
     if reason:
@@ -166,10 +164,8 @@ def _not_linear(estimator: Any, problem: Problem) -> str:
     if getattr(estimator, "positive", False):
         return "positive=True makes the fit non-linear in y"
     if isinstance(estimator, RidgeClassifier):
-        if estimator.class_weight is not None:
-            return "class_weight changes the weights with the training set"
-        if not estimator.fit_intercept and len(problem.classes) > 2:
-            return "without an intercept a class that a training set lacks would still get scores"
+        if _class_problem(estimator, problem):
+            return _class_problem(estimator, problem)
         if not isinstance(estimator.alpha, numbers.Real):
             return "alpha is not one number"
     elif problem.classes is not None:
@@ -177,6 +173,15 @@ def _not_linear(estimator: Any, problem: Problem) -> str:
     if sparse.issparse(problem.X) and isinstance(estimator, KernelRidge):
         return "the kernel of a sparse X is dense; pass X.toarray()"
     return _sparse_problem(problem)
+
+
+def _class_problem(estimator: Any, problem: Problem) -> str:
+    """Why a ridge classifier is not one smoother for all training sets; empty if it is."""
+    if estimator.class_weight is not None:
+        return "class_weight changes the weights with the training set"
+    if not estimator.fit_intercept and len(problem.classes) > 2:
+        return "without an intercept a class that a training set lacks would still get scores"
+    return ""
 
 
 def _sparse_problem(problem: Problem) -> str:

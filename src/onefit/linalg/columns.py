@@ -10,7 +10,16 @@ from scipy import linalg
 from ..errors import DataError
 from ..typing import FloatArray, IntArray
 
-__all__ = ["TINY", "Columns", "check_penalty", "columns_of", "norms", "penalty_basis", "truncated_svd"]
+__all__ = [
+    "TINY",
+    "Columns",
+    "check_penalty",
+    "columns_of",
+    "norms",
+    "numerical_rank",
+    "penalty_basis",
+    "truncated_svd",
+]
 
 
 @dataclass(frozen=True)
@@ -87,18 +96,23 @@ TINY = 1e-9
 
 def truncated_svd(E: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray] | None:
     """``E = U diag(d) V'`` without its null space, if it has one; else None."""
-    size = norms(E)
     if min(E.shape) == 0:
         return None
     threshold = max(E.shape) * np.finfo(float).eps
-    scaled = linalg.svdvals(E / np.where(size > 0, size, 1.0))  # the rank does not depend on the columns' scales
-    rank = int((scaled > threshold * scaled[0]).sum())
+    rank = numerical_rank(E)
     if rank == min(E.shape):
         return None
     U, d, Vt = linalg.svd(E, full_matrices=False)
     if int((d > threshold * d[0]).sum()) != rank:
         return None  # scales so different that the null space cannot be told from small columns
     return U[:, :rank], d[:rank], Vt[:rank].T
+
+
+def numerical_rank(E: FloatArray) -> int:
+    """Rank, whatever the scales of the columns."""
+    size = norms(E)
+    scaled = linalg.svdvals(E / np.where(size > 0, size, 1.0))
+    return int((scaled > max(E.shape) * np.finfo(float).eps * scaled[0]).sum())
 
 
 def norms(columns: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..typing import BoolArray, FloatArray, IntArray
 
-__all__ = ["Operator", "dual_operator", "primal_operator"]
+__all__ = ["Operator", "dual_operator", "primal_operator", "row_scales"]
 
 
 @dataclass(frozen=True)
@@ -77,15 +77,20 @@ class Operator:
 _LIGHT = 1e-10
 
 
+def row_scales(weights: FloatArray | None, n: int) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Weights, the scales rho that make ``I - ZZ'W`` symmetric, and the rows too light for a scale of their own."""
+    w = np.ones(n) if weights is None else weights
+    light: BoolArray = w <= _LIGHT * w.max()
+    return w, np.where(light, 1.0, np.sqrt(w)), light
+
+
 def primal_operator(Z: FloatArray, y: FloatArray, weights: FloatArray | None, most_stored: float) -> Operator:
     """From the rows Z of a basis in which the hat matrix is ``ZZ'W``.
 
     ``(I - ZZ'W)_JJ u_J = r_J``, made symmetric by the roots of the weights where they are not (nearly) zero.
     """
     n = len(y)
-    w = np.ones(n) if weights is None else weights
-    light = w <= _LIGHT * w.max()
-    rho = np.where(light, 1.0, np.sqrt(w))
+    w, rho, light = row_scales(weights, n)
     residuals = y - Z @ (Z.T @ (w[:, None] * y))
     left = _padded(rho[:, None] * Z)
     right = left if not light.any() else _padded((w / rho)[:, None] * Z)

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from ..typing import BoolArray, FloatArray, IntArray
-from .operator import Operator
+from .operator import Operator, row_scales
 
 __all__ = ["FactorPath", "OperatorPath", "StoredPath", "factor_path"]
 
@@ -86,15 +86,12 @@ def factor_path(
     times the roots of the weights, and ``Q = Z diag(factors) Z'``.
     """
     n, V = len(y), len(factors)
-    w = np.ones(n) if weights is None else weights
-    light = np.zeros(n, dtype=bool) if is_dual else w <= 1e-10 * w.max()
-    rho = np.where(light, 1.0, np.sqrt(w))
     if is_dual:
-        left = right = Z
-        projected = Z.T @ (rho[:, None] * y)
-        r = np.matmul(Z, factors[:, :, None] * projected)
+        rho = np.ones(n) if weights is None else np.sqrt(weights)
+        r = np.matmul(Z, factors[:, :, None] * (Z.T @ (rho[:, None] * y)))
         diagonal = factors @ np.square(Z).T
-        return FactorPath(left, right, factors, 1.0, r, diagonal, diagonal.max(axis=1), rho, light)
+        return FactorPath(Z, Z, factors, 1.0, r, diagonal, diagonal.max(axis=1), rho, np.zeros(n, dtype=bool))
+    w, rho, light = row_scales(weights, n)
     left, right = rho[:, None] * Z, (w / rho)[:, None] * Z
     projected = Z.T @ (w[:, None] * y)
     r = rho[:, None] * (y - np.matmul(Z, factors[:, :, None] * projected))

@@ -157,15 +157,11 @@ class _Pairs:
             first = len(self.models)
             self.paths += [(first + at, path) for at, path in make_paths(smoother, centred, lams)]
             self.models += [(smoother, centred, float(lam)) for lam in lams]
-        self.r, self.diagonal, self.scale = np.empty((V, n, Q)), np.empty((V, n)), np.empty(V)
-        for at, path in self.paths:
-            self.r[at], self.diagonal[at], self.scale[at] = path.r, path.diagonal, path.scale
+        self.r, self.diagonal, self.least = np.empty((V, n, Q)), np.empty((V, n)), np.empty((V, 1))
         self.rho, self.light = np.empty((V, n)), np.empty((V, n), dtype=bool)
         for at, path in self.paths:
-            self.rho[at], self.light[at] = path.rho, path.light
-        self.least = (batched.TRUSTED * self.scale)[:, None]
-        weights = route.rows.weights
-        self.weights = np.ones(n) if weights is None else weights
+            self.r[at], self.diagonal[at], self.rho[at], self.light[at] = path.r, path.diagonal, path.rho, path.light
+            self.least[at, 0] = batched.TRUSTED * path.scale
         with np.errstate(divide="ignore", invalid="ignore"):
             self.u = self.r / (self.diagonal * self.rho)[..., None]
         for value, i in np.argwhere(~(self.diagonal >= self.least)):
@@ -183,8 +179,8 @@ class _Pairs:
 
     def _weighted(self, rows: IntArray, u: FloatArray) -> FloatArray:
         """Weighted losses of residuals u (..., Q) at ``rows``, which broadcast against the other axes."""
-        losses = self.route.loss.of(self.y[rows], u)
-        return losses if self.route.rows.weights is None else losses * self.weights[rows][..., None]
+        losses, weights = self.route.loss.of(self.y[rows], u), self.route.rows.weights
+        return losses if weights is None else losses * weights[rows][..., None]
 
     def _refit(self, value: int, *rows: int) -> list[FloatArray]:
         smoother, y, lam = self.models[value]
