@@ -26,7 +26,7 @@ def mgcv(case):
     """Design with its intercept column, penalty, y, and mgcv's numbers."""
     X, S = (np.loadtxt(DATA / f"{case}_{part}.csv", delimiter=",") for part in "XS")
     y = np.loadtxt(DATA / f"{case}_data.csv", delimiter=",", skiprows=1)[:, 1]
-    return X, (S + S.T) / 2, y, json.loads((DATA / f"{case}_scores.json").read_text())
+    return X, (S + S.T) / 2, y, json.loads((DATA / f"{case}_results.json").read_text())
 
 
 def smoother(X, lams, weights=None, fit_intercept=True, penalty=None):

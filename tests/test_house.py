@@ -23,6 +23,7 @@ ORDER = [
     "chain",
     "fold_errors",
     "linalg",
+    "config",
     "criteria",
     "learners",
     "routes",

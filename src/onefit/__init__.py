@@ -9,26 +9,37 @@
 
 from importlib.metadata import version as _version
 
-from . import errors, losses
+from . import datasets, errors, losses
 from .api import compare, error_curve, nested_cv
 from .comparison import Comparison
+from .config import show_config
 from .curve import ErrorCurve
-from .models import PenalizedRegression
+from .models import FPCR, AdditiveModel, PenalizedRegression, SignalRegression, SplineRegression
+from .models.terms import factor, linear, smooth
 from .results import NestedCVResult
 from .routes import Plan, breakeven_folds, plan
 
 __version__ = _version("onefit")
 __all__ = [
+    "FPCR",
+    "AdditiveModel",
     "Comparison",
     "ErrorCurve",
     "NestedCVResult",
     "PenalizedRegression",
     "Plan",
+    "SignalRegression",
+    "SplineRegression",
     "breakeven_folds",
     "compare",
+    "datasets",
     "error_curve",
     "errors",
+    "factor",
+    "linear",
     "losses",
     "nested_cv",
     "plan",
+    "show_config",
+    "smooth",
 ]

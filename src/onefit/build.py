@@ -186,7 +186,8 @@ def _scores(
 ) -> tuple[dict[str, FloatArray], FloatArray | None]:
     """Scores by value, and effective degrees of freedom if the model has them."""
     nothing = np.full(own.estimate.shape, np.nan)
-    smoother = job.adapted[0].smoother
+    adapted = job.adapted[0]
+    smoother = adapted.smoother if adapted.tuned is None else adapted.tuned.smoother
     known = {"loo": nothing, "gcv": nothing, "reml": nothing}
     edf = None
     if smoother is not None and job.loss.classes is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "DataError",
+    "ExtrapolationWarning",
     "FoldError",
     "HeavyTailWarning",
     "IntervalError",
@@ -11,6 +12,7 @@ __all__ = [
     "MonteCarloWarning",
     "OneFitError",
     "OneFitWarning",
+    "RankWarning",
     "RefitError",
     "RouteError",
     "TrainingSetError",
@@ -70,3 +72,11 @@ class HeavyTailWarning(OneFitWarning):
 
 class TrainingSizeWarning(OneFitWarning):
     """The error is so uncertain that the interval had to leave its usual scale."""
+
+
+class ExtrapolationWarning(OneFitWarning):
+    """A spline is asked for values outside its knots, where it is a straight line."""
+
+
+class RankWarning(OneFitWarning):
+    """The rows do not determine all unpenalized directions of a model, and the smallest fit was taken."""

@@ -61,9 +61,20 @@ class Folds:
         """Rows of the training set of one repeat of the block when the folds ``out`` are held out."""
         return np.flatnonzero(~np.isin(self.ids[repeat], out))
 
+    @cached_property
+    def slots(self) -> IntArray:
+        """Where each row stands in the flattened folds of `members`, (repeats, rows); -1 if it is never scored."""
+        slots = np.full((self.n_repeats, self.n + 1), -1)
+        flat = self.members.reshape(self.n_repeats, -1)
+        np.put_along_axis(slots, flat, np.arange(flat.shape[1])[None], axis=1)  # all padding goes to column n
+        return slots[:, :-1]
+
     def part(self, start: int, stop: int) -> Folds:
-        """Repeats ``start`` to ``stop`` of this block."""
-        return Folds(self.ids[start:stop], self.n_folds, self.first + start)
+        """Repeats ``start`` to ``stop`` of this block, with the same padding."""
+        part = Folds(self.ids[start:stop], self.n_folds, self.first + start)
+        for name in ("sizes", "members", "present", "slots"):
+            part.__dict__[name] = getattr(self, name)[start:stop]  # what is known need not be computed again
+        return part
 
 
 class FoldSource(Protocol):

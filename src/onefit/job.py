@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 
 from .chain import ascending, outward
 from .errors import DataError, FoldError, IntervalError, LossOverflowError, RouteError
 from .fold_errors import FoldErrors, Rows, RowTotals
 from .folds import ExplicitFolds, FoldSource, RandomFolds, entropy_of, explicit_folds
 from .intervals import RULES, Rule
-from .learners import Adapted, TunedLearner, adapt
+from .learners import Adapted, GramLearner, TunedLearner, adapt, freeze
 from .losses import Loss, find_loss
 from .montecarlo import MOST_REPEATS
 from .progress import Progress, check_progress
 from .repeats import collect, mean_cv
-from .routes import GramRoute, LeaveTwoOut, OneStepRoute, RefitRoute, Route, SideBySide, TunedRoute
+from .routes import GramRoute, LearnedRoute, LeaveTwoOut, OneStepRoute, RefitRoute, Route, SideBySide, TunedRoute
 from .routes.leavetwo import n_tiles
 from .routes.plan import choose
 from .typing import FloatArray, IntArray
@@ -114,6 +115,7 @@ class Job:
     routes: tuple[tuple[str, str, str], ...]
     adapted: tuple[Adapted, ...]
     progress: Progress
+    n_threads: int
 
     @property
     def rows(self) -> Rows:
@@ -143,7 +145,16 @@ class Job:
         tick = None if counts_fits else self.progress.advance
         make_chain = outward if len(self.adapted) == 1 and self.adapted[0].smoother is not None else ascending
         errors, totals = collect(
-            route, self.source, self.rows, Q, self.n_repeats, self.rule, self.loss, tick, make_chain
+            route,
+            self.source,
+            self.rows,
+            Q,
+            self.n_repeats,
+            self.rule,
+            self.loss,
+            tick,
+            make_chain,
+            1 if counts_fits else self.n_threads,
         )
         bias_cv = None
         if self.bias_source is not None:
@@ -176,7 +187,8 @@ def prepare(contenders: Sequence[Contender], X: Any, y: Any, settings: Settings)
     bias_source = _bias_partitions(problem, source, settings.bias_folds, entropy)
     progress = Progress(report, _work(contenders, adapted, source, repeats, bias_source))
     route, routes = _choose_routes(contenders, problem, adapted, source, repeats, loss, settings, progress)
-    return Job(problem, loss, rule, level, source, repeats, bias_source, route, routes, adapted, progress)
+    n_threads = effective_n_jobs(1 if settings.n_jobs is None else settings.n_jobs)
+    return Job(problem, loss, rule, level, source, repeats, bias_source, route, routes, adapted, progress, n_threads)
 
 
 def _check_problem(contenders: Sequence[Contender], X: Any, y: Any, settings: Settings) -> Problem:
@@ -192,9 +204,17 @@ def _check_problem(contenders: Sequence[Contender], X: Any, y: Any, settings: Se
 
 def _adapt(contender: Contender, problem: Problem, settings: Settings) -> Adapted:
     if settings.route == "refit":
-        return Adapted(None, reason="asked for")
+        return _with_exactness(Adapted(None, reason="asked for"), contender, problem)
     path = None if contender.param_name is None else (contender.param_name, contender.values or ())
-    return adapt(contender.estimators[0], problem, settings.transformers, path)
+    adapted = adapt(contender.estimators[0], problem, settings.transformers, path)
+    if adapted.smoother is None and adapted.tuned is None:
+        return _with_exactness(adapted, contender, problem)
+    return adapted
+
+
+def _with_exactness(adapted: Adapted, contender: Contender, problem: Problem) -> Adapted:
+    """Refits of our own models take their knots and components as given, too."""
+    return replace(adapted, exactness=freeze(contender.estimators[0], problem)[1])
 
 
 def _work(
@@ -240,7 +260,7 @@ def _automatic_folds(problem: Problem, adapted: Sequence[Adapted], settings: Set
     tuned = [each.tuned for each in adapted if each.tuned is not None]
     if tuned:
         by_rows = units**2 * problem.n if any(each.needs_rows for each in tuned) else 0
-        work = units**2 * max(each.smoother.width for each in tuned) ** 3
+        work = units**2 * max(each.steps * each.smoother.width**3 for each in tuned)
         small = units <= LEAVE_TWO_OUT_TUNED and by_rows <= LEAVE_TWO_OUT_TUNED_BY_ROWS**3
         small &= work <= LEAVE_TWO_OUT_TUNED_WORK and all(each.smoother or each.tuned for each in adapted)
         return units if small else min(DEFAULT_FOLDS, units)
@@ -355,7 +375,8 @@ def _choose_route(
     if smoother is None:
         if route not in ("auto", "refit"):
             raise RouteError(f'route="{route}" cannot serve this estimator: {adapted.reason}. Or use route="refit".')
-        return RefitRoute(problem, contender.estimators, loss, settings.n_jobs, progress.advance), adapted.reason
+        estimators = [freeze(estimator, problem)[0] for estimator in contender.estimators]
+        return RefitRoute(problem, estimators, loss, settings.n_jobs, progress.advance), adapted.reason
     if route == "onestep" and smoother.why_not_onestep:
         raise RouteError(f'route="onestep" cannot serve this design: {smoother.why_not_onestep}. Or use route="gram".')
     reason = "asked for"
@@ -367,18 +388,22 @@ def _choose_route(
     return (GramRoute if route == "gram" else OneStepRoute)(problem, smoother, loss), reason
 
 
-def _choose_tuned(tuned: TunedLearner, problem: Problem, K: int, loss: Loss, settings: Settings) -> tuple[Route, str]:
-    """The gram route that chooses the penalty in every training set."""
+def _choose_tuned(
+    tuned: TunedLearner | GramLearner, problem: Problem, K: int, loss: Loss, settings: Settings
+) -> tuple[Route, str]:
+    """The gram route that learns more than coefficients in every training set."""
     if settings.route == "onestep":
         raise RouteError(
-            'route="onestep" cannot serve an estimator that tunes its penalty: the residual operator changes with it. '
-            'Use route="gram" or "auto".'
+            'route="onestep" cannot serve an estimator that tunes its penalty or its components: the residual operator '
+            'changes with them. Use route="gram" or "auto".'
         )
-    reason = f"the penalty is chosen by {tuned.criterion} in every training set, with one eigendecomposition for each"
+    reason = tuned.reason
     if settings.n_folds == "auto" and settings.folds is None and _units(problem) > K:
         most = LEAVE_TWO_OUT_TUNED_BY_ROWS if tuned.needs_rows else LEAVE_TWO_OUT_TUNED
         reason += (
             f'; n_folds="auto" took {K} folds, as it leaves two out up to {most} rows and few columns only, and if the '
             "rule of the interval allows"
         )
-    return TunedRoute(problem, tuned, loss), reason
+    if isinstance(tuned, TunedLearner):
+        return TunedRoute(problem, tuned, loss), reason
+    return LearnedRoute(problem, tuned, loss), reason

@@ -55,6 +55,11 @@ class Loss:
     function: Callable[[Any, Any], Any]
     classes: Classes | None = None
 
+    @property
+    def is_squared(self) -> bool:
+        """Whether it is the squared residual, which the compiled kernels know."""
+        return self.function is _square and self.classes is None
+
     def of(self, y: FloatArray, u: FloatArray) -> FloatArray:
         """Losses (..., outputs) of residuals ``u`` (..., outputs); one output if the predictions are classes."""
         if self.classes is None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import chain as chain_of
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from .chain import Chain, ascending
-from .fold_errors import FoldErrors, Rows, RowTotals, concatenate, summarize
+from .fold_errors import FoldErrors, HeldOut, Rows, RowTotals, concatenate, summarize
 from .folds import FoldSource
 from .intervals import Rule
 from .losses import Loss
@@ -28,29 +34,56 @@ def collect(
     loss: Loss,
     tick: Callable[[int], None] | None = None,
     make_chain: Callable[[FloatArray], Chain] = ascending,
+    n_threads: int = 1,
 ) -> tuple[FoldErrors, RowTotals]:
     """Fold errors and row means of ``n_repeats`` repeats, or, if None, of as many as the stopping rule asks for.
 
-    Only the small tables of fold errors grow with the repeats: the losses of pairs live for one block.
+    Only the small tables of fold errors grow with the repeats: the losses of pairs live for one block. Threads take
+    blocks of their own, after the first has found the chain of values that all must share.
     """
     totals = RowTotals(source.n, route.n_values, n_outputs, loss.n_losses(n_outputs))
     blocks: list[FoldErrors] = []
     cells = route.n_values * n_outputs
-    step = per_block(8 * cells * (6 * source.n_folds**2 + 4 * source.n), TABLE_BYTES)
-    done = 0
-    for goal in SCHEDULE if n_repeats is None else (n_repeats,):
-        while done < goal:
-            folds = source.block(done, min(done + step, goal))
-            pairs = route.pairs(folds)
-            totals.add(pairs.single)
-            chain = blocks[0].chain if blocks else make_chain(pairs.single.cv_means(rows).mean(axis=(0, 2)))
-            blocks.append(summarize(pairs, folds, rows, chain))
-            done += folds.n_repeats
-            if tick is not None:
-                tick(folds.n_repeats)
-        if n_repeats is None and is_settled(concatenate(blocks), rule, loss.scale):
-            break
+    step = per_block(8 * cells * (6 * source.n_folds**2 + 4 * source.n), TABLE_BYTES / n_threads)
+
+    def compute(span: tuple[int, int]) -> tuple[HeldOut, FoldErrors]:
+        folds = source.block(*span)
+        pairs = route.pairs(folds)
+        chain = blocks[0].chain if blocks else make_chain(pairs.single.cv_means(rows).mean(axis=(0, 2)))
+        return pairs.single, summarize(pairs, folds, rows, chain)
+
+    with _threads(n_threads) as run:
+        for start, goal in pairwise((0, *(SCHEDULE if n_repeats is None else (n_repeats,)))):
+            spans = _spans(start, goal, step, n_threads)
+            first = [compute(spans.pop(0))] if not blocks else []
+            for single, errors in chain_of(first, run(compute, spans)):
+                totals.add(single)
+                blocks.append(errors)
+                if tick is not None:
+                    tick(len(errors.raw))
+            if n_repeats is None and is_settled(concatenate(blocks), rule, loss.scale):
+                break
     return concatenate(blocks), totals
+
+
+def _spans(start: int, goal: int, step: int, n_threads: int) -> list[tuple[int, int]]:
+    """Repeats of each block; for threads a short one first, which they wait for, and then some for each."""
+    if n_threads == 1:
+        return [(low, min(low + step, goal)) for low in range(start, goal, step)]
+    first = start + 1 if start == 0 else start
+    each = max(1, min(step, -(-(goal - first) // (4 * n_threads))))
+    later = [(low, min(low + each, goal)) for low in range(first, goal, each)]
+    return [(start, first), *later] if first > start else later
+
+
+@contextmanager
+def _threads(n_threads: int) -> Iterator[Callable[..., Iterator[Any]]]:
+    """A map over blocks, by threads that leave BLAS one thread each."""
+    if n_threads == 1:
+        yield map
+        return
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_threads) as pool:
+        yield pool.map
 
 
 def mean_cv(route: Route, source: FoldSource, rows: Rows, n_outputs: int, n_repeats: int) -> FloatArray:

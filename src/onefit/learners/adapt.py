@@ -20,10 +20,11 @@ from sklearn.utils import get_tags
 from ..errors import DataError, RouteError
 from ..typing import FloatArray
 from ..validation import Problem, check_penalty_value, numeric_matrix
+from .gram import GramLearner
 from .smoother import DesignSmoother, KernelSmoother, Smoother, SparseSmoother
 from .tuned import TunedLearner
 
-__all__ = ["Adapted", "adapt"]
+__all__ = ["Adapted", "adapt", "freeze"]
 
 MOST_GRAM_BYTES = 2**29
 MOST_ROW_BYTES = 2**28
@@ -33,12 +34,12 @@ FROZEN = "given the transformers"
 
 @dataclass(frozen=True)
 class Adapted:
-    """How an estimator can be computed: by a smoother, tuned or not, or, with the reason why not, by refits only."""
+    """How an estimator can be computed: by a smoother, by a learner that tunes itself, or, with a reason, by refits."""
 
     smoother: Smoother | None
     exactness: str = EXACT
     reason: str = ""
-    tuned: TunedLearner | None = None
+    tuned: TunedLearner | GramLearner | None = None
 
 
 Path = tuple[str, Sequence[Any]]
@@ -57,10 +58,10 @@ def adapt(estimator: Any, problem: Problem, transformers: str, path: Path | None
     if _says_itself(estimator):
         if sparse.issparse(problem.X):
             return Adapted(None, reason=f"{type(estimator).__name__} takes no sparse X; pass X.toarray()")
-        tuned = estimator._onefit_tuned(numeric_matrix(problem), problem.weights) if _tunes_itself(estimator) else None
-        if tuned is not None and lams is None:
-            return Adapted(None, tuned=tuned)
-        return Adapted(estimator._onefit_smoother(numeric_matrix(problem), problem.weights, lams))
+        try:
+            return _adapt_ours(estimator, problem, lams)
+        except RouteError as error:
+            return Adapted(None, reason=str(error))
     if type(estimator) in TUNED:
         return _adapt_tuned(estimator, problem)
     make = SMOOTHERS.get(type(estimator))
@@ -78,8 +79,7 @@ def adapt(estimator: Any, problem: Problem, transformers: str, path: Path | None
 
 def _adapt_pipeline(pipeline: Pipeline, problem: Problem, transformers: str, path: Path | None) -> Adapted:
     """Transform X once if that is exact (stateless steps) or asked for (freeze); else only refits are honest."""
-    steps = [step for _, step in pipeline.steps[:-1] if step is not None and step != "passthrough"]
-    stateful = [type(step).__name__ for step in steps if not _is_stateless(step)]
+    stateful = [type(step).__name__ for step in _steps(pipeline) if not _is_stateless(step)]
     if stateful and transformers != "freeze":
         return Adapted(
             None,
@@ -107,12 +107,50 @@ def _adapt_pipeline(pipeline: Pipeline, problem: Problem, transformers: str, pat
 
 def _says_itself(estimator: Any) -> bool:
     """Whether its own class, not one that it derives from or wraps, knows its smoother."""
-    return "_onefit_smoother" in vars(type(estimator))
+    return "_onefit_design" in vars(type(estimator))
 
 
-def _tunes_itself(estimator: Any) -> bool:
-    """Whether its own class knows how its penalty may be tuned."""
-    return "_onefit_tuned" in vars(type(estimator))
+def _adapt_ours(estimator: Any, problem: Problem, lams: FloatArray | None) -> Adapted:
+    """One of our own models, with its knots or components as all rows have them."""
+    if obstacle := estimator._onefit_obstacle():
+        return Adapted(None, reason=obstacle)
+    X = _data(estimator, problem)
+    frozen = estimator._onefit_freeze(X, problem.weights)
+    exactness = EXACT if frozen is estimator else FROZEN
+    tuned: TunedLearner | GramLearner | None = frozen._onefit_gram(X, problem.weights, lams)
+    if tuned is None and lams is None:
+        tuned = frozen._onefit_tuned(X, problem.weights)
+    if tuned is not None:
+        return Adapted(None, exactness, tuned=tuned)
+    return Adapted(frozen._onefit_smoother(X, problem.weights, lams), exactness)
+
+
+def _data(estimator: Any, problem: Problem) -> Any:
+    """X as one of our own models takes it."""
+    return problem.X if estimator._onefit_takes_frames else numeric_matrix(problem)
+
+
+def freeze(estimator: Any, problem: Problem) -> tuple[Any, str]:
+    """An estimator as the refit route takes it, and its exactness: our own models keep the knots of all rows.
+
+    All routes give the same numbers, so what the fast ones take as given must be given here, too. In a pipeline with a
+    transformer that is fitted anew in every training set, so are the knots.
+    """
+    if type(estimator) is Pipeline:
+        if not _says_itself(estimator.steps[-1][1]) or any(not _is_stateless(step) for step in _steps(estimator)):
+            return estimator, EXACT
+        X = clone(estimator[:-1]).fit_transform(problem.X) if len(estimator.steps) > 1 else problem.X
+        last, exactness = freeze(estimator.steps[-1][1], replace(problem, X=X, feature_names=None))
+        return Pipeline([*estimator.steps[:-1], (estimator.steps[-1][0], last)]), exactness
+    if not _says_itself(estimator) or sparse.issparse(problem.X):
+        return estimator, EXACT
+    frozen = estimator._onefit_freeze(_data(estimator, problem), problem.weights)
+    return frozen, EXACT if frozen is estimator else FROZEN
+
+
+def _steps(pipeline: Pipeline) -> list[Any]:
+    """Transformers of a pipeline that do something."""
+    return [step for _, step in pipeline.steps[:-1] if step is not None and step != "passthrough"]
 
 
 def _adapt_tuned(estimator: Any, problem: Problem) -> Adapted:

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from ..errors import DataError, OneFitWarning, RouteError, TrainingSetError
-from ..linalg.columns import Columns, columns_of, norms
+from ..linalg.columns import Columns, Penalty, columns_of, norms
 from ..linalg.dual import Dual, dual_of
 from ..linalg.reinsch import Reinsch, demmler_reinsch
 from ..linalg.sparse import sparse_reinsch
@@ -143,7 +143,7 @@ class DesignSmoother(Smoother):
     def __init__(
         self,
         X: FloatArray,
-        penalty: FloatArray | None,
+        penalty: Penalty | FloatArray | None,
         fit_intercept: bool,
         lams: FloatArray,
         weights: FloatArray | None = None,

@@ -33,6 +33,13 @@ class TunedLearner:
     grid: FloatArray | None = None
     per_output: bool = False
 
+    steps = 1
+
+    @property
+    def reason(self) -> str:
+        """Why the gram route, for people."""
+        return f"the penalty is chosen by {self.criterion} in every training set, with one eigendecomposition for each"
+
     @property
     def needs_rows(self) -> bool:
         """Whether the criterion is a sum over rows, not a function of the spectrum alone."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..typing import BoolArray, FloatArray
 
-__all__ = ["TRUSTED", "probe", "smallest_eigenvalues", "solve", "suspects"]
+__all__ = ["TRUSTED", "doubtful", "probe", "smallest_eigenvalues", "solve", "suspects"]
 
 TRUSTED = 1e-5
 """Smallest eigenvalue, relative to the accuracy of the entries, down to which a system is trusted."""
@@ -43,9 +43,13 @@ def suspects(answer: FloatArray, scale: float = 1.0) -> BoolArray:
     TRUSTED makes a miss a matter of ``|w'v| < 0.01``, and then of an eigenvalue just below TRUSTED.
     Neither the condition number nor `solve` would notice: near interpolation all of M is small.
     """
-    size = np.sqrt(np.square(answer).sum(axis=-1)) * scale
-    doubtful: BoolArray = np.logical_not(size < 1.0 / _SUSPECT)  # NaN is doubtful, too
-    return doubtful
+    return doubtful(np.square(answer).sum(axis=-1) * scale**2)
+
+
+def doubtful(squares: FloatArray) -> BoolArray:
+    """The same from the squared length of the answers."""
+    found: BoolArray = np.logical_not(squares < 1.0 / _SUSPECT**2)  # NaN is doubtful, too
+    return found
 
 
 def smallest_eigenvalues(systems: FloatArray) -> FloatArray:

@@ -13,11 +13,12 @@ from ..typing import FloatArray, IntArray
 __all__ = [
     "TINY",
     "Columns",
+    "Penalty",
+    "as_penalty",
     "check_penalty",
     "columns_of",
     "norms",
     "numerical_rank",
-    "penalty_basis",
     "truncated_svd",
 ]
 
@@ -62,7 +63,8 @@ class Columns:
         if r <= n:
             return self
         E = np.ascontiguousarray(linalg.qr(self.E.T, mode="r")[0][:n].T)
-        return Columns(E, self.N, norms(E), self.N_size)
+        # the rotation mixes all columns, and so their rounding errors
+        return Columns(E, self.N, np.full(n, linalg.norm(E)), self.N_size)
 
     def full_rank(self, lam: float) -> Columns:
         """Without the directions of ``a`` that no row sees, where the penalty is too small to hold them at zero.
@@ -122,28 +124,60 @@ def norms(columns: FloatArray) -> FloatArray:
     return lengths
 
 
-def penalty_basis(penalty: FloatArray | None, p: int) -> tuple[FloatArray | None, FloatArray]:
-    """Maps (p, r) and (p, k) from penalized and free coordinates to coefficients; None is the identity map.
+@dataclass(frozen=True)
+class Penalty:
+    """Coordinates in which ``b'Sb = ||a||^2``: the coefficients are ``penalized a + free b``.
 
-    With ``S = V diag(s) V'`` the coefficients are ``V_+ s_+^(-1/2) a + V_0 b``, so that ``b'Sb = ||a||^2``.
+    ``penalized`` is (p, r), None for the identity, and ``free`` (p, k).
     """
+
+    penalized: FloatArray | None
+    free: FloatArray
+
+    @classmethod
+    def identity(cls, p: int) -> Penalty:
+        """Every coefficient by itself, as in ridge regression."""
+        return cls(None, np.zeros((p, 0)))
+
+    @classmethod
+    def of_matrix(cls, S: FloatArray) -> Penalty:
+        """With ``S = V diag(s) V'`` the coefficients are ``V_+ s_+^(-1/2) a + V_0 b``."""
+        s, V = linalg.eigh(S)
+        positive = s > len(S) * np.finfo(float).eps * max(s.max(initial=0.0), 0.0)
+        return cls(V[:, positive] / np.sqrt(s[positive]), V[:, ~positive])
+
+    @classmethod
+    def of_root(cls, root: FloatArray) -> Penalty:
+        """The same for ``S = root'root``: forming S would square the condition number."""
+        r, p = root.shape
+        if r == 0 or p == 0:
+            return cls(np.zeros((p, 0)), np.eye(p))
+        _, s, Vt = linalg.svd(root, full_matrices=True)
+        rank = int((s > max(r, p) * np.finfo(float).eps * s[0]).sum())
+        return cls(Vt[:rank].T / s[:rank], Vt[rank:].T)
+
+    def coefficients(self, a: FloatArray, b: FloatArray) -> FloatArray:
+        """From penalized and free coordinates, (r, Q) and (k, Q), to coefficients (p, Q)."""
+        return (a if self.penalized is None else self.penalized @ a) + self.free @ b
+
+
+def as_penalty(penalty: Penalty | FloatArray | None, p: int) -> Penalty:
+    """Coordinates of a penalty matrix (p, p); None is the identity."""
     if penalty is None:
-        return None, np.zeros((p, 0))
-    s, V = linalg.eigh(penalty)
-    positive = s > p * np.finfo(float).eps * max(s.max(initial=0.0), 0.0)
-    return V[:, positive] / np.sqrt(s[positive]), V[:, ~positive]
+        return Penalty.identity(p)
+    return penalty if isinstance(penalty, Penalty) else Penalty.of_matrix(penalty)
 
 
-def columns_of(X: FloatArray, penalty: FloatArray | None, fit_intercept: bool) -> Columns:
+def columns_of(X: FloatArray, penalty: Penalty | FloatArray | None, fit_intercept: bool) -> Columns:
     """Penalized and free columns of a design whose coefficients carry ``lam b'Sb``; the intercept is free.
 
     With an intercept the columns are centred, beside the column of ones and not in its place: the intercept absorbs
     the shift exactly, in every training set, and columns with a large offset keep their accuracy.
     """
     ones = np.ones((X.shape[0], 1 if fit_intercept else 0))
-    penalized, free = penalty_basis(penalty, X.shape[1])
-    E, E_size = (X, norms(X)) if penalized is None else _product(X, penalized)
-    N, N_size = _product(X, free)
+    maps = as_penalty(penalty, X.shape[1])
+    E, E_size = (X, norms(X)) if maps.penalized is None else _product(X, maps.penalized)
+    N, N_size = _product(X, maps.free)
     if fit_intercept:
         E, N = E - E.mean(axis=0), N - N.mean(axis=0)
     return Columns(E, np.hstack([ones, N]), E_size, np.hstack([norms(ones), N_size]))

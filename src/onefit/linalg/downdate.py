@@ -5,13 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from ..typing import FloatArray, IntArray
-from . import batched
+from . import batched, compiled
 from .reinsch import Reinsch, geometric_mean
 
 __all__ = ["Downdate"]
 
 MANY = 12
 """From this many values on, an eigendecomposition of a system costs less than a factorization at each of them."""
+
+MANY_COMPILED = 40
+LARGE_COMPILED = 150
+"""The same for the compiled kernel, whose factorizations are many times faster: only if the systems are large, too."""
+
+HELD = 1e200
 
 SPAN = 1e8
 """Largest ratio of values that share a decomposition, made at their geometric mean: the error grows with its root."""
@@ -27,6 +33,9 @@ class Downdate:
     def __init__(self, reinsch: Reinsch, lams: FloatArray) -> None:
         self.x, self.s, self.lams = reinsch.x, reinsch.s, [float(lam) for lam in lams]
         self.scales = np.stack([reinsch.scale(lam) for lam in self.lams])  # (V, d)
+        seen = self.scales > 0  # a direction that neither data nor penalty hold is held at zero
+        self.D = np.where(seen, 1.0 / np.square(np.where(seen, self.scales, 1.0)), HELD)
+        self.probe = np.where(seen, batched.probe(len(self.x)) / np.where(seen, self.scales, 1.0), 0.0)
 
     def system(self, removed: FloatArray, value: int) -> FloatArray:
         """``I - gGg`` of some Gram matrices (..., d, d)."""
@@ -34,14 +43,28 @@ class Downdate:
         scaled = removed if (g == 1.0).all() else removed * np.multiply.outer(g, g)
         return np.eye(len(g)) - scaled
 
-    def solve(self, removed: FloatArray, right: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Solutions (L, systems, d, V, Q), and answers to the probe (L, systems, V, d) for `batched.suspects`."""
-        change = np.empty_like(right)
-        answers = np.empty((*right.shape[:2], len(self.lams), right.shape[2]))
+    def solve(self, grams: FloatArray, right: FloatArray, sets: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Solutions (L, S, d, V, Q) without the folds ``sets`` (S, 2), and squares (L, S, V) for `batched.doubtful`.
+
+        ``grams`` (L, K, d, d) and ``right`` (L, K, d, V, Q) are those of the folds; a set (j, -1) leaves out j alone.
+        """
+        if compiled.is_on() and not self._is_long():
+            return compiled.systems(grams, right, self.D, self.probe, sets)
+        first, second = sets.T
+        removed, sides = grams[:, first], right[:, first]
+        pairs = second >= 0
+        removed[:, pairs] += grams[:, second[pairs]]
+        sides[:, pairs] += right[:, second[pairs]]
+        change = np.empty_like(sides)
+        answers = np.empty((*sides.shape[:2], len(self.lams), sides.shape[2]))
         for values in self._segments():
-            if len(values) < MANY or not self._solve_together(removed, right, values, change, answers):
-                self._solve_each(removed, right, values, change, answers)
-        return change, answers
+            if len(values) < MANY or not self._solve_together(removed, sides, values, change, answers):
+                self._solve_each(removed, sides, values, change, answers)
+        return change, np.square(answers).sum(axis=-1)
+
+    def _is_long(self) -> bool:
+        """Whether even the compiled kernel is slower than one eigendecomposition for all values."""
+        return len(self.lams) >= MANY_COMPILED and len(self.x) >= LARGE_COMPILED
 
     def _segments(self) -> list[IntArray]:
         """Values close enough to each other to share a decomposition."""

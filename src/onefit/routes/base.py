@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ..errors import TrainingSetError
 from ..fold_errors import HeldOut, PairErrors, Rows, moments
 from ..folds import Folds
 from ..learners import Smoother
+from ..linalg import compiled
 from ..linalg.stacked import fit_stacked
 from ..losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
@@ -51,14 +52,14 @@ def per_block(bytes_each: float, budget: float = BLOCK_BYTES) -> int:
 
 @dataclass(frozen=True)
 class Piece:
-    """Results for some repeats and one value, of the outputs that share its penalty.
+    """Results for some repeats and values, of the outputs that share their penalties.
 
-    ``u`` (L, K, m, Q) are the residuals of each fold with it out, padded as `Folds.members`; ``mean`` and
-    ``scatter`` (L, K, K, R) are those of `PairErrors` off the diagonal, None if only singles were asked for.
+    ``u`` (L, K, m, V, Q) are the residuals of each fold with it out, padded as `Folds.members`; ``mean`` and
+    ``scatter`` (L, K, K, V, R) are those of `PairErrors` off the diagonal, None if only singles were asked for.
     """
 
     start: int
-    value: int
+    values: IntArray
     u: FloatArray
     mean: FloatArray | None = None
     scatter: FloatArray | None = None
@@ -92,6 +93,18 @@ class SmootherRoute(ABC):
             losses = losses * self._weights[rows][..., None]
         return moments(losses, present[..., None])
 
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the compiled kernel knows the loss."""
+        return compiled.is_on() and self.loss.is_squared
+
+    def compiled_moments(
+        self, u: FloatArray, r: FloatArray, rows: IntArray, sizes: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """`moments` (F, O, C) of residuals u (F, m, O, C) + r (F, m, C) at ``rows`` (F, m), by the kernel."""
+        weights = np.ones(rows.shape) if self._weights is None else self._weights[rows]
+        return compiled.moments(u, r, weights, sizes)
+
     def singles(self, folds: Folds) -> HeldOut:
         """Each row's residual and loss with its own fold out."""
         Q = self.y.shape[1]
@@ -107,27 +120,49 @@ class SmootherRoute(ABC):
         pairs = PairErrors.empty(folds, self.n_values, Q, self.loss.n_losses(Q))
         folds_of = np.arange(folds.n_folds)
         for group, (outputs, _) in enumerate(self.outputs):
-            losses = outputs if self.loss.classes is None else [0]
             for piece in self.pieces(folds, group, with_pairs=True):
                 assert piece.mean is not None
                 assert piece.scatter is not None
                 part = slice(piece.start, piece.start + len(piece.u))
-                own = self.moments(piece.u, folds.members[part], folds.present[part], outputs)
+                own = self._own_moments(piece.u, folds.part(part.start, part.stop), outputs)
                 piece.mean[:, folds_of, folds_of], piece.scatter[:, folds_of, folds_of] = own
-                pairs.mean[part, :, :, piece.value, losses] = piece.mean
-                pairs.scatter[part, :, :, piece.value, losses] = piece.scatter
+                index = (part, slice(None), slice(None), *self._cells(piece.values, outputs, pairs.mean.shape[-1]))
+                pairs.mean[index] = piece.mean
+                pairs.scatter[index] = piece.scatter
                 self._record_single(pairs.single, folds, piece, outputs)
         return pairs
 
+    def _own_moments(self, u: FloatArray, folds: Folds, outputs: IntArray) -> tuple[FloatArray, FloatArray]:
+        """`moments` (L, K, V, R) of residuals u (L, K, m, V, Q) of the folds themselves."""
+        L, K, m, V, Q = u.shape
+        if self.is_compiled:
+            columns = u.reshape(L * K, m, 1, V * Q)
+            found = self.compiled_moments(
+                columns, np.zeros((L * K, m, V * Q)), folds.members.reshape(L * K, m), folds.sizes.ravel()
+            )
+            return found[0].reshape(L, K, V, Q), found[1].reshape(L, K, V, Q)
+        return self.moments(np.moveaxis(u, 2, 3), folds.members[:, :, None], folds.present[:, :, None], outputs)
+
+    def _cells(self, values: IntArray, outputs: IntArray, n_columns: int) -> tuple[Any, Any]:
+        """Index of some values and outputs at the end of a table; slices, which are faster, if it is all of them."""
+        if len(values) == self.n_values and (n_columns == len(outputs) or n_columns == 1):
+            return slice(None), slice(None)
+        columns = outputs if n_columns > 1 or self.loss.classes is None else np.zeros(1, dtype=np.intp)
+        return values[:, None], columns
+
     def _record_single(self, single: HeldOut, folds: Folds, piece: Piece, outputs: IntArray) -> None:
         """Write the residuals of the folds into the table by rows."""
-        part = folds.part(piece.start, piece.start + len(piece.u))
-        repeat, fold, position = np.nonzero(part.present)
-        rows = part.members[repeat, fold, position]
-        u, y = piece.u[repeat, fold, position], self._observed[rows][:, outputs]
-        index = (piece.start + repeat[:, None], rows[:, None], piece.value)
-        single.residuals[(*index, outputs)] = self.loss.settle(y, u)
-        single.losses[(*index, outputs if self.loss.classes is None else [0])] = self.loss.of(y, u)
+        L, _, _, V, Q = piece.u.shape
+        part = slice(piece.start, piece.start + L)
+        slots = folds.slots[part]
+        u = np.take_along_axis(piece.u.reshape(L, -1, V * Q), slots[..., None], axis=1).reshape(L, -1, V, Q)
+        y = self._observed[:-1, None, outputs]
+        losses = self.loss.of(y, u)
+        u = self.loss.settle(y, u)
+        if (slots < 0).any():
+            u[slots < 0] = losses[slots < 0] = np.nan
+        for table, found in ((single.residuals, u), (single.losses, losses)):
+            table[(part, slice(None), *self._cells(piece.values, outputs, table.shape[-1]))] = found
 
 
 def refit_residuals(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 
 from ..folds import Folds
 from ..learners import Smoother
-from ..linalg import batched
+from ..linalg import batched, compiled
 from ..linalg.downdate import Downdate
 from ..linalg.reinsch import Basis, Reinsch
 from ..losses import Loss
@@ -51,15 +52,13 @@ class GramRoute(SmootherRoute):
         for values, reinsch in self._bases[group]:
             d, columns = reinsch.basis.width, len(values) * len(outputs)
             n_systems = K * (K - 1) / 2 if with_pairs else K
-            step = per_block(8 * max(n_systems * d * max(d, columns), K * m * d, K * m * columns))
+            each = columns if compiled.is_on() else max(d, columns)  # the kernel holds one system at a time
+            step = per_block(8 * max(n_systems * d * each, K * m * d, K * d * d, K * m * columns))
             for start in range(0, folds.n_repeats, step):
                 part = folds.part(start, min(start + step, folds.n_repeats))
                 block = _Block(self, part, outputs, Downdate(reinsch, lams[values]), reinsch.basis)
                 u = block.singles()
-                mean, scatter = block.pairs() if with_pairs else (None, None)
-                for at, value in enumerate(values):
-                    tables = () if mean is None or scatter is None else (mean[..., at, :], scatter[..., at, :])
-                    yield Piece(start, int(value), u[..., at, :], *tables)
+                yield Piece(start, values, u, *(block.pairs() if with_pairs else ()))
 
     def weigh(self, values: FloatArray, rows: IntArray) -> FloatArray:
         """Values (..., m, columns) at ``rows`` times the roots of their weights."""
@@ -92,31 +91,32 @@ class _Block:
     def _gathered(self, low: int, high: int, columns: int) -> Iterator[tuple[IntArray, IntArray, IntArray, FloatArray]]:
         """Design rows of folds ``low`` to ``high``, some folds at a time; ``columns`` results a row are to come."""
         L, m = self.folds.n_repeats, self.folds.members.shape[2]
-        repeat, fold = (index.ravel() for index in np.mgrid[0:L, low:high])
-        step = per_block(8 * m * (self.d + columns * self.V * self.Q))
-        for start in range(0, len(repeat), step):
-            some = repeat[start : start + step], fold[start : start + step]
-            rows = self.folds.members[some]
-            yield (*some, rows, self.basis.take(rows) if self.kept is None else self.kept[some])
+        each = 8 * m * (self.d + columns * self.V * self.Q)
+        repeats, n_folds = per_block(each * (high - low)), min(per_block(each), high - low)
+        for start, first in product(range(0, L, repeats), range(low, high, n_folds)):
+            part = slice(start, min(start + repeats, L)), slice(first, min(first + n_folds, high))
+            rows = self.folds.members[part].reshape(-1, m)
+            Zf = self.basis.take(rows) if self.kept is None else self.kept[part].reshape(-1, m, self.d)
+            repeat, fold = (index.ravel() for index in np.mgrid[part])
+            yield repeat, fold, rows, Zf
 
-    def _solve(
-        self, removed: FloatArray, right: FloatArray, out: Sequence[tuple[int, ...]]
-    ) -> tuple[FloatArray, dict[tuple[int, int, int], list[FloatArray]]]:
-        """Changes of the coefficients (L, systems, d, V * Q), and refitted residuals where they cannot be trusted.
+    def _solve(self, sets: IntArray) -> tuple[FloatArray, dict[tuple[int, int, int], list[FloatArray]]]:
+        """Changes of the coefficients (L, S, d, V * Q), and refitted residuals where they cannot be trusted.
 
-        ``removed`` are the Gram matrices of the folds ``out`` that each system leaves out.
+        ``sets`` (S, 2) are the folds that each system leaves out; the second is -1 if it is one only.
         """
-        L, systems = removed.shape[:2]
-        change, answers = self.downdate.solve(removed, right.reshape(L, systems, self.d, self.V, self.Q))
+        L, K = self.grams.shape[:2]
+        change, squares = self.downdate.solve(self.grams, self.g.reshape(L, K, self.d, self.V, self.Q), sets)
         refitted = {}
-        for repeat, index, value in np.argwhere(batched.suspects(answers)):
-            smallest = batched.smallest_eigenvalues(self.downdate.system(removed[repeat, index], value))
-            if smallest < batched.TRUSTED:
+        for repeat, index, value in np.argwhere(batched.doubtful(squares)):
+            out = tuple(int(fold) for fold in sets[index] if fold >= 0)
+            removed = self.grams[repeat, list(out)].sum(axis=0)
+            if batched.smallest_eigenvalues(self.downdate.system(removed, value)) < batched.TRUSTED:
                 refitted[int(repeat), int(index), int(value)] = refit_residuals(
-                    self.route.smoother, self.y, self.downdate.lams[value], self.folds, int(repeat), out[index]
+                    self.route.smoother, self.y, self.downdate.lams[value], self.folds, int(repeat), out
                 )
                 change[repeat, index, :, value] = 0.0
-        return change.reshape(L, systems, self.d, self.V * self.Q), refitted
+        return change.reshape(L, len(sets), self.d, self.V * self.Q), refitted
 
     def singles(self) -> FloatArray:
         """Residuals of each fold with it out, (L, K, m, V, Q)."""
@@ -125,8 +125,7 @@ class _Block:
         step = per_block(8 * L * self.d * max(self.d, self.V * self.Q))
         for low in range(0, K, step):
             high = min(low + step, K)
-            out = [(j,) for j in range(low, high)]
-            change, refitted = self._solve(self.grams[:, low:high], self.g[:, low:high], out)
+            change, refitted = self._solve(np.array([(j, -1) for j in range(low, high)]))
             for repeat, fold, _, Zf in self._gathered(low, high, 1):
                 u[repeat, fold] += Zf @ change[repeat, fold - low]
             by_value = u.reshape(L, K, m, self.V, self.Q)
@@ -142,7 +141,8 @@ class _Block:
         """
         L, K = self.folds.n_repeats, self.folds.n_folds
         mean, scatter = np.full((2, L, K, K, self.V, self.route.loss.n_losses(self.Q)), np.nan)
-        side = max(1, int(np.sqrt(per_block(8 * L * self.d * max(self.d, self.V * self.Q)))))
+        each = self.V * self.Q if compiled.is_on() else max(self.d, self.V * self.Q)
+        side = max(1, int(np.sqrt(per_block(8 * L * self.d * each))))
         if side * np.sqrt(2) >= K:
             side = K  # a diagonal tile holds half as many pairs
         starts = range(0, K, side)
@@ -156,15 +156,7 @@ class _Block:
         pairs = [(j, k) for j in range(low_j, high_j) for k in range(max(j + 1, low_k), high_k)]
         if not pairs:
             return
-        removed, right = np.empty((L, len(pairs), d, d)), np.empty((L, len(pairs), d, columns))
-        done = 0
-        for j in range(low_j, high_j):  # a row of the tile at a time: gathering pairs would copy twice
-            first = max(j + 1, low_k)
-            row = slice(done, done + max(high_k - first, 0))
-            np.add(self.grams[:, j, None], self.grams[:, first:high_k], out=removed[:, row])
-            np.add(self.g[:, j, None], self.g[:, first:high_k], out=right[:, row])
-            done = row.stop
-        change, refitted = self._solve(removed, right, pairs)
+        change, refitted = self._solve(np.array(pairs))
         jj, kk = np.array(pairs).T
         by_pair = change.transpose(1, 0, 2, 3)
         table = np.zeros((L, high_j - low_j, d, high_k - low_k, columns))
@@ -195,7 +187,13 @@ class _Block:
         for repeat, fold, rows, Zf in self._gathered(low, low + n_folds, n_others):
             u = Zf @ table[repeat, fold - low].reshape(len(fold), d, n_others * columns)
             u = u.reshape(len(fold), m, n_others, columns)
-            u += self.r[repeat, fold][:, :, None]
+            r = self.r[repeat, fold]
+            if not again and self.route.is_compiled:
+                results = self.route.compiled_moments(u, r, rows, self.folds.sizes[repeat, fold])
+                for target, result in zip((mean, scatter), results, strict=True):
+                    target[repeat[:, None], fold[:, None], others] = result.reshape(*result.shape[:2], self.V, self.Q)
+                continue
+            u += r[:, :, None]
             u = u.reshape(len(fold), m, n_others, self.V, self.Q)
             here = {pair: at for at, pair in enumerate(zip(repeat.tolist(), fold.tolist(), strict=True))}
             for (a, j, k, value), residuals in again.items():

@@ -42,11 +42,13 @@ class OneStepRoute(SmootherRoute):
 
     def operator(self, group: int, value: int) -> Operator:
         """The operator at one value; the last one is kept, as a single value is asked for again and again."""
-        if self._last is None or self._last[0] != (group, value):
-            self._last = None  # free the old one before the new one is made
+        last = self._last  # threads may replace it at any time
+        if last is None or last[0] != (group, value):
+            last = self._last = None  # free the old one before the new one is made
             outputs, lams = self.outputs[group]
-            self._last = (group, value), make_operator(self.smoother, self.y[:, outputs], float(lams[value]))
-        return self._last[1]
+            last = (group, value), make_operator(self.smoother, self.y[:, outputs], float(lams[value]))
+            self._last = last
+        return last[1]
 
     def pieces(self, folds: Folds, group: int, with_pairs: bool) -> Iterator[Piece]:
         """Value by value, as the operator depends on it; within a value in blocks of repeats."""
@@ -58,7 +60,9 @@ class OneStepRoute(SmootherRoute):
             for start in range(0, folds.n_repeats, step):
                 part = folds.part(start, min(start + step, folds.n_repeats))
                 block = _Block(self, part, operator, outputs, float(lams[value]))
-                yield Piece(start, value, block.singles(), *(block.pairs() if with_pairs else ()))
+                tables = block.pairs() if with_pairs else ()
+                u = block.singles()[..., None, :]
+                yield Piece(start, np.array([value]), u, *(table[..., None, :] for table in tables))
 
 
 def make_operator(smoother: Smoother, y: FloatArray, lam: float) -> Operator:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,12 +10,12 @@ import numpy as np
 from ..criteria import RowPart, Spectrum, spectrum_of_rows
 from ..folds import Folds
 from ..learners import TunedLearner
-from ..linalg import batched
 from ..linalg.columns import Columns
 from ..losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
-from .base import BLOCK_BYTES, Piece, SmootherRoute, per_block, refit_residuals
+from .base import refit_residuals
+from .trainingsets import Repeat, TrainingSetsRoute, inverse_factors
 
 __all__ = ["TunedRoute"]
 
@@ -30,7 +29,7 @@ AMPLIFIED = 1e5
 """Largest factor by which the shrinkage at the chosen penalty may magnify rounding errors."""
 
 
-class TunedRoute(SmootherRoute):
+class TunedRoute(TrainingSetsRoute):
     r"""Downdated Gram matrices, each diagonalized against the penalty.
 
     Notes
@@ -43,16 +42,9 @@ class TunedRoute(SmootherRoute):
     singular, or have no more rows than columns, are decomposed from their rows.
     """
 
-    name = "gram"
-
     def __init__(self, problem: Problem, tuned: TunedLearner, loss: Loss) -> None:
         super().__init__(problem, tuned.smoother, loss)
         self.tuned = tuned
-        self.n_values = 1
-        self.outputs = [(np.arange(problem.n_outputs), np.zeros(1))]
-        n = problem.n
-        self.root = np.append(tuned.smoother.root_weights(np.arange(n)), 0.0)
-        self.padded_y = np.vstack([self.y, np.zeros(self.y.shape[1])])
 
     @cached_property
     def whole(self) -> _Whole:
@@ -64,28 +56,9 @@ class TunedRoute(SmootherRoute):
         """The design of all rows, with at most n penalized columns."""
         return self.smoother.take(np.arange(self.smoother.n)).narrow()
 
-    def pieces(self, folds: Folds, group: int, with_pairs: bool) -> Iterator[Piece]:
-        """Repeat by repeat, some training sets at a time."""
-        outputs, _ = self.outputs[group]
-        K, m = folds.n_folds, folds.members.shape[2]
-        R = self.loss.n_losses(len(outputs))
-        single = np.arange(K)[:, None]
-        pairs = np.stack(np.triu_indices(K, 1), axis=1)
-        for repeat in range(folds.n_repeats):
-            sets = _Repeat(self, folds, repeat)
-            u = np.zeros((1, K, m, len(outputs)))
-            for out, residuals in sets.run(single):
-                u[0, out[:, 0]] = residuals[:, 0]
-            if not with_pairs:
-                yield Piece(repeat, 0, u)
-                continue
-            mean, scatter = np.full((2, 1, K, K, R), np.nan)
-            for out, residuals in sets.run(pairs):
-                rows, present = folds.members[repeat][out], folds.present[repeat][out]
-                results = self.moments(residuals, rows, present, outputs)
-                for table, result in zip((mean, scatter), results, strict=True):
-                    table[0, out, out[:, ::-1]] = result
-            yield Piece(repeat, 0, u, mean, scatter)
+    def repeat(self, folds: Folds, repeat: int) -> Repeat:
+        """The training sets of one partition."""
+        return _Repeat(self, folds, repeat)
 
 
 @dataclass(frozen=True)
@@ -127,53 +100,35 @@ def _decompose(route: TunedRoute) -> _Whole:
     return _Whole(Z, Zw, reinsch.s, tau, smoother.n_free, n_null, rest)
 
 
-class _Repeat:
+class _Repeat(Repeat):
     """The training sets of one partition."""
 
-    def __init__(self, route: TunedRoute, folds: Folds, repeat: int) -> None:
-        self.route, self.folds, self.repeat = route, folds, repeat
-        self.members, self.ids = folds.members[repeat], folds.ids[repeat]
-        heavy = route.root > 0
-        self.heavy_in_fold = heavy[self.members].sum(axis=1)
-        self.n_heavy = int(heavy.sum())
+    route: TunedRoute
+
+    @property
+    def Zw(self) -> FloatArray:
+        """All rows in the Demmler-Reinsch basis."""
+        return self.route.whole.Zw
 
     @cached_property
-    def _totals(self) -> tuple[list[FloatArray], FloatArray, FloatArray]:
-        """Over all rows and by folds: products of Zw with y and with the rest of y, and its squares."""
-        route, whole = self.route, self.route.whole
-        targets = [route.root[:, None] * route.padded_y, whole.rest]
-        Zf = whole.Zw[self.members].swapaxes(1, 2)
-        by_fold = [Zf @ target[self.members] for target in targets]
-        totals = [whole.Zw.T @ target for target in targets]
-        squares = np.square(whole.rest)
-        return (
-            totals,
-            np.concatenate(by_fold, axis=2),
-            np.vstack([squares[self.members].sum(axis=1), squares.sum(axis=0)]),
-        )
+    def _totals(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Over all rows and by folds: products of Zw with y and with the rest of y; and its squares."""
+        route, rest = self.route, self.route.whole.rest
+        totals, by_fold = self.products(np.hstack([route.root[:, None] * route.padded_y, rest]))
+        squares = np.square(rest)
+        return totals, by_fold, np.vstack([squares[self.members].sum(axis=1), squares.sum(axis=0)])
 
-    @cached_property
-    def _grams(self) -> FloatArray:
-        """Gram matrices of the folds, (K, d, d)."""
-        Zf = self.route.whole.Zw[self.members]
-        grams: FloatArray = Zf.swapaxes(1, 2) @ Zf
-        return grams
-
-    def run(self, sets: IntArray) -> Iterator[tuple[IntArray, FloatArray]]:
-        """Folds that are out (B, t), and their residuals (B, t, m, Q), in blocks of training sets."""
+    def floats_each(self, n_out: int) -> int:
+        """Numbers that a training set needs."""
         n, Q = self.route.y.shape
         d, m = self.route.smoother.width, self.members.shape[1]
-        each = 6 * d * d + sets.shape[1] * m * (d + 2 * Q)
-        if self.route.tuned.needs_rows:
-            each += n * (2 * d + 3 * Q + 4)
-        step = per_block(8 * each, 2 * BLOCK_BYTES)
-        for start in range(0, len(sets), step):
-            out = sets[start : start + step]
-            yield out, self._residuals(out)
+        by_rows = n * (2 * d + 3 * Q + 4) if self.route.tuned.needs_rows else 0
+        return int(6 * d * d + n_out * m * (d + 2 * Q) + by_rows)
 
-    def _residuals(self, out: IntArray) -> FloatArray:
+    def residuals(self, out: IntArray) -> FloatArray:
+        """Residuals of the folds that are out."""
         m, Q = self.members.shape[1], self.route.y.shape[1]
-        n_train = self.n_heavy - self.heavy_in_fold[out].sum(axis=1)
+        n_train = self.n_train(out)
         residuals = np.zeros((*out.shape, m, Q))
         is_sound = n_train > self.route.smoother.width
         if is_sound.any():
@@ -182,13 +137,13 @@ class _Repeat:
         for index in np.flatnonzero(~is_sound):
             for position, u in enumerate(self._from_rows(out[index])):
                 residuals[index, position, : len(u)] = u
-        return residuals
+        return residuals[..., None, :]
 
     def _downdate(self, out: IntArray, n_train: IntArray) -> tuple[FloatArray, BoolArray]:
         """Residuals, and which of the training sets they can be trusted in."""
         route, whole = self.route, self.route.whole
         d, k, Q = whole.Z.shape[1], whole.n_free, route.y.shape[1]
-        inverse, is_sound = _inverse_factors(np.eye(d) - self._gram(out))
+        _, inverse, is_sound = inverse_factors(np.eye(d) - self.gram(out))
         theta, U = np.linalg.eigh((inverse * whole.s) @ inverse.swapaxes(1, 2))
         theta[:, :k] = 0.0
         theta = np.clip(theta, 0.0, 1.0 / whole.tau)
@@ -197,7 +152,7 @@ class _Repeat:
         seen = (x > 0) & (np.arange(d) < d - whole.n_null)  # theta ascends
         root_x = np.where(seen, 1.0 / np.sqrt(np.where(seen, x, 1.0)), 0.0)
         totals, by_fold, squares = self._totals
-        right = np.concatenate(totals, axis=1) - by_fold[out].sum(axis=1)
+        right = totals - by_fold[out].sum(axis=1)
         projected = np.where(seen[:, :, None], T.swapaxes(1, 2) @ right, 0.0)
         gamma = root_x[:, :, None] * projected
         rest = squares[-1] - squares[out].sum(axis=1) - np.square(gamma[..., Q:]).sum(axis=1)
@@ -219,20 +174,10 @@ class _Repeat:
         fitted = whole.Z[rows] @ coefficients[:, None]
         return route.padded_y[rows] - fitted, is_sound
 
-    def _gram(self, out: IntArray) -> FloatArray:
-        """Gram matrices of the rows that are out, (B, d, d)."""
-        d, m = self.route.whole.Z.shape[1], self.members.shape[1]
-        if m >= d:
-            both: FloatArray = self._grams[out].sum(axis=1)
-            return both
-        Zf = self.route.whole.Zw[self.members[out].reshape(len(out), -1)]
-        grams: FloatArray = Zf.swapaxes(1, 2) @ Zf
-        return grams
-
     def _row_part(self, out: IntArray, T: FloatArray, gamma: FloatArray) -> RowPart:
         """Rows in the bases of the training sets; those that are out are blank."""
         whole = self.route.whole
-        is_out = (self.ids[None, :, None] == out[:, None, :]).any(axis=2)
+        is_out = self.is_out(out)
         U = whole.Zw[:-1] @ T
         U[is_out] = 0.0
         a0 = 1.0 - np.einsum("bnd,bnd->bn", U, U)
@@ -242,10 +187,10 @@ class _Repeat:
     def _from_rows(self, out: IntArray) -> list[FloatArray]:
         """Residuals of the folds that are out, from a decomposition of the rows of their training set."""
         route, y = self.route, self.route.y
-        rows = np.intersect1d(self.folds.training_rows(self.repeat, *out), route.smoother.heavy)
+        rows = self.training_rows(out)
         columns = route.columns.rows(rows).weighted(route.root[rows])
         if columns.dependent():  # raises, and says where
-            return refit_residuals(route.smoother, y, 1.0, self.folds, self.repeat, tuple(int(fold) for fold in out))
+            return refit_residuals(route.smoother, y, 1.0, self.folds, self.number, tuple(int(fold) for fold in out))
         fit = spectrum_of_rows(columns, route.root[rows, None] * y[rows], smallest=route.tuned.smallest)
         a, b = fit.coefficients(route.tuned.choose(fit.spectrum)[0])
         residuals = []
@@ -254,24 +199,6 @@ class _Repeat:
             part = route.columns.rows(held_out)
             residuals.append(y[held_out] - part.E @ a - part.N @ b)
         return residuals
-
-
-def _inverse_factors(systems: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """``L^-1`` with ``LL' = systems``, and which are far enough from singular; the identity for the others."""
-    d = systems.shape[-1]
-    try:
-        inverse = np.linalg.inv(np.linalg.cholesky(systems))
-    except np.linalg.LinAlgError:
-        inverse = np.full(systems.shape, np.inf)
-        for index, system in enumerate(systems):
-            try:
-                inverse[index] = np.linalg.inv(np.linalg.cholesky(system))
-            except np.linalg.LinAlgError:
-                continue
-    # the trace of M^-1 is at least the inverse of the smallest eigenvalue, and at most d times that
-    is_sound: BoolArray = np.square(inverse).sum(axis=(1, 2)) < 1.0 / batched.TRUSTED
-    inverse[~is_sound] = np.eye(d)
-    return inverse, is_sound
 
 
 def _is_known(mu: FloatArray, lams: FloatArray) -> BoolArray:

@@ -20,10 +20,20 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import linalg
 
-from .linalg.columns import Columns, numerical_rank
-from .typing import FloatArray
+from ..linalg.columns import Columns, norms, numerical_rank
+from ..typing import FloatArray
 
-__all__ = ["CRITERIA", "RowFit", "RowPart", "Spectrum", "criterion_values", "edf", "search", "spectrum_of_rows"]
+__all__ = [
+    "CRITERIA",
+    "RowFit",
+    "RowPart",
+    "Spectrum",
+    "criterion_values",
+    "edf",
+    "search",
+    "search_range",
+    "spectrum_of_rows",
+]
 
 CRITERIA = ("gcv", "loo", "reml")
 
@@ -207,8 +217,7 @@ def search(spectrum: Spectrum, criterion: str) -> FloatArray:
     The axis is ``log(lam / sum(mu))``, which does not depend on the units of the data or of the penalty. The best of a
     grid brackets a root of the slope. The ends of the axis are legal answers; of ties the most penalized wins.
     """
-    scale = spectrum.mu.sum(axis=1)
-    scale = np.where(scale > 0, scale, 1.0)
+    scale = _scale(spectrum)
     axis = np.log(10.0) * np.linspace(*AXIS, AXIS_POINTS)
     with np.errstate(invalid="ignore"):
         totals = criterion_values(spectrum, scale[:, None] * np.exp(axis), criterion).sum(axis=2)
@@ -226,6 +235,18 @@ def search(spectrum: Spectrum, criterion: str) -> FloatArray:
     high = np.where(here < 0, np.minimum(at + step, axis[0]), at)
     lams: FloatArray = scale * np.exp(_root(slope, low, high))
     return lams
+
+
+def search_range(spectrum: Spectrum) -> tuple[float, float]:
+    """The least and the largest penalty that `search` would give for the first problem."""
+    scale = float(_scale(spectrum)[0])
+    return scale * 10.0 ** AXIS[1], scale * 10.0 ** AXIS[0]
+
+
+def _scale(spectrum: Spectrum) -> FloatArray:
+    """Units of the axis of penalties, (B,)."""
+    scale = spectrum.mu.sum(axis=1)
+    return np.where(scale > 0, scale, 1.0)
 
 
 def _root(slope: Callable[[FloatArray], FloatArray], low: FloatArray, high: FloatArray) -> FloatArray:
@@ -310,6 +331,8 @@ def spectrum_of_rows(
     (n, r), k = columns.E.shape, columns.N.shape[1]
     Q1, R1 = linalg.qr(columns.N, mode="economic", check_finite=False) if k else (np.zeros((n, 0)), np.zeros((0, 0)))
     E, y2 = columns.E - Q1 @ (Q1.T @ columns.E), y - Q1 @ (Q1.T @ y)
+    # a column that the free ones explain leaves rounding errors only, which no criterion should see
+    E[:, norms(E) <= 10 * max(n, r) * np.finfo(float).eps * columns.E_size] = 0.0
     q = min(max(n - k, 0), r)
     is_complete = q == n - k
     U, d, V = _svd(E, Q1, q, is_complete, smallest)

@@ -1,0 +1,30 @@
+"""GCV, leave-one-out and REML, and the penalties that they choose.
+
+`single` has the criteria of one penalty, on many training sets at once. The others have those of several penalties
+that are chosen jointly, as an additive model needs them: `reduced` fits, and projects out what no penalty sees,
+`points` has the criteria and their derivatives, `multiple` searches.
+"""
+
+from .single import (
+    CRITERIA,
+    RowFit,
+    RowPart,
+    Spectrum,
+    criterion_values,
+    edf,
+    search,
+    search_range,
+    spectrum_of_rows,
+)
+
+__all__ = [
+    "CRITERIA",
+    "RowFit",
+    "RowPart",
+    "Spectrum",
+    "criterion_values",
+    "edf",
+    "search",
+    "search_range",
+    "spectrum_of_rows",
+]

@@ -1,0 +1,243 @@
+"""Several penalties, chosen jointly by GCV or REML: Newton's method from a scan of the axes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import DataError
+from ..typing import FloatArray
+from .points import GRID, LEAST, MOST, TINY, GcvPoint, Point, RemlPoint, eigen, inside
+from .reduced import Fit, Reduced, Roots, Statistics, coordinates_of, fit_at, reduce, statistics_of_rows
+from .single import Spectrum, criterion_values
+
+__all__ = [
+    "KINDS",
+    "Choice",
+    "Fit",
+    "Statistics",
+    "choose",
+    "coordinates_of",
+    "criterion",
+    "fit_at",
+    "statistics_of_rows",
+]
+
+KINDS = ("gcv", "reml")
+
+_SINGULAR = 1e-9
+
+STEP_LIMIT = 5.0
+"""Newton's method changes no ``log lam`` by more than this in a step."""
+
+SMALL_STEP = 1e-6
+"""The error after a step is about its square: this step is the last one."""
+
+FLAT_STEP = 0.1
+"""The criterion is flat where a step longer than this gains nothing."""
+
+SCAN_EVERY = 4
+"""Steps that are still long may be on an endless slope, one unit at a time: the axes are scanned again."""
+
+MOST_STEPS = 60
+MOST_HALVINGS = 30
+MOST_ROUNDS = 8
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Penalties that a criterion chose.
+
+    Attributes
+    ----------
+    lams : (T,)
+    at_end : (T,) "most" or "least" for a penalty at that end of its axis, else ""
+    value : the criterion there, summed over the outputs
+    n_steps : number of Newton steps
+    converged : False if the steps did not suffice, or if GCV falls until it is no longer defined
+    """
+
+    lams: FloatArray
+    at_end: tuple[str, ...]
+    value: float
+    n_steps: int
+    converged: bool
+
+
+def _point_of(kind: str) -> type[Point]:
+    """What a criterion makes of a point."""
+    if kind not in KINDS:
+        raise DataError(f"There is no criterion {kind!r} for several penalties; choose 'gcv' or 'reml'.")
+    return RemlPoint if kind == "reml" else GcvPoint
+
+
+def criterion(statistics: Statistics, roots: Roots, rho: FloatArray, kind: str) -> tuple[float, FloatArray, FloatArray]:
+    """Return a criterion, summed over the outputs, with its derivatives in ``rho = log lam``.
+
+    Parameters
+    ----------
+    statistics : Statistics
+    roots : tuple of (r_t, d)
+        Of full row rank, each on its own columns; or their `coordinates_of`, which many problems can share.
+    rho : (T,)
+    kind : {"reml", "gcv"}
+
+    Returns
+    -------
+    value : float
+        Infinite where GCV would be 0/0; the derivatives are then NaN.
+    gradient : (T,)
+    hessian : (T, T)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onefit.criteria.multiple import criterion, statistics_of_rows
+    >>> x = np.array([[-1.0], [0.0], [1.0]])
+    >>> statistics = statistics_of_rows(x, np.array([[-1.0], [1.0], [1.0]]))
+    >>> value, gradient, hessian = criterion(statistics, (np.eye(1),), np.log([2.0]), "gcv")
+    >>> round(value, 12), gradient.round(12).tolist()  # 3 RSS/(3 - edf)^2 with RSS = 3/2 and edf = 1/2
+    (0.72, [0.096])
+    """
+    problem = reduce(statistics, roots)
+    return _point_of(kind)(problem, problem.place(rho)).report()
+
+
+def choose(statistics: Statistics, roots: Roots, kind: str, start: FloatArray | None = None) -> Choice:
+    """Choose the penalties that minimize a criterion, summed over the outputs.
+
+    A scan of a shift common to all penalties, then of one axis after the other, finds where Newton's method starts.
+    At its end every axis is scanned again, and a lower value is followed. The axes do not depend on the units of
+    the data or of the penalties. Their ends are legal answers; of ties the most penalized end wins.
+
+    Parameters
+    ----------
+    statistics : Statistics
+    roots : tuple of (r_t, d)
+        Of full row rank, each on its own columns; or their `coordinates_of`, which many problems can share.
+    kind : {"reml", "gcv"}
+    start : (T,) or None
+        ``log lam`` to start from in place of the first scan. The result may then be another local minimum.
+
+    Returns
+    -------
+    Choice
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onefit.criteria.multiple import choose, statistics_of_rows
+    >>> x = np.linspace(-1, 1, 20)[:, None]
+    >>> design = np.hstack([np.ones((20, 1)), x, x**2 - np.mean(x**2)])
+    >>> roots = np.eye(3)[[1]], np.eye(3)[[2]]  # a penalty on the slope, and one on the curvature
+    >>> y = x + 0.1 * (-1.0) ** np.arange(20)[:, None]
+    >>> choice = choose(statistics_of_rows(design, y), roots, "reml")
+    >>> choice.at_end
+    ('', 'most')
+    """
+    problem = reduce(statistics, roots)
+    at = _start(problem, kind) if start is None else _point_of(kind)(problem, inside(problem.place(start)))
+    at, n_steps, converged = _minimize(at)
+    at_end = tuple("most" if rho == MOST else "least" if rho == LEAST else "" for rho in at.rho)
+    return Choice(problem.lams(at.rho), at_end, at.criterion, n_steps, converged)
+
+
+def _minimize(at: Point) -> tuple[Point, int, bool]:
+    """Newton's method, and again from wherever the scan of an axis finds a lower value."""
+    n_steps = 0
+    for _ in range(MOST_ROUNDS):
+        at, more, converged = _newton(at)
+        n_steps += more
+        at, moved = _sweep(at)
+        if not moved:
+            return at, n_steps, converged
+    return at, n_steps, False
+
+
+def _start(problem: Reduced, kind: str) -> Point:
+    """Best point of a scan along a common shift, then each axis; where rows are few, also from the most penalized."""
+    point, T = _point_of(kind), problem.n_terms
+    at, _ = _sweep(point(problem, np.full(T, _common_shift(problem, kind))))
+    if problem.spare >= len(problem.E):
+        return at
+    other, _ = _sweep(point(problem, np.full(T, MOST)))
+    return at if at.value <= other.value else other
+
+
+def _common_shift(problem: Reduced, kind: str) -> float:
+    """Where all penalties are best if they are the same on their axes."""
+    # of the squares: good enough to start from
+    mu, U = eigen(problem.E @ problem.E.T)
+    one = np.ones(1)
+    spectrum = Spectrum(
+        mu=np.maximum(mu, 0.0)[None],
+        gamma=(U.T @ problem.z)[None],
+        rest=problem.rest[None],
+        spare=float(problem.spare) * one,
+        n=float(problem.n) * one,
+        n_rows=float(problem.n) * one,
+        constant=0.0 * one,
+    )
+    return float(GRID[np.argmin(criterion_values(spectrum, np.exp(GRID)[None], kind)[0].sum(axis=1))])
+
+
+def _sweep(at: Point) -> tuple[Point, bool]:
+    """Each axis in turn to the best point of its grid, if that is better; of ties the most penalized end wins."""
+    moved = False
+    for term in range(at.problem.n_terms):
+        values = at.along(term)
+        best = int(values.argmin())
+        least = min(float(values[best]), at.value)
+        if values[0] <= least + at.tolerance:
+            best = 0
+        elif values[best] >= at.value - at.tolerance:
+            continue
+        if at.rho[term] != GRID[best]:
+            rho = at.rho.copy()
+            rho[term] = GRID[best]
+            at, moved = at.moved(rho), True
+    return at, moved
+
+
+def _newton(at: Point) -> tuple[Point, int, bool]:
+    """Newton's method in the box; a penalty that is at an end stays there."""
+    for n_steps in range(MOST_STEPS):
+        free = (at.rho > LEAST) & (at.rho < MOST)
+        if not free.any() or np.isinf(at.value):
+            return at, n_steps, True
+        gradient, hessian = at.derivatives()
+        step = np.zeros_like(at.rho)
+        step[free] = _step(gradient[free], hessian[free][:, free])
+        size, gain = float(np.abs(step).max()), -float(gradient @ step) / 2
+        if size <= SMALL_STEP:
+            return at.moved(at.rho + step), n_steps + 1, True
+        if size > FLAT_STEP and gain < at.tolerance / 100:
+            return at, n_steps, True  # the scan of the axes decides
+        if size > FLAT_STEP and n_steps % SCAN_EVERY == SCAN_EVERY - 1:
+            at, moved = _sweep(at)
+            if moved:
+                continue
+        lower = _lower(at, step)
+        if lower is None:
+            return at, n_steps, gain <= at.tolerance
+        at = lower
+    return at, MOST_STEPS, False
+
+
+def _step(gradient: FloatArray, hessian: FloatArray) -> FloatArray:
+    """Newton's step with the Hessian made positive definite, limited in length."""
+    unit = np.sqrt(np.maximum(np.abs(hessian.diagonal()), TINY))
+    w, P = eigen(hessian / unit / unit[:, None])
+    step: FloatArray = -(P @ ((P.T @ (gradient / unit)) / np.maximum(np.abs(w), _SINGULAR))) / unit
+    return step * min(1.0, STEP_LIMIT / max(float(np.abs(step).max()), TINY))
+
+
+def _lower(at: Point, step: FloatArray) -> Point | None:
+    """The first point on the way, halved again and again, that is not higher; None if there is none."""
+    for _ in range(MOST_HALVINGS):
+        there = at.moved(at.rho + step)
+        if there.value <= at.value + at.tolerance / 100:
+            return there
+        step = step / 2
+    return None

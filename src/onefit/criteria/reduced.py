@@ -1,0 +1,399 @@
+r"""Penalized least squares with several penalties, from the statistics of its rows.
+
+The problem is ``min ||z - R b||^2 + rest + sum_t lam_t ||root_t b||^2``, each root on its own columns. In the
+coordinates ``a_t = root_t b`` and v, the directions that no root sees, the design is ``[N, E_1, ..., E_T]``. A QR that
+takes N first leaves
+
+.. math::
+
+    \min \|z_E - \sum_t E_t a_t\|^2 + rest + \sum_t lam_t \|a_t\|^2,
+
+from which v and the units of the roots are gone. So they are from REML:
+``log|X'X + S| - log|S|_+ = log|N'N| + log|I + sum_t E_t E_t'/lam_t|``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import TypeAlias
+
+import numpy as np
+from scipy import linalg
+
+from ..errors import DataError, TrainingSetError
+from ..linalg.columns import norms
+from ..typing import FloatArray, IntArray
+
+__all__ = [
+    "Coordinates",
+    "Fit",
+    "Reduced",
+    "Roots",
+    "Statistics",
+    "coordinates_of",
+    "fit_at",
+    "reduce",
+    "statistics_of_rows",
+]
+
+_EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What a fit needs of its rows, times the roots of their weights.
+
+    Attributes
+    ----------
+    R : (m, d) triangular factor of the design; m is d, or less if there are fewer rows
+    z : (m, Q) projections of y on the same orthonormal basis
+    rest : (Q,) squared length of the part of y that no column reaches
+    n : number of rows with a positive weight
+    log_weights : sum of the logarithms of their weights, for REML
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onefit.criteria.reduced import Statistics
+    >>> Statistics(R=np.eye(2), z=np.ones((2, 1)), rest=np.array([3.0]), n=9).n
+    9
+    """
+
+    R: FloatArray
+    z: FloatArray
+    rest: FloatArray
+    n: int
+    log_weights: float = 0.0
+
+
+def statistics_of_rows(design: FloatArray, y: FloatArray, root: FloatArray | None = None) -> Statistics:
+    """Statistics of rows that are times the roots of their weights already.
+
+    Parameters
+    ----------
+    design : (n, d)
+    y : (n, Q)
+    root : (n,) or None
+        The roots of the weights, all positive.
+
+    Returns
+    -------
+    Statistics
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onefit.criteria.reduced import statistics_of_rows
+    >>> statistics = statistics_of_rows(np.ones((4, 1)), np.array([[1.0], [2.0], [3.0], [4.0]]))
+    >>> round(float(statistics.rest[0]), 12)  # squared deviations from the mean
+    5.0
+    """
+    n, d = design.shape
+    factor = linalg.qr(np.hstack([design, y]), mode="r", check_finite=False)[0]
+    m = min(n, d)
+    rest = np.square(factor[m:, d:]).sum(axis=0)
+    log_weights = 0.0 if root is None else 2.0 * float(np.log(root).sum())
+    return Statistics(np.ascontiguousarray(factor[:m, :d]), factor[:m, d:].copy(), rest, n, log_weights)
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Coefficients ``b = both [v; a]`` in free and penalized coordinates; they do not depend on the data.
+
+    Attributes
+    ----------
+    both : (d, d) the map
+    k : number of free directions v
+    terms : places of each term's part in a
+    """
+
+    both: FloatArray
+    k: int
+    terms: tuple[slice, ...]
+
+    @cached_property
+    def absolute(self) -> FloatArray:
+        """Absolute values of the map of v, (d, k)."""
+        return np.abs(self.both[:, : self.k])
+
+    @cached_property
+    def of_term(self) -> FloatArray:
+        """Indicators (T, r): sums over the columns of each term are products with it."""
+        indicators: FloatArray = (np.arange(len(self.terms))[:, None] == self.term).astype(np.float64)
+        return indicators
+
+    @cached_property
+    def term(self) -> IntArray:
+        """Term of each coordinate in a, (r,)."""
+        return np.repeat(np.arange(len(self.terms)), [own.stop - own.start for own in self.terms])
+
+
+Roots: TypeAlias = tuple[FloatArray, ...] | Coordinates
+
+
+def coordinates_of(roots: Roots, d: int) -> Coordinates:
+    """Coordinates in which every root is the identity of its own part.
+
+    Every function that takes roots takes these in their place: many problems with the same penalties share them.
+
+    Parameters
+    ----------
+    roots : tuple of (r_t, d)
+        Of full row rank, each on its own columns.
+    d : int
+
+    Returns
+    -------
+    Coordinates
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onefit.criteria.reduced import coordinates_of
+    >>> coordinates_of((np.array([[0.0, 2.0]]),), 2).both.tolist()
+    [[1.0, 0.0], [0.0, 0.5]]
+    """
+    if isinstance(roots, Coordinates):
+        return roots
+    others = np.ones(d, dtype=bool)
+    free: list[FloatArray] = []
+    penalized: list[FloatArray] = []
+    for index, root in enumerate(roots):
+        columns = np.flatnonzero((root != 0).any(axis=0))
+        if not others[columns].all():
+            raise DataError(f"Penalty {index} shares columns with another one; give each term columns of its own.")
+        others[columns] = False
+        inside, null = _basis(root[:, columns], index)
+        for parts, part in ((penalized, inside), (free, null)):
+            parts.append(np.zeros((d, part.shape[1])))
+            parts[-1][columns] = part
+    free.insert(0, np.eye(d)[:, others])
+    ends = np.cumsum([0, *(len(root) for root in roots)])
+    terms = tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
+    return Coordinates(np.hstack([*free, *penalized]), int(d - ends[-1]), terms)
+
+
+def _basis(root: FloatArray, index: int) -> tuple[FloatArray, FloatArray]:
+    """Right inverse (c, r) and null space (c, c - r) of a root; refuses one without full row rank."""
+    r, c = root.shape
+    Q, factor = linalg.qr(root.T, check_finite=False) if c else (np.zeros((0, 0)), np.zeros((0, r)))
+    if r > c or (np.abs(factor.diagonal()) <= max(r, c) * _EPS * norms(factor)).any():
+        raise DataError(f"The rows of penalty root {index} are linearly dependent; give a root of full row rank.")
+    return linalg.solve_triangular(factor[:r], Q[:, :r].T, check_finite=False).T, Q[:, r:]
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """The problem ``min ||z - sum_t E_t a_t||^2 + rest + sum_t lam_t ||a_t||^2`` without its free directions.
+
+    Attributes
+    ----------
+    E : (q, r) penalized columns, those of each term divided by its scale; q is the smaller of r and ``n - k``
+    z : (q, Q)
+    rest : (Q,)
+    n : number of rows
+    constant : part of REML that depends on neither the penalties nor y
+    scales : (T,) root of the sum of the eigenvalues of a term's Gram matrix against its penalty, one if that is zero
+    coordinates : Coordinates
+    """
+
+    E: FloatArray
+    z: FloatArray
+    rest: FloatArray
+    n: int
+    constant: float
+    scales: FloatArray
+    coordinates: Coordinates
+
+    @cached_property
+    def spare(self) -> int:
+        """``n - k - q``, the dimension of what no column reaches."""
+        return self.n - self.coordinates.k - len(self.E)
+
+    @cached_property
+    def n_terms(self) -> int:
+        """Number of penalties, T."""
+        return len(self.scales)
+
+    @cached_property
+    def whole(self) -> FloatArray:
+        """``[E, z]``, (q, r + Q)."""
+        return np.asfortranarray(np.hstack([self.E, self.z]))
+
+    @cached_property
+    def identity(self) -> FloatArray:
+        """Identity (q, q)."""
+        return np.eye(len(self.E))
+
+    @cached_property
+    def upper(self) -> FloatArray:
+        """Indicators (q, q) of the upper triangle."""
+        return np.asfortranarray(np.triu(np.ones((len(self.E), len(self.E)))))
+
+    def place(self, rho: FloatArray) -> FloatArray:
+        """``log lam`` on the axes that depend on no units."""
+        place: FloatArray = np.asarray(rho, dtype=np.float64) - 2.0 * np.log(self.scales)
+        return place
+
+    def lams(self, place: FloatArray) -> FloatArray:
+        """Penalties (T,) at a place on the axes."""
+        lams: FloatArray = np.square(self.scales * np.exp(place / 2))
+        return lams
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """Triangular design in the coordinates (v, a), and y along and across its free directions."""
+
+    NN: FloatArray
+    NE: FloatArray
+    E: FloatArray
+    along: FloatArray
+    across: FloatArray
+
+
+def _parts(statistics: Statistics, coordinates: Coordinates) -> _Parts:
+    """Free directions first, by QR; refuses those that the rows do not determine."""
+    R, d, k = statistics.R, statistics.R.shape[1], coordinates.k
+    factor = triangle(np.hstack([R @ coordinates.both, statistics.z]))
+    m = min(len(factor), d)
+    size = norms(np.abs(R) @ coordinates.absolute)
+    if k > min(m, statistics.n) or (np.abs(factor.diagonal()[:k]) <= 10 * d * _EPS * size).any():
+        raise TrainingSetError(
+            f"The rows do not determine the {k} unpenalized directions of the model; remove columns that depend on "
+            "others (terms must not contain the intercept), or use more rows."
+        )
+    NN = np.triu(factor[:k, :k])
+    E = np.triu(factor[k:m, k:d])
+    return _Parts(NN, factor[:k, k:d], E, factor[:k, d:], factor[k:m, d:])
+
+
+def triangle(stack: FloatArray) -> FloatArray:
+    """Triangular factor of a QR without its signs, as many rows as columns at most; below its diagonal is garbage."""
+    if stack.size == 0:
+        return stack[: stack.shape[1]]
+    factor: FloatArray = linalg.lapack.dgeqrf(np.asfortranarray(stack), lwork=32 * stack.shape[1], overwrite_a=1)[0]
+    return factor[: stack.shape[1]]
+
+
+def reduce(statistics: Statistics, roots: Roots) -> Reduced:
+    """Project the free directions out, and bring the terms to one scale.
+
+    Parameters
+    ----------
+    statistics : Statistics
+    roots : tuple of (r_t, d)
+        Of full row rank, each on its own columns; or their `Coordinates`.
+
+    Returns
+    -------
+    Reduced
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onefit.criteria.reduced import reduce, statistics_of_rows
+    >>> x = np.linspace(-1, 1, 9)[:, None]
+    >>> design = np.hstack([np.ones((9, 1)), x, x**2])
+    >>> reduce(statistics_of_rows(design, x), (np.array([[0.0, 0.0, 1.0]]),)).spare
+    6
+    """
+    coordinates = coordinates_of(roots, statistics.R.shape[1])
+    parts = _parts(statistics, coordinates)
+    E, z = parts.E, parts.across
+    left = statistics.n - coordinates.k
+    if len(E) > left:
+        E, z = _fewer_rows(E, z, left)
+    gram = coordinates.of_term @ np.square(E).sum(axis=0)
+    projected = coordinates.of_term @ np.square(parts.NE).sum(axis=0)
+    seen = gram > np.square(10 * statistics.R.shape[1] * _EPS) * (gram + projected)
+    scales = np.sqrt(np.where(seen, gram, 1.0))
+    return Reduced(
+        E=E * (seen / scales)[coordinates.term],
+        z=z,
+        rest=statistics.rest,
+        n=statistics.n,
+        constant=float(np.log(np.abs(parts.NN.diagonal())).sum()) - statistics.log_weights / 2,
+        scales=scales,
+        coordinates=coordinates,
+    )
+
+
+def _fewer_rows(E: FloatArray, z: FloatArray, n_rows: int) -> tuple[FloatArray, FloatArray]:
+    """The same problem in as many rows as it has dimensions: pivoting moves the rounding errors to the others."""
+    Q, factor, order = linalg.qr(E, mode="economic", pivoting=True, check_finite=False)
+    rotated = np.empty((n_rows, E.shape[1]))
+    rotated[:, order] = factor[:n_rows]
+    return rotated, Q[:, :n_rows].T @ z
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fit at given penalties.
+
+    Attributes
+    ----------
+    coefficients : (d, Q)
+    edf : trace of the hat matrix
+    edf_by_column : (d,) diagonal of ``(X'WX + S)^-1 X'WX``; a term's edf is the sum over its columns
+    rss : (Q,) squared residuals
+    F : (d, d) root of the covariance, ``(X'WX + S)^-1 = F F'``
+    """
+
+    coefficients: FloatArray
+    edf: float
+    edf_by_column: FloatArray
+    rss: FloatArray
+    F: FloatArray
+
+
+def fit_at(statistics: Statistics, roots: Roots, lams: FloatArray) -> Fit:
+    """Fit at given penalties by a stacked QR, never from the normal equations.
+
+    Parameters
+    ----------
+    statistics : Statistics
+    roots : tuple of (r_t, d)
+        Of full row rank, each on its own columns; or their `Coordinates`.
+    lams : (T,)
+        Not negative.
+
+    Returns
+    -------
+    Fit
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onefit.criteria.reduced import fit_at, statistics_of_rows
+    >>> x = np.array([[-1.0], [0.0], [1.0]])
+    >>> fit = fit_at(statistics_of_rows(x, 2 * x), (np.eye(1),), np.array([2.0]))
+    >>> fit.coefficients.round(12).tolist(), round(fit.edf, 12)
+    ([[1.0]], 0.5)
+    """
+    coordinates = coordinates_of(roots, statistics.R.shape[1])
+    parts = _parts(statistics, coordinates)
+    k, r = parts.NE.shape
+    roots_of_lam = np.sqrt(lams)[coordinates.term]
+    stack = np.zeros((len(parts.E) + r, r + parts.across.shape[1]))
+    stack[: len(parts.E)] = np.hstack([parts.E, parts.across])
+    stack[len(parts.E) :, :r] = np.diag(roots_of_lam)
+    # large rows first: small ones then keep their digits
+    order = np.argsort(-np.hstack([norms(parts.E.T), roots_of_lam]), kind="stable")
+    factor = triangle(stack[order])
+    U = np.zeros((k + r, k + r))
+    U[:k, :k], U[:k, k:], U[k:, k:] = parts.NN, parts.NE, np.triu(factor[:r, :r])
+    if (np.abs(U.diagonal()[k:]) <= r * _EPS * norms(U[k:, k:])).any():
+        raise TrainingSetError("The rows do not determine the fit without a penalty; use a positive one for each term.")
+    F = linalg.solve_triangular(U, coordinates.both.T, trans="T", check_finite=False).T
+    coefficients = F @ np.vstack([parts.along, factor[:r, r:]])
+    seen = statistics.R @ F
+    return Fit(
+        coefficients=coefficients,
+        edf=float(np.square(seen).sum()),
+        edf_by_column=np.einsum("di,id->d", F @ seen.T, statistics.R),
+        rss=statistics.rest + np.square(statistics.z - statistics.R @ coefficients).sum(axis=0),
+        F=F,
+    )

@@ -1,0 +1,18 @@
+/* Everything once for an instruction set: kernel.c sets SUFFIX, W, TI and NB. */
+#include "lanes.h"
+#include "gram.h"
+#include "moments.h"
+#include "onestep.h"
+#include "leavetwo.h"
+
+static const kernels NAME(kernels_of) = {LABEL, W, TI, NB, NAME(gram), NAME(moments),
+                                         NAME(onestep), NAME(leavetwo)};
+
+#undef SUFFIX
+#undef LABEL
+#undef W
+#undef TI
+#undef NB
+#undef VEC
+#undef ZERO
+#undef SPREAD

@@ -1,0 +1,289 @@
+/* Compiled kernels of onefit: many small positive definite systems at once, one in each lane of a SIMD register.
+ *
+ * Every kernel has a twin in NumPy with the same meaning. Arrays come in as contiguous buffers of doubles; nothing here
+ * knows of NumPy. The interpreter's lock is released while a kernel runs. The same source is compiled for several
+ * instruction sets, and the best that the machine has is taken when the module is loaded.
+ */
+#define PY_SSIZE_T_CLEAN
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030B0000
+#endif
+#include <Python.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tasks.h"
+
+#define JOIN2(a, b) a##_##b
+#define JOIN(a, b) JOIN2(a, b)
+#define NAME(f) JOIN(f, SUFFIX)
+
+/* SSE2 or NEON: sixteen or more registers of two lanes */
+#define SUFFIX base
+#define LABEL "baseline"
+#define W 2
+#define TI 4
+#define NB 2
+#include "isa.h"
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define X86 1
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+#define SUFFIX avx2
+#define LABEL "AVX2"
+#define W 4
+#define TI 4
+#define NB 3
+#include "isa.h"
+#pragma GCC pop_options
+
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512dq,avx512vl,fma,prefer-vector-width=512")
+#define SUFFIX avx512
+#define LABEL "AVX-512"
+#define W 8
+#define TI 4
+#define NB 4
+#include "isa.h"
+#pragma GCC pop_options
+#endif
+
+static const kernels *chosen = &kernels_of_base;
+
+static void choose(const char *most) {
+    chosen = &kernels_of_base;
+#ifdef X86
+    __builtin_cpu_init();
+    if (strcmp(most, "baseline") == 0) return;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) chosen = &kernels_of_avx2;
+    if (strcmp(most, "AVX2") == 0) return;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        chosen = &kernels_of_avx512;
+#else
+    (void)most;
+#endif
+}
+
+/* Buffers of one call: asked for in order, checked for their size, released together. */
+#define MOST_BUFFERS 16
+typedef struct {
+    Py_buffer view[MOST_BUFFERS];
+    int count;
+} buffers;
+
+static void *take(buffers *b, PyObject *object, int is_output, size_t doubles, const char *name) {
+    if (b->count < 0) return NULL;
+    Py_buffer *view = &b->view[b->count];
+    if (PyObject_GetBuffer(object, view, is_output ? PyBUF_WRITABLE : PyBUF_SIMPLE) == 0) {
+        b->count++;
+        if ((size_t)view->len == 8 * doubles) return view->buf;
+        PyErr_Format(PyExc_ValueError, "kernel: %s has %zd bytes and should have %zd", name, view->len,
+                     (Py_ssize_t)(8 * doubles));
+    }
+    for (int i = 0; i < b->count; i++) PyBuffer_Release(&b->view[i]);
+    b->count = -1;
+    return NULL;
+}
+
+static void release(buffers *b) {
+    for (int i = 0; i < b->count; i++) PyBuffer_Release(&b->view[i]);
+    b->count = 0;
+}
+
+static double *workspace(size_t doubles) { return aligned_alloc(64, (8 * doubles + 127) / 64 * 64); }
+
+/* gram(grams (L, K, d, d), right (L, K, d, V, Q), D (V, d), probe (V, d), sets (n_sets, 2), change (L, n_sets, d, V, Q),
+ * norms (L, n_sets, V), L, K, d, V, Q, n_sets) */
+static PyObject *py_gram(PyObject *self, PyObject *args) {
+    (void)self;
+    PyObject *o[7];
+    long L, K, d, V, Q, n_sets;
+    if (!PyArg_ParseTuple(args, "OOOOOOOllllll", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6], &L, &K, &d, &V, &Q, &n_sets))
+        return NULL;
+    buffers b = {.count = 0};
+    gram_task t = {.K = K, .d = d, .V = V, .Q = Q, .n_sets = n_sets, .first = 0, .last = L * n_sets};
+    t.grams = take(&b, o[0], 0, (size_t)L * K * d * d, "grams");
+    t.right = take(&b, o[1], 0, (size_t)L * K * d * V * Q, "right");
+    t.D = take(&b, o[2], 0, (size_t)V * d, "D");
+    t.probe = take(&b, o[3], 0, (size_t)V * d, "probe");
+    t.sets = take(&b, o[4], 0, (size_t)2 * n_sets, "sets");
+    t.change = take(&b, o[5], 1, (size_t)L * n_sets * d * V * Q, "change");
+    t.norms = take(&b, o[6], 1, (size_t)L * n_sets * V, "norms");
+    if (b.count < 0) return NULL;
+    const kernels *k = chosen;
+    t.padded = (d + k->NB - 1) / k->NB * k->NB;
+    t.ld = t.padded;
+    const size_t system = (size_t)t.ld * (t.padded + Q + 1 + k->TI) * k->lanes;
+    double *space = workspace(system + 2 * (size_t)d * (V + k->lanes));
+    double *zeros = calloc((size_t)d * (d > V * Q ? d : V * Q) + 1, 8);
+    const int is_ready = space && zeros;
+    if (is_ready) {
+        t.zeros = zeros;
+        Py_BEGIN_ALLOW_THREADS
+        memset(space, 0, 8 * system); /* rows beyond the last are computed, too, and must not slow down as denormals */
+        k->gram(&t, space);
+        Py_END_ALLOW_THREADS
+    }
+    free(space);
+    free(zeros);
+    release(&b);
+    if (!is_ready) return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
+/* moments(u (F, m, O, C), r (F, m, C), weights (F, m), sizes (F,), mean (F, O, C), scatter (F, O, C), F, m, O, C) */
+static PyObject *py_moments(PyObject *self, PyObject *args) {
+    (void)self;
+    PyObject *o[6];
+    long F, m, O, C;
+    if (!PyArg_ParseTuple(args, "OOOOOOllll", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &F, &m, &O, &C)) return NULL;
+    buffers b = {.count = 0};
+    moments_task t = {.F = F, .m = m, .O = O, .C = C};
+    t.u = take(&b, o[0], 0, (size_t)F * m * O * C, "u");
+    t.r = take(&b, o[1], 0, (size_t)F * m * C, "r");
+    t.weights = take(&b, o[2], 0, (size_t)F * m, "weights");
+    t.sizes = take(&b, o[3], 0, (size_t)F, "sizes");
+    t.mean = take(&b, o[4], 1, (size_t)F * O * C, "mean");
+    t.scatter = take(&b, o[5], 1, (size_t)F * O * C, "scatter");
+    if (b.count < 0) return NULL;
+    double *space = workspace((size_t)O * C + 1);
+    if (space) {
+        Py_BEGIN_ALLOW_THREADS
+        chosen->moments(&t, space);
+        Py_END_ALLOW_THREADS
+    }
+    const int is_ready = space != NULL;
+    free(space);
+    release(&b);
+    if (!is_ready) return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
+static int in_range(const int64_t *index, size_t count, int64_t end) {
+    for (size_t i = 0; i < count; i++)
+        if (index[i] < 0 || index[i] >= end) return 0;
+    return 1;
+}
+
+/* onestep(M (height, width), rows (L, last - first, m), columns (L, K, m), diagonal (L, K, m, m), right (L, K, m, Q + 1),
+ * gains (L, K, m), sizes (L, K), is_table, out, out, squares (L, last - first, K), height, width, L, K, m, Q, first, last);
+ * out are mean and scatter (L, K, K, Q), or, if is_table, solutions at j and k (L, last - first, K, m, Q) */
+static PyObject *py_onestep(PyObject *self, PyObject *args) {
+    (void)self;
+    PyObject *o[10];
+    int is_table;
+    long height, width, L, K, m, Q, first, last;
+    if (!PyArg_ParseTuple(args, "OOOOOOOpOOOllllllll", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6], &is_table, &o[7],
+                          &o[8], &o[9], &height, &width, &L, &K, &m, &Q, &first, &last))
+        return NULL;
+    const size_t folds = (size_t)L * K, pairs = (size_t)L * (last - first) * K;
+    const size_t outputs = is_table ? pairs * m * Q : folds * K * Q;
+    buffers b = {.count = 0};
+    onestep_task t = {.width = width, .L = L, .K = K, .m = m, .Q = Q, .first = first, .last = last};
+    t.M = take(&b, o[0], 0, (size_t)height * width, "M");
+    t.rows = take(&b, o[1], 0, (size_t)L * (last - first) * m, "rows");
+    t.columns = take(&b, o[2], 0, folds * m, "columns");
+    t.diagonal = take(&b, o[3], 0, folds * m * m, "diagonal");
+    t.right = take(&b, o[4], 0, folds * m * (Q + 1), "right");
+    t.gains = take(&b, o[5], 0, folds * m, "gains");
+    t.sizes = take(&b, o[6], 0, folds, "sizes");
+    double *out[2];
+    for (int i = 0; i < 2; i++) out[i] = take(&b, o[7 + i], 1, outputs, "an output");
+    t.squares = take(&b, o[9], 1, pairs, "squares");
+    if (b.count < 0) return NULL;
+    if (first < 0 || last > K || !in_range(t.rows, (size_t)L * (last - first) * m, height) || !in_range(t.columns, folds * m, width)) {
+        release(&b);
+        PyErr_SetString(PyExc_ValueError, "kernel: folds, rows or columns are out of range");
+        return NULL;
+    }
+    *(is_table ? &t.at_j : &t.mean) = out[0];
+    *(is_table ? &t.at_k : &t.scatter) = out[1];
+    const kernels *k = chosen;
+    t.padded = (2 * m + k->NB - 1) / k->NB * k->NB;
+    t.ld = t.padded;
+    const size_t system = ((size_t)t.ld * (t.padded + Q + 1 + k->TI) + 2 * (2 * m + 1)) * k->lanes;
+    double *space = workspace(system);
+    if (space) {
+        Py_BEGIN_ALLOW_THREADS
+        memset(space, 0, 8 * system);
+        k->onestep(&t, space);
+        Py_END_ALLOW_THREADS
+    }
+    const int is_ready = space != NULL;
+    free(space);
+    release(&b);
+    if (!is_ready) return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
+/* leavetwo(A (V, I, J), of_i (4, V, I), of_j (4, V, J), least (V,), order (V,), parents (V,), changes_j (V, I, J) or (1,) if
+ * V is 1, sums_i (2, V, I), sums_j (2, V, J), own (V,), doubtful (1,), V, I, J, on_diagonal, is_absolute); of_i and of_j
+ * are the diagonal, r, gains and losses, the sums those of changes and of losses. All sums are added to. */
+static PyObject *py_leavetwo(PyObject *self, PyObject *args) {
+    (void)self;
+    PyObject *o[11];
+    leavetwo_task t = {0};
+    if (!PyArg_ParseTuple(args, "OOOOOOOOOOOlllpp", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6], &o[7], &o[8], &o[9],
+                          &o[10], &t.V, &t.I, &t.J, &t.on_diagonal, &t.is_absolute))
+        return NULL;
+    const size_t V = t.V, I = V * t.I, J = V * t.J;
+    buffers b = {.count = 0};
+    t.A = take(&b, o[0], 1, I * t.J, "A");
+    t.a_i = take(&b, o[1], 0, 4 * I, "of_i");
+    t.a_j = take(&b, o[2], 0, 4 * J, "of_j");
+    t.least = take(&b, o[3], 0, V, "least");
+    t.order = take(&b, o[4], 0, V, "order");
+    t.parents = take(&b, o[5], 0, V, "parents");
+    t.changes_j = take(&b, o[6], 1, V > 1 ? I * t.J : 1, "changes_j");
+    t.rows_i = take(&b, o[7], 1, 2 * I, "sums_i");
+    t.rows_j = take(&b, o[8], 1, 2 * J, "sums_j");
+    t.own = take(&b, o[9], 1, V, "own");
+    t.doubtful = take(&b, o[10], 1, 1, "doubtful");
+    if (b.count < 0) return NULL;
+    if (!in_range(t.order, V, t.V) || !in_range(t.parents, V, t.V)) {
+        release(&b);
+        PyErr_SetString(PyExc_ValueError, "kernel: order or parents are out of range");
+        return NULL;
+    }
+    t.r_i = t.a_i + I, t.g_i = t.a_i + 2 * I, t.loss_i = t.a_i + 3 * I, t.columns_i = t.rows_i + I;
+    t.r_j = t.a_j + J, t.g_j = t.a_j + 2 * J, t.loss_j = t.a_j + 3 * J, t.columns_j = t.rows_j + J;
+    double *space = workspace(2 * J);
+    if (space) {
+        Py_BEGIN_ALLOW_THREADS
+        chosen->leavetwo(&t, space);
+        Py_END_ALLOW_THREADS
+    }
+    const int is_ready = space != NULL;
+    free(space);
+    release(&b);
+    if (!is_ready) return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
+static PyObject *py_use(PyObject *self, PyObject *args) {
+    (void)self;
+    const char *most;
+    if (!PyArg_ParseTuple(args, "s", &most)) return NULL;
+    choose(most);
+    return PyUnicode_FromString(chosen->name);
+}
+
+static PyMethodDef methods[] = {
+    {"gram", py_gram, METH_VARARGS, "Systems of the gram route."},
+    {"moments", py_moments, METH_VARARGS, "Means and sums of squares of squared residuals."},
+    {"onestep", py_onestep, METH_VARARGS, "Pairs of folds of the one-step route."},
+    {"leavetwo", py_leavetwo, METH_VARARGS, "Pairs of rows, a tile of them."},
+    {"use", py_use, METH_VARARGS, "Take instructions up to 'baseline', 'AVX2' or 'AVX-512'; returns those taken."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT, "_kernel", "Compiled kernels of onefit.", -1, methods, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__kernel(void) {
+    choose("AVX-512");
+    return PyModule_Create(&module);
+}

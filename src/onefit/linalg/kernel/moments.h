@@ -1,0 +1,45 @@
+/* Mean and sum of squares about it of the squared residuals of folds: one pass for each, while they are in the caches.
+ *
+ * u (F, m, O, C) with r (F, m, C) added, weights (F, m); the first sizes[f] rows of a fold are there, the others padding. */
+static void NAME(moments)(const moments_task *t, double *space) {
+    const long C = t->C, all = t->O * t->C;
+    double *mean = space;
+    for (long f = 0; f < t->F; f++) {
+        double *scatter = t->scatter + f * all;
+        const long rows = t->sizes[f];
+        memset(mean, 0, 8 * all);
+        memset(scatter, 0, 8 * all);
+        for (int pass = 0; pass < 2; pass++) {
+            for (long i = 0; i < rows; i++) {
+                const double *u = t->u + (f * t->m + i) * all, *r = t->r + (f * t->m + i) * C;
+                const double w = t->weights[f * t->m + i];
+                if (C == 1) { /* the usual case of one value and one output: along the other axis */
+                    double *restrict square = scatter;
+                    const double add = r[0];
+                    if (pass == 0)
+                        for (long o = 0; o < all; o++) mean[o] += w * (u[o] + add) * (u[o] + add);
+                    else
+                        for (long o = 0; o < all; o++) {
+                            const double gap = w * (u[o] + add) * (u[o] + add) - mean[o];
+                            square[o] += gap * gap;
+                        }
+                    continue;
+                }
+                for (long o = 0; o < t->O; o++) {
+                    const double *own = u + o * C;
+                    double *restrict sum = mean + o * C, *restrict square = scatter + o * C;
+                    if (pass == 0)
+                        for (long c = 0; c < C; c++) sum[c] += w * (own[c] + r[c]) * (own[c] + r[c]);
+                    else
+                        for (long c = 0; c < C; c++) {
+                            const double gap = w * (own[c] + r[c]) * (own[c] + r[c]) - sum[c];
+                            square[c] += gap * gap;
+                        }
+                }
+            }
+            if (pass == 0)
+                for (long c = 0; c < all; c++) mean[c] /= rows;
+        }
+        memcpy(t->mean + f * all, mean, 8 * all);
+    }
+}

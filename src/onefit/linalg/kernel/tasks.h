@@ -1,0 +1,42 @@
+/* What each kernel is given. */
+
+typedef struct {
+    const double *grams, *right, *D, *probe, *zeros;
+    const int64_t *sets; /* (n_sets, 2): the folds that are out; the second is -1 for one fold */
+    double *change, *norms;
+    long K, d, V, Q, n_sets, first, last;
+    long ld, padded; /* of the workspace */
+} gram_task;
+
+typedef struct {
+    const double *u, *r, *weights;
+    const int64_t *sizes;
+    double *mean, *scatter;
+    long F, m, O, C;
+} moments_task;
+
+typedef struct {
+    const double *M, *diagonal, *right, *gains;
+    const int64_t *rows, *columns, *sizes; /* rows and columns of M: of the range of j, and of all folds */
+    double *mean, *scatter, *at_j, *at_k, *squares; /* either the first two or the next two */
+    long width, L, K, m, Q, first, last;
+    long ld, padded; /* of the workspace */
+} onestep_task;
+
+typedef struct {
+    double *A; /* overwritten if there are several values */
+    const double *a_i, *r_i, *g_i, *loss_i, *a_j, *r_j, *g_j, *loss_j, *least;
+    const int64_t *order, *parents;
+    double *changes_j, *rows_i, *columns_i, *rows_j, *columns_j, *own, *doubtful;
+    long V, I, J;
+    int on_diagonal, is_absolute;
+} leavetwo_task;
+
+typedef struct {
+    const char *name;
+    int lanes, TI, NB;
+    void (*gram)(const gram_task *, double *);
+    void (*moments)(const moments_task *, double *);
+    void (*onestep)(const onestep_task *, double *);
+    void (*leavetwo)(const leavetwo_task *, double *);
+} kernels;

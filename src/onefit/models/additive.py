@@ -1,0 +1,413 @@
+"""Additive models: smooth functions, lines and factors, each smooth function with a penalty of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri
+from sklearn.base import clone
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _check_y,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
+
+from ..criteria.multiple import KINDS
+from ..display import TermPanel, plot_terms
+from ..errors import DataError, RouteError
+from ..learners import DesignSmoother, GramLearner, Smoother, TunedLearner
+from ..typing import FloatArray
+from ..validation import check_choice, check_integer, check_level, check_penalty_value
+from .base import DesignModel
+from .fitting import Design, PenalizedFit, fit_design
+from .joint import AdditiveLearner, choose_from_rows, joint_penalty
+from .table import Table, is_frame
+from .terms import Defaults, FactorTerm, Part, Rows, SmoothPart, Term, as_terms, default_terms
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+    from ..display import AxesArray
+
+__all__ = ["AdditiveModel"]
+
+
+class AdditiveModel(DesignModel):
+    r"""A sum of functions of single columns, ``y = c + f_1(x_1) + f_2(x_2) + ...``, fitted by penalized least squares.
+
+    Parameters
+    ----------
+    terms : list, default=None
+        Terms made by `smooth`, `linear` and `factor`; a name or a position stands for a smooth function of that column.
+        None is a smooth function of every column of numbers, and a factor for every other column of a data frame;
+        columns that are constant are left out.
+    lam : {"reml", "gcv"}, float or list of float, default="reml"
+        The criterion that chooses the penalties of all smooth terms jointly: restricted maximum likelihood as in mgcv,
+        or generalized cross-validation. Or one number for all smooth terms, or a list with one for each, zero or
+        larger. A term with a ``lam`` of its own keeps it.
+    n_basis : int, default=10
+        Number of spline functions in each smooth term, at least 3, unless the term says otherwise; fewer are used where
+        a column has fewer distinct values.
+    basis : {"cr", "ps", "bs", "tp"}, default="cr"
+        Kind of splines, as in `SplineRegression`, unless the term says otherwise.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_functions,) or (n_outputs, n_functions)
+        Of all terms, one after the other.
+    intercept_ : float or array of shape (n_outputs,)
+    lam_ : array of shape (n_smooths,)
+        Penalty of each smooth term; zero for one in a column of two distinct values, which is a straight line.
+    lam_at_end_ : list of str
+        For each smooth term "most" or "least" if the criterion put it at that end of its axis, else "". A term at
+        "most" is the straight line that its penalty leaves.
+    edf_ : float
+        Effective degrees of freedom, the intercept among them.
+    edf_by_term_ : dict
+        Those of each term by name; they and one for the intercept sum to ``edf_``.
+    scale_ : float or array of shape (n_outputs,)
+        Variance of the noise, ``RSS / (n - edf)``.
+    scores_ : dict
+        "gcv", "loo" and "reml" of the fit.
+    covariance_ : array
+        Bayesian covariance of the intercept and the coefficients, which takes ``lam_`` as known.
+    term_names_ : list of str
+        "s(x)" for a smooth function of x, else the name of the column; columns without a name are x0, x1, ...
+    n_features_in\_, feature_names_in\_
+        As in scikit-learn.
+
+    Notes
+    -----
+    The fit minimizes
+
+    .. math::
+
+        \|y - c - \sum_t f_t(x_t)\|^2 + \sum_t \lambda_t \int_0^1 f_t''(u)^2 du,
+
+    where u runs through the unit interval as x_t runs from its first to its last knot: penalties do not depend on the
+    units of a column, and one number can serve all terms. (The penalty of "ps" is on differences of coefficients.)
+
+    Smooth and linear terms sum to zero over the rows, with their weights; a factor is zero at its first level. So the
+    intercept is the mean of y if there are no factors. Factors and straight lines have no penalty. Where the rows do
+    not determine them, the smallest coefficients are taken, with a warning.
+
+    Outside the knots every curve continues as a straight line, and `predict` warns. Several outputs share the
+    penalties.
+
+    In `nested_cv` knots and levels are part of the model: they are taken once, from all rows of X and never from y,
+    and the result says "given the transformers", unless the terms name them. The penalties are chosen anew in every
+    training set.
+
+    References
+    ----------
+    Wood (2017), Generalized Additive Models, 2nd edition, chapters 4 to 6. Marra and Wood (2012), Coverage properties
+    of confidence intervals for generalized additive model components, Scandinavian Journal of Statistics 39, 53-74.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from onefit import AdditiveModel
+    >>> rng = np.random.default_rng(0)
+    >>> X = pd.DataFrame({"age": rng.uniform(20, 80, 200), "dose": rng.uniform(0, 1, 200)})
+    >>> X["sex"] = rng.choice(["f", "m"], 200)
+    >>> y = np.sin(X["age"] / 10) + X["dose"] + (X["sex"] == "m") + rng.normal(0, 0.3, 200)
+    >>> model = AdditiveModel().fit(X, y)
+    >>> model.term_names_
+    ['s(age)', 's(dose)', 'sex']
+    >>> {name: round(edf, 1) for name, edf in model.edf_by_term_.items()}
+    {'s(age)': 6.5, 's(dose)': 1.0, 'sex': 1.0}
+    >>> mean, std = model.predict(X[:3], return_std=True)
+    """
+
+    lam_: Any
+    _minimum_norm = True
+    _onefit_takes_frames = True
+
+    def __init__(
+        self, terms: Any = None, lam: float | str | Sequence[float] = "reml", n_basis: int = 10, basis: str = "cr"
+    ) -> None:
+        self.terms = terms
+        self.lam = lam  # type: ignore[assignment]
+        self.n_basis = n_basis
+        self.basis = basis
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdditiveModel:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the squared residuals. Rows without weight place no knots and have no levels.
+
+        Returns
+        -------
+        AdditiveModel
+            The fitted estimator itself.
+        """
+        rows, y = self._check_rows(X, y, sample_weight)
+        parts = [part for _, part in self._make(rows)]
+        D, Y = _side_by_side(parts, rows.table), y.reshape(len(y), -1)
+        roots, (lams, criterion) = [part.root for part in parts], self._strengths(parts)
+        lams, at_end = choose_from_rows(D, Y, rows.weights, roots, lams, criterion)
+        fit = fit_design(Design(D, joint_penalty(roots, lams)), Y, rows.weights, 1.0, minimum_norm=True)
+        if any(len(root) and lam == 0 for root, lam in zip(roots, lams, strict=True)):
+            fit.scores["reml"] = np.full(Y.shape[1], np.inf)  # log|lam S| is infinite
+        self._keep(fit, y.ndim == 1, fit_intercept=True)
+        smooths = [t for t, part in enumerate(parts) if isinstance(part, SmoothPart)]
+        self.lam_, self.lam_at_end_ = lams[smooths], [at_end[t] for t in smooths]
+        self._parts, self.term_names_ = parts, [part.name for part in parts]
+        self.edf_by_term_ = dict(zip(self.term_names_, _edf_by_part(parts, D, rows.weights, fit), strict=True))
+        return self
+
+    def _keep(self, fit: PenalizedFit, is_single: bool, fit_intercept: bool) -> None:
+        super()._keep(fit, is_single, fit_intercept)
+        del self.lam_range_  # that of a common factor of all penalties
+
+    # ------------------------------------------------------------------------------------------------- rows and terms
+
+    def _check_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, FloatArray]:
+        """X, y and weights, checked as scikit-learn does; of a data frame only the columns that terms use."""
+        if self._reads_columns(X):
+            X, y = validate_data(self, X, y, skip_check_array=True)
+            y = _check_y(y, multi_output=True, y_numeric=True, estimator=self)
+            check_consistent_length(X, y)
+        else:
+            X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+        y = np.asarray(y, dtype=np.float64)
+        weights = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
+        if not (weights > 0).any():
+            raise DataError("All sample weights are zero; at least one row must count.")
+        return Rows(Table.of(X), weights), y
+
+    def _reads_columns(self, X: Any) -> bool:
+        """Whether each column of X is read by itself: it may hold categories."""
+        has_factor = isinstance(self.terms, list | tuple) and any(isinstance(term, FactorTerm) for term in self.terms)
+        return is_frame(X) or (has_factor and getattr(X, "ndim", 0) == 2 and X.dtype.kind in "OUS")
+
+    def _rows(self, X: Any, weights: FloatArray | None) -> Rows:
+        """Rows as the routes give them."""
+        table = Table.of(X)
+        return Rows(table, np.ones(table.n) if weights is None else weights)
+
+    def _make(self, rows: Rows) -> list[tuple[Term, Part]]:
+        """The terms for these rows."""
+        if int(rows.seen.sum()) == 1:
+            raise DataError("An additive model needs at least two rows; there is n_samples = 1.")
+        terms = default_terms(rows) if self.terms is None else as_terms(self.terms)
+        if not terms:
+            raise DataError("Every column of X is constant; a term needs at least two distinct values.")
+        places = [rows.table.place(term.column) for term in terms]
+        for t, place in enumerate(places):
+            if place in places[:t]:
+                raise DataError(
+                    f"Column {rows.table.name(place)!r} has two terms, which explain the same; remove one of them."
+                )
+        defaults = Defaults(self.n_basis, self.basis)
+        return [(term, term.make(rows, place, defaults)) for term, place in zip(terms, places, strict=True)]
+
+    def _strengths(self, parts: list[Part], common: float | None = None) -> tuple[FloatArray, str]:
+        """Penalties of all terms, NaN for those to be chosen and zero for terms without one; and the criterion."""
+        smooths = [part for part in parts if isinstance(part, SmoothPart)]
+        given: Any = self.lam if common is None else common
+        if isinstance(given, str) and given == "loo":
+            raise DataError('lam="loo" cannot choose several penalties; use "gcv", which approximates it, or "reml".')
+        criterion = check_choice("lam", given, KINDS) if isinstance(given, str) else "reml"
+        if isinstance(given, str):
+            values = [np.nan] * len(smooths)
+        elif isinstance(given, list | tuple) or np.ndim(given) == 1:
+            values = [check_penalty_value("lam", value) for value in given]
+        else:
+            values = [check_penalty_value("lam", given)] * len(smooths)
+        if len(values) != len(smooths):
+            raise DataError(
+                f"lam has {len(values)} entries, and there are {len(smooths)} smooth terms; give one number for each."
+            )
+        own = iter(value if part.lam is None else part.lam for part, value in zip(smooths, values, strict=True))
+        lams = [next(own) if isinstance(part, SmoothPart) else 0.0 for part in parts]
+        return np.array([lam if len(part.root) else 0.0 for part, lam in zip(parts, lams, strict=True)]), criterion
+
+    def _columns(self, X: Any) -> FloatArray:
+        table = Table.of(X)
+        for part in self._parts:
+            part.warn_outside(part.read(table))
+        return _side_by_side(self._parts, table)
+
+    # ---------------------------------------------------------------------------------------- what the fit can be asked
+
+    def predict(self, X: Any, return_std: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
+        """Predict.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+        return_std : bool, default=False
+            Whether to return the standard deviation of the mean response, too: that of the function, not of a new
+            observation. It is the Bayesian one, as in mgcv, and takes ``lam_`` as known.
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_outputs), or a tuple of two of them
+        """
+        check_is_fitted(self)
+        D = self._columns(self._check_new(X))
+        mean, std = self._combine(np.hstack([np.ones((len(D), 1)), D]), return_std)
+        return mean if std is None else (mean, std)
+
+    def _check_new(self, X: Any) -> Any:
+        """New rows, checked as scikit-learn does."""
+        if self._reads_columns(X):
+            return validate_data(self, X, reset=False, skip_check_array=True)
+        return validate_data(self, X, dtype=np.float64, reset=False)
+
+    def _combine(self, C: FloatArray, with_std: bool) -> tuple[FloatArray, FloatArray | None]:
+        """Combinations C (m, 1 + p) of intercept and coefficients, and their standard deviations."""
+        mean: FloatArray = C[:, 1:] @ self.coef_.T + np.multiply.outer(C[:, 0], self.intercept_)
+        if not with_std:
+            return mean, None
+        spread = np.sqrt(np.square(C @ self._covariance_root()).sum(axis=1))
+        return mean, np.multiply.outer(spread, np.sqrt(self.scale_))
+
+    def effects(self, X: Any = None, confidence_level: float = 0.95) -> pd.DataFrame:
+        """Effects of the terms, with intervals.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features), default=None
+            Where to evaluate the terms: the effects in a row of X and the intercept sum to its prediction. None is
+            100 points over the range of each column, and the levels of factors.
+        confidence_level : float, default=0.95
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns "term", "x", "effect", "low" and "high", and "output" after "term" if y has several columns.
+
+        Notes
+        -----
+        Intervals are ``effect +- z std`` with the Bayesian standard deviation, which takes ``lam_`` as known. They hold
+        point by point: they cover the true function at about the stated share of the points, averaged over the column
+        (Nychka 1988; Marra and Wood 2012). Terms are centred, so their intervals leave out what is not known of the
+        intercept: a straight line has none at the mean of its column, nor a factor at its first level.
+        """
+        check_is_fitted(self)
+        table = None if X is None else Table.of(self._check_new(X))
+        z = float(ndtri((1.0 + check_level(confidence_level)) / 2))
+        frames = []
+        for t, part in enumerate(self._parts):
+            values = part.grid if table is None else part.read(table)
+            effect, half = self._effect(t, values, z)
+            for q in range(effect.shape[1]):
+                ends = {"low": effect[:, q] - half[:, q], "high": effect[:, q] + half[:, q]}
+                frame = {"term": part.name, "output": q, "x": values, "effect": effect[:, q], **ends}
+                frames.append(pd.DataFrame(frame))
+        found = pd.concat(frames, ignore_index=True)
+        return found.drop(columns="output") if self.coef_.ndim == 1 else found
+
+    def _effect(self, t: int, values: Any, z: float) -> tuple[FloatArray, FloatArray]:
+        """Values (m, Q) of a term, and half of the length of their intervals."""
+        own = self._parts[t].at(values)
+        first = 1 + sum(part.size for part in self._parts[:t])
+        C = np.zeros((len(own), 1 + self.coef_.shape[-1]))
+        C[:, first : first + own.shape[1]] = own
+        effect, std = self._combine(C, True)
+        assert std is not None
+        return effect.reshape(len(own), -1), z * std.reshape(len(own), -1)
+
+    def plot_terms(
+        self, axes: Sequence[Axes] | AxesArray | None = None, confidence_level: float = 0.95, output: int = 0
+    ) -> AxesArray:
+        """Plot the effect of each term with its pointwise band; see `effects`.
+
+        Parameters
+        ----------
+        axes : sequence of matplotlib.axes.Axes, default=None
+            Where to draw, one for each term; a new figure by default.
+        confidence_level : float, default=0.95
+        output : int, default=0
+            Which column of y.
+
+        Returns
+        -------
+        array of matplotlib.axes.Axes
+        """
+        check_is_fitted(self)
+        z = float(ndtri((1.0 + check_level(confidence_level)) / 2))
+        q = check_integer("output", output, 0, len(np.atleast_2d(self.coef_)) - 1)
+        panels = []
+        for t, part in enumerate(self._parts):
+            effect, half = (each[:, q] for each in self._effect(t, part.grid, z))
+            label = part.label(self.edf_by_term_[part.name])
+            panels.append(TermPanel(part.grid, effect, effect - half, effect + half, part.column, label, part.rug))
+        return plot_terms(panels, axes=axes)
+
+    # ----------------------------------------------------------------------------------------------- face to the routes
+
+    def _onefit_design(self, X: Any, weights: FloatArray | None) -> Design:
+        """The columns of all terms, with their penalties at strength one."""
+        rows = self._rows(X, weights)
+        parts = [part for _, part in self._make(rows)]
+        roots = [part.root for part in parts]
+        return Design(_side_by_side(parts, rows.table), joint_penalty(roots, np.ones(len(parts))))
+
+    def _onefit_smoother(self, X: Any, weights: FloatArray | None, lams: FloatArray | None) -> Smoother:
+        """A path of penalties that all terms share, or the penalties as they are given."""
+        if lams is not None:
+            parts = [part for _, part in self._make(self._rows(X, weights))]
+            if any(isinstance(part, SmoothPart) and part.lam is not None for part in parts):
+                raise RouteError(
+                    "a smooth term has a lam of its own, which does not move along the path; for a fast route leave it "
+                    "out of smooth(...)"
+                )
+            return super()._onefit_smoother(X, weights, lams)
+        rows = self._rows(X, weights)
+        parts = [part for _, part in self._make(rows)]
+        design = _side_by_side(parts, rows.table)
+        penalty = joint_penalty([part.root for part in parts], self._strengths(parts)[0])
+        return DesignSmoother(design, penalty, True, np.ones((1, 1)), weights)
+
+    def _onefit_tuned(self, X: Any, weights: FloatArray | None) -> TunedLearner | None:
+        """Nothing with one penalty only."""
+        return None
+
+    def _onefit_gram(self, X: Any, weights: FloatArray | None, lams: FloatArray | None) -> GramLearner | None:
+        """The penalties are chosen anew in every training set."""
+        rows = self._rows(X, weights)
+        parts = [part for _, part in self._make(rows)]
+        strengths, criterion = self._strengths(parts)
+        if lams is not None or not np.isnan(strengths).any():
+            return None
+        roots = [part.root for part in parts]
+        smoother = super()._onefit_smoother(X, weights, np.ones((1, 1)))
+        return AdditiveLearner(smoother, _side_by_side(parts, rows.table), roots, strengths, criterion)
+
+    def _onefit_freeze(self, X: Any, weights: FloatArray | None) -> AdditiveModel:
+        """The same model with the knots and levels of these rows; itself if the terms name them all."""
+        made = self._make(self._rows(X, weights))
+        terms = [term.frozen(part) for term, part in made]
+        if self.terms is not None and all(new is old for new, (old, _) in zip(terms, made, strict=True)):
+            return self
+        frozen: AdditiveModel = clone(self).set_params(terms=terms)
+        return frozen
+
+
+def _side_by_side(parts: list[Part], table: Table) -> FloatArray:
+    """Columns of all terms in the rows of a table."""
+    return np.hstack([part.at(part.read(table)) for part in parts])
+
+
+def _edf_by_part(parts: list[Part], D: FloatArray, weights: FloatArray, fit: PenalizedFit) -> list[float]:
+    """Degrees of freedom of each term: sums over its columns of the diagonal of ``(X'WX + S)^-1 X'WX``."""
+    if fit.root is None:
+        return [np.nan] * len(parts)
+    C = np.sqrt(weights)[:, None] * np.hstack([np.ones((len(D), 1)), D])
+    diagonal = ((C @ fit.root @ fit.root.T) * C).sum(axis=0)[1:]
+    ends = np.cumsum([part.size for part in parts])[:-1]
+    return [float(own.sum()) for own in np.split(diagonal, ends)]

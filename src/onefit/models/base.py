@@ -1,0 +1,127 @@
+"""What the models with one penalty share: the fit, the prediction with its uncertainty, and the face to the routes."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from ..criteria import CRITERIA
+from ..errors import DataError
+from ..learners import DesignSmoother, GramLearner, Smoother, TunedLearner
+from ..typing import FloatArray
+from ..validation import check_choice, check_penalty_value
+from .fitting import Design, PenalizedFit, fit_design
+
+__all__ = ["DesignModel"]
+
+
+class DesignModel(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """A model that is ``min ||y - c - D b||^2 + lam b'Sb`` in a design D that it makes of X.
+
+    A subclass says how D is made: `_onefit_design` from all of the data, and `_columns` for new rows once it is
+    fitted. The routes read `_onefit_design` too, if the class itself (not one that it derives from) has it.
+    """
+
+    lam: float | str
+    _minimum_norm = False
+
+    @abstractmethod
+    def _onefit_design(self, X: FloatArray, weights: FloatArray | None) -> Design:
+        """The design of these rows; nothing is kept."""
+
+    @abstractmethod
+    def _columns(self, X: FloatArray) -> FloatArray:
+        """The columns of the design in new rows."""
+
+    def _check_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """X, y and weights as arrays of floats, checked as scikit-learn does."""
+        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not (weights > 0).any():
+            raise DataError("All sample weights are zero; at least one row must count.")
+        return X, np.asarray(y, dtype=np.float64), weights
+
+    def _fit_design(self, design: Design, y: FloatArray, weights: FloatArray) -> None:
+        """Fit, and keep the results as scikit-learn's attributes."""
+        Y = y.reshape(len(y), -1)
+        fit = fit_design(design, Y, weights, self.lam, minimum_norm=self._minimum_norm)
+        self._keep(fit, y.ndim == 1, design.fit_intercept)
+
+    def _keep(self, fit: PenalizedFit, is_single: bool, fit_intercept: bool) -> None:
+        self.coef_ = fit.coef[:, 0] if is_single else fit.coef.T
+        self.intercept_ = float(fit.intercept[0]) if is_single else fit.intercept
+        self.lam_, self.edf_, self.lam_range_ = fit.lam, fit.edf, fit.lam_range
+        self.scale_ = float(fit.scale[0]) if is_single else fit.scale
+        self.scores_ = {name: float(values[0]) if is_single else values for name, values in fit.scores.items()}
+        self._root, self._has_intercept = fit.root, fit_intercept
+
+    @property
+    def covariance_(self) -> FloatArray:
+        """Covariance of the intercept, if there is one, and the coefficients; a leading axis for several outputs."""
+        root = self._covariance_root()
+        return np.multiply.outer(self.scale_, root @ root.T)
+
+    def _covariance_root(self) -> FloatArray:
+        check_is_fitted(self)
+        if self._root is None:
+            raise DataError("The model has too many columns to keep their covariance; predict without return_std.")
+        root: FloatArray = self._root
+        return root
+
+    def predict(self, X: Any, return_std: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
+        """Predict.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        return_std : bool, default=False
+            Whether to return the standard deviation of the mean response, too: that of the curve, not of a new
+            observation. It is the Bayesian one, as in mgcv, and takes ``lam_`` as known.
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_outputs), or a tuple of two of them
+        """
+        check_is_fitted(self)
+        D = self._columns(validate_data(self, X, dtype=np.float64, reset=False))
+        mean: FloatArray = D @ self.coef_.T + self.intercept_
+        if not return_std:
+            return mean
+        root = self._covariance_root()
+        if self._has_intercept:
+            D = np.hstack([np.ones((len(D), 1)), D])
+        spread = np.sqrt(np.square(D @ root).sum(axis=1))
+        return mean, np.multiply.outer(spread, np.sqrt(self.scale_))
+
+    _onefit_penalty = "lam"
+    _onefit_takes_frames = False
+    """Whether the hooks below take X as the user gave it, with columns that are not numbers."""
+
+    def _onefit_obstacle(self) -> str:
+        """Why only refits can serve this model as it is set; empty if the fast routes can."""
+        return ""
+
+    def _onefit_tuned(self, X: FloatArray, weights: FloatArray | None) -> TunedLearner | None:
+        """How the fast routes see this model if a criterion chooses its penalty."""
+        if not isinstance(self.lam, str):
+            return None
+        return TunedLearner(self._onefit_smoother(X, weights, np.ones((1, 1))), check_choice("lam", self.lam, CRITERIA))
+
+    def _onefit_smoother(self, X: FloatArray, weights: FloatArray | None, lams: FloatArray | None) -> Smoother:
+        """How the fast routes see this model, or its path of penalties."""
+        if lams is None:
+            lams = np.array([[check_penalty_value("lam", self.lam)]])
+        design = self._onefit_design(X, weights)
+        return DesignSmoother(design.X, design.penalty, design.fit_intercept, lams, weights)
+
+    def _onefit_gram(self, X: FloatArray, weights: FloatArray | None, lams: FloatArray | None) -> GramLearner | None:
+        """How the fast routes see this model if it learns more from a training set than its coefficients."""
+        return None
+
+    def _onefit_freeze(self, X: FloatArray, weights: FloatArray | None) -> DesignModel:
+        """The same model with whatever it would learn from X alone (knots, components) fixed; itself if nothing is."""
+        return self

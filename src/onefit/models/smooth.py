@@ -1,0 +1,107 @@
+"""A smooth function of one column, without the constant that the intercept takes."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import DataError, ExtrapolationWarning
+from ..typing import FloatArray
+from .basis import KINDS, Basis, make_basis
+
+__all__ = ["Smooth", "check_knots", "make_smooth"]
+
+LEAST_BASIS = 3
+
+
+@dataclass(frozen=True)
+class Smooth:
+    """Functions of a basis that sum to zero over the rows they were made for.
+
+    Attributes
+    ----------
+    basis : Basis or None
+        None if the column was constant: the intercept has all of it.
+    Z : array (size, size - 1)
+        Coefficients of those functions.
+    """
+
+    basis: Basis | None
+    Z: FloatArray
+
+    @property
+    def size(self) -> int:
+        """Number of columns."""
+        return int(self.Z.shape[1])
+
+    def __call__(self, x: FloatArray) -> FloatArray:
+        """Columns of the design, (n, size)."""
+        return np.zeros((len(x), 0)) if self.basis is None else self.basis(x) @ self.Z
+
+    @property
+    def root(self) -> FloatArray:
+        """Root of the penalty on the coefficients."""
+        return np.zeros((0, 0)) if self.basis is None else self.basis.root @ self.Z
+
+    @property
+    def span(self) -> float:
+        """Length of the interval between the outer knots."""
+        return 1.0 if self.basis is None else self.basis.high - self.basis.low
+
+    def warn_outside(self, x: FloatArray, name: str, stacklevel: int = 4) -> None:
+        """Say so if values lie outside the knots."""
+        if self.basis is not None and self.basis.is_outside(x).any():
+            warnings.warn(
+                f"Some values of {name} lie outside the knots, {self.basis.low:.6g} to {self.basis.high:.6g}; the "
+                "curve continues as a straight line there.",
+                ExtrapolationWarning,
+                stacklevel=stacklevel,
+            )
+
+
+def make_smooth(
+    kind: str,
+    x: FloatArray,
+    n_basis: int,
+    knots: FloatArray | Basis | None,
+    name: str,
+    weights: FloatArray | None = None,
+) -> Smooth:
+    """A smooth function of the values x; weighted sums over them are zero."""
+    if kind not in KINDS:
+        raise DataError(f"basis={kind!r} is unknown; choose one of {', '.join(map(repr, KINDS))}.")
+    if isinstance(n_basis, bool) or not isinstance(n_basis, int | np.integer) or n_basis < LEAST_BASIS:
+        raise DataError(f"n_basis={n_basis!r} must be an integer of at least {LEAST_BASIS}.")
+    if knots is None and x.min() == x.max():
+        return Smooth(None, np.zeros((0, 0)))
+    if knots is not None and not isinstance(knots, Basis):
+        knots = check_knots(knots, name)
+    basis = make_basis(kind, x, n_basis, knots)
+    return Smooth(basis, _sum_to_zero((np.ones(len(x)) if weights is None else weights) @ basis(x)))
+
+
+def _sum_to_zero(sums: FloatArray) -> FloatArray:
+    """Coefficients whose functions sum to zero: the Householder reflection of the sums without its first column.
+
+    The same as mgcv's, so that coefficients agree with it. If all sums vanish, any column may go.
+    """
+    v = sums.copy()
+    v[0] += np.copysign(np.linalg.norm(sums), sums[0])
+    squared = v @ v
+    H = np.eye(len(v)) - (2.0 / squared) * np.outer(v, v) if squared > 0 else np.eye(len(v))
+    return H[:, 1:]
+
+
+def check_knots(knots: object, name: str) -> FloatArray:
+    """Knots of one column, increasing."""
+    try:
+        found = np.asarray(knots, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"The knots of {name} must be numbers.") from error
+    if found.ndim != 1 or len(found) < 2:
+        raise DataError(f"The knots of {name} must be a list of at least two numbers; it has shape {found.shape}.")
+    if not np.isfinite(found).all() or (np.diff(found) <= 0).any():
+        raise DataError(f"The knots of {name} must be finite and increase; sort them and drop repetitions.")
+    return found

@@ -1,0 +1,146 @@
+"""Columns of X by name or position, whatever its container, as numbers or as levels."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..errors import DataError
+from ..typing import BoolArray, FloatArray
+
+__all__ = ["Table"]
+
+MOST_NAMED = 10
+"""Messages name at most so many columns or levels."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A data frame, or an array with two dimensions.
+
+    Attributes
+    ----------
+    X : data frame or array
+    names : tuple of str or None
+        Names of the columns; None for an array, or if they are not all texts.
+    """
+
+    X: Any
+    names: tuple[str, ...] | None
+
+    @classmethod
+    def of(cls, X: Any) -> Table:
+        """The table of a data frame, or of anything that is an array."""
+        if not is_frame(X):
+            return cls(np.asarray(X), None)
+        columns = list(X.columns)
+        return cls(X, tuple(columns) if all(isinstance(name, str) for name in columns) else None)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return int(self.X.shape[1])
+
+    def name(self, j: int) -> str:
+        """Name of a column; of one without, x and its position."""
+        return f"x{j}" if self.names is None else self.names[j]
+
+    def place(self, column: str | int) -> int:
+        """Position of a column."""
+        if isinstance(column, str):
+            if self.names is None:
+                raise DataError(
+                    f"X has no column names, so there is no {column!r}; give the column's position instead."
+                )
+            if column not in self.names:
+                raise DataError(f"X has no column {column!r}; it has {listed(self.names)}.")
+            return self.names.index(column)
+        if not 0 <= column < self.n_columns:
+            raise DataError(f"X has no column {column}; its columns are 0 to {self.n_columns - 1}.")
+        return column
+
+    def is_number(self, j: int) -> bool:
+        """Whether a column holds numbers by its type; those of an array do."""
+        if not is_frame(self.X):
+            return True
+        dtype = self._column(j).dtype
+        if hasattr(dtype, "is_temporal"):  # polars
+            is_date, is_number = dtype.is_temporal(), dtype.is_numeric()
+        else:
+            is_date = pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype)
+            is_number = pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+        if is_date:
+            raise DataError(
+                f"Column {self.name(j)!r} holds dates; turn them into numbers, such as days since the first."
+            )
+        return bool(is_number)
+
+    def numbers(self, j: int) -> FloatArray:
+        """A column as finite numbers."""
+        array = np.asarray(self._column(j))
+        if array.dtype.kind == "O" and not any(isinstance(value, str | datetime.date) for value in array):
+            array = np.where(pd.isna(array), np.nan, array)
+        try:
+            values = array.astype(np.float64) if array.dtype.kind in "fiubO" else None
+        except (TypeError, ValueError):
+            values = None
+        if values is None:
+            raise DataError(
+                f"Column {self.name(j)!r} holds values that are not numbers; use factor(...) for categories."
+            )
+        if not np.isfinite(values).all():
+            self._refuse_missing(j, ~np.isfinite(values), "missing or infinite")
+        return values
+
+    def values(self, j: int) -> pd.Index[Any]:
+        """A column as it is, for factors."""
+        array = np.asarray(self._column(j), dtype=object)
+        missing = np.asarray(pd.isna(array))
+        if missing.any():
+            self._refuse_missing(j, missing, "missing")
+        values: pd.Index[Any] = pd.Index(array, dtype=object)
+        return values
+
+    def levels(self, j: int, rows: BoolArray) -> tuple[Any, ...]:
+        """Distinct values of a column in some rows: in the order of its categories if it has one, else sorted."""
+        distinct = self.values(j)[rows].unique().tolist()
+        dtype: Any = self._column(j).dtype
+        if isinstance(dtype, pd.CategoricalDtype) or type(dtype).__name__ == "Enum":
+            present = set(distinct)
+            return tuple(level for level in list(dtype.categories) if level in present)
+        try:
+            return tuple(sorted(distinct))
+        except TypeError as error:
+            raise DataError(
+                f"Column {self.name(j)!r} mixes types that cannot be sorted; give factor(..., levels=[...])."
+            ) from error
+
+    def _column(self, j: int) -> Any:
+        return self.X.iloc[:, j] if hasattr(self.X, "iloc") else self.X[:, j]
+
+    def _refuse_missing(self, j: int, bad: BoolArray, what: str) -> None:
+        # the word NaN is what people search for
+        raise DataError(
+            f"Column {self.name(j)!r} is {what} (NaN, null) in {int(bad.sum())} row(s); drop these rows, or impute "
+            "in a pipeline."
+        )
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X has columns of its own types."""
+    return hasattr(X, "columns") and hasattr(X, "shape")
+
+
+def listed(names: tuple[Any, ...]) -> str:
+    """Names in a message."""
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(map(repr, names[:MOST_NAMED])) + more

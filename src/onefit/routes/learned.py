@@ -1,0 +1,147 @@
+"""The gram route for learners that are a function of the Gram matrix of their training set, but not linear in y."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from scipy import linalg
+
+from ..errors import TrainingSetError
+from ..folds import Folds
+from ..learners import GramLearner, TrainingStatistics
+from ..losses import Loss
+from ..typing import BoolArray, FloatArray, IntArray
+from ..validation import Problem
+from .trainingsets import Repeat, TrainingSetsRoute, inverse_factors
+
+__all__ = ["LearnedRoute"]
+
+
+class LearnedRoute(TrainingSetsRoute):
+    r"""Thin QR decompositions of all training sets, downdated from one.
+
+    Notes
+    -----
+    With ``W^1/2 X = QR`` for all rows, the training set without the rows J has ``I - Q_J'Q_J = LL'`` and the thin QR
+    decomposition ``(Q_t L^-T)(L'R)``: triangular factors, so that nothing is squared, and as accurate as a
+    decomposition of the rows themselves unless ``I - Q_J'Q_J`` is nearly singular. Then, and if the training set has
+    no more rows than columns, its rows are decomposed.
+    """
+
+    def __init__(self, problem: Problem, learner: GramLearner, loss: Loss) -> None:
+        super().__init__(problem, learner.smoother, loss, learner.n_values)
+        self.learner = learner
+        self.X = learner.X
+        self.padded_X = np.vstack([self.X, np.zeros(self.X.shape[1])])
+        heavy = learner.smoother.heavy
+        Q, self.R = linalg.qr(self.root[heavy, None] * self.X[heavy], mode="economic", check_finite=False)
+        self.Q = np.zeros((problem.n + 1, Q.shape[1]))
+        self.Q[heavy] = Q
+        rest = self.root[:, None] * self.padded_y
+        for _ in range(2):  # twice, as orthogonalization needs
+            rest = rest - self.Q @ (self.Q.T @ rest)
+        self.rest = rest
+
+    def repeat(self, folds: Folds, repeat: int) -> Repeat:
+        """The training sets of one partition."""
+        return _Repeat(self, folds, repeat)
+
+
+class _Repeat(Repeat):
+    """The training sets of one partition."""
+
+    route: LearnedRoute
+
+    @property
+    def Zw(self) -> FloatArray:
+        """All rows in the orthogonal basis of the design."""
+        return self.route.Q
+
+    @cached_property
+    def _totals(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Over all rows and by folds: products of Q with y and with the rest of y; and its squares."""
+        route = self.route
+        totals, by_fold = self.products(np.hstack([route.root[:, None] * route.padded_y, route.rest]))
+        squares = np.square(route.rest)
+        return totals, by_fold, np.vstack([squares[self.members].sum(axis=1), squares.sum(axis=0)])
+
+    def floats_each(self, n_out: int) -> int:
+        """Numbers that a training set needs."""
+        n, Q = self.route.y.shape
+        d, m, V = self.route.X.shape[1], self.members.shape[1], self.route.n_values
+        by_rows = n * (2 * d + 3 * Q + 4) if self.route.learner.needs_rows else 0
+        return int(8 * d * d + V * Q * (d + n_out * m) + n_out * m * d + by_rows)
+
+    def residuals(self, out: IntArray) -> FloatArray:
+        """Residuals of the folds that are out."""
+        route, m = self.route, self.members.shape[1]
+        (_, Q), V = route.y.shape, route.n_values
+        n_train = self.n_train(out)
+        coefficients = np.zeros((len(out), V, route.X.shape[1], Q))
+        is_sound = n_train > route.Q.shape[1]
+        if is_sound.any():
+            some = np.flatnonzero(is_sound)
+            statistics, is_sound[some] = self._downdate(out[some], n_train[some])
+            some = some[is_sound[some]]
+            coefficients[some] = self._fit(statistics, out[some])
+        for index in np.flatnonzero(~is_sound):
+            coefficients[index] = self._fit(self._from_rows(out[index]), out[[index]])[0]
+        residuals = np.empty((*out.shape, m, V, Q))
+        rows = self.members[out]
+        for value in range(V):
+            fitted = route.padded_X[rows] @ coefficients[:, None, value]
+            residuals[..., value, :] = route.padded_y[rows] - fitted
+        return residuals
+
+    def _fit(self, statistics: TrainingStatistics, out: IntArray) -> FloatArray:
+        """Coefficients; an error says which training set is at fault."""
+        try:
+            return self.route.learner.coefficients(statistics)
+        except TrainingSetError as error:
+            where = f"In repeat {self.folds.first + self.number}"
+            if len(out) == 1:
+                held = " and ".join(str(fold) for fold in out[0])
+                where += f" with fold{'s' if out.shape[1] > 1 else ''} {held} held out"
+            failure = TrainingSetError(f'{where}: {error} Choose other folds, or use route="refit".')
+            failure.lam = error.lam
+            raise failure from None
+
+    def _downdate(self, out: IntArray, n_train: IntArray) -> tuple[TrainingStatistics, BoolArray]:
+        """Statistics of the training sets that are far from singular, and which those are."""
+        route, Q = self.route, self.route.y.shape[1]
+        L, inverse, is_sound = inverse_factors(np.eye(route.Q.shape[1]) - self.gram(out))
+        L, inverse, out = L[is_sound], inverse[is_sound], out[is_sound]
+        totals, by_fold, squares = self._totals
+        projected = inverse @ (totals - by_fold[out].sum(axis=1))
+        z, of_rest = projected[..., :Q], projected[..., Q:]
+        rest = squares[-1] - squares[out].sum(axis=1) - np.square(of_rest).sum(axis=1)
+
+        def rows(T: FloatArray) -> tuple[FloatArray, FloatArray]:
+            is_out = self.is_out(out)
+            W = route.Q[:-1] @ inverse.swapaxes(1, 2)
+            W[is_out] = 0.0
+            return W @ T, np.where(is_out[..., None], 0.0, route.rest[:-1]) - W @ of_rest
+
+        n = n_train[is_sound].astype(float)
+        R = L.swapaxes(1, 2) @ route.R
+        return TrainingStatistics(R, z, np.maximum(rest, 0.0), n, rows), is_sound
+
+    def _from_rows(self, out: IntArray) -> TrainingStatistics:
+        """Statistics of one training set, from its rows."""
+        route = self.route
+        rows = self.training_rows(out)
+        root = route.root[rows, None]
+        W, R = linalg.qr(root * route.X[rows], mode="economic", check_finite=False)
+        y = root * route.y[rows]
+        z = W.T @ y
+        left = y - W @ z
+
+        def in_rows(T: FloatArray) -> tuple[FloatArray, FloatArray]:
+            inside, rest = np.zeros((1, len(route.y), T.shape[2])), np.zeros((1, *route.y.shape))
+            inside[0, rows], rest[0, rows] = W @ T[0], left
+            return inside, rest
+
+        return TrainingStatistics(
+            R[None], z[None], np.square(left).sum(axis=0)[None], np.array([float(len(rows))]), in_rows
+        )

@@ -1,0 +1,146 @@
+"""What the routes share that fit every training set by itself, from downdated statistics."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+
+from ..folds import Folds
+from ..learners import Smoother
+from ..linalg import batched
+from ..losses import Loss
+from ..typing import BoolArray, FloatArray, IntArray
+from ..validation import Problem
+from .base import BLOCK_BYTES, Piece, SmootherRoute, per_block
+
+__all__ = ["Repeat", "TrainingSetsRoute", "inverse_factors"]
+
+
+class TrainingSetsRoute(SmootherRoute):
+    """A route that goes through the training sets of each repeat in blocks."""
+
+    name = "gram"
+
+    def __init__(self, problem: Problem, smoother: Smoother, loss: Loss, n_values: int = 1) -> None:
+        super().__init__(problem, smoother, loss)
+        self.n_values = n_values
+        self.outputs = [(np.arange(problem.n_outputs), np.zeros(n_values))]
+        self.root = np.append(smoother.root_weights(np.arange(problem.n)), 0.0)
+        self.padded_y = np.vstack([self.y, np.zeros(self.y.shape[1])])
+
+    @abstractmethod
+    def repeat(self, folds: Folds, repeat: int) -> Repeat:
+        """The training sets of one partition."""
+
+    def pieces(self, folds: Folds, group: int, with_pairs: bool) -> Iterator[Piece]:
+        """Repeat by repeat, some training sets at a time."""
+        outputs, _ = self.outputs[group]
+        K, m, V = folds.n_folds, folds.members.shape[2], self.n_values
+        R = self.loss.n_losses(len(outputs))
+        single = np.arange(K)[:, None]
+        pairs = np.stack(np.triu_indices(K, 1), axis=1)
+        for repeat in range(folds.n_repeats):
+            sets = self.repeat(folds, repeat)
+            u = np.zeros((1, K, m, V, len(outputs)))
+            for out, residuals in sets.run(single):
+                u[0, out[:, 0]] = residuals[:, 0]
+            mean, scatter = np.full((2, 1, K, K, V, R), np.nan)
+            for out, residuals in sets.run(pairs) if with_pairs else ():
+                rows, present = folds.members[repeat][out], folds.present[repeat][out]
+                by_value = np.moveaxis(residuals, 2, 3)
+                results = self.moments(by_value, rows[:, :, None], present[:, :, None], outputs)
+                for table, result in zip((mean, scatter), results, strict=True):
+                    table[0, out, out[:, ::-1]] = result
+            yield Piece(repeat, np.arange(V), u, *((mean, scatter) if with_pairs else ()))
+
+
+class Repeat(ABC):
+    """The training sets of one partition."""
+
+    def __init__(self, route: TrainingSetsRoute, folds: Folds, repeat: int) -> None:
+        self.route, self.folds, self.number = route, folds, repeat
+        self.members, self.ids = folds.members[repeat], folds.ids[repeat]
+        heavy = route.root > 0
+        self.heavy_in_fold = heavy[self.members].sum(axis=1)
+        self.n_heavy = int(heavy.sum())
+
+    @property
+    @abstractmethod
+    def Zw(self) -> FloatArray:
+        """All rows in an orthogonal basis, times the roots of their weights, (n + 1, d); row n is padding."""
+
+    @abstractmethod
+    def floats_each(self, n_out: int) -> int:
+        """Numbers that a training set without ``n_out`` folds needs."""
+
+    @abstractmethod
+    def residuals(self, out: IntArray) -> FloatArray:
+        """Residuals (B, t, m, V, Q) of the folds ``out`` (B, t) that each training set leaves out."""
+
+    def run(self, sets: IntArray) -> Iterator[tuple[IntArray, FloatArray]]:
+        """Folds that are out (B, t), and their residuals (B, t, m, V, Q), in blocks of training sets."""
+        step = per_block(8 * self.floats_each(sets.shape[1]), 2 * BLOCK_BYTES)
+        for start in range(0, len(sets), step):
+            out = sets[start : start + step]
+            yield out, self.residuals(out)
+
+    def n_train(self, out: IntArray) -> IntArray:
+        """Rows of the training sets that have a weight."""
+        n_train: IntArray = self.n_heavy - self.heavy_in_fold[out].sum(axis=1)
+        return n_train
+
+    def training_rows(self, out: IntArray) -> IntArray:
+        """Rows of one training set that have a weight."""
+        return np.intersect1d(self.folds.training_rows(self.number, *out), self.route.smoother.heavy)
+
+    def is_out(self, out: IntArray) -> BoolArray:
+        """Which rows each training set leaves out, (B, n)."""
+        left: BoolArray = (self.ids[None, :, None] == out[:, None, :]).any(axis=2)
+        return left
+
+    def products(self, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """``Zw'targets`` over all rows (d, T) and by folds (K, d, T)."""
+        by_fold = self.Zw[self.members].swapaxes(1, 2) @ targets[self.members]
+        return self.Zw.T @ targets, by_fold
+
+    @cached_property
+    def _grams(self) -> FloatArray:
+        """Gram matrices of the folds, (K, d, d)."""
+        Zf = self.Zw[self.members]
+        grams: FloatArray = Zf.swapaxes(1, 2) @ Zf
+        return grams
+
+    def gram(self, out: IntArray) -> FloatArray:
+        """Gram matrices of the rows that are out, (B, d, d)."""
+        d, m = self.Zw.shape[1], self.members.shape[1]
+        if m >= d:
+            both: FloatArray = self._grams[out].sum(axis=1)
+            return both
+        Zf = self.Zw[self.members[out].reshape(len(out), -1)]
+        grams: FloatArray = Zf.swapaxes(1, 2) @ Zf
+        return grams
+
+
+def inverse_factors(systems: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """L and ``L^-1`` with ``LL' = systems``, and which are far from singular; the identity for the others."""
+    d = systems.shape[-1]
+    L: FloatArray
+    inverse: FloatArray
+    try:
+        L = np.asarray(np.linalg.cholesky(systems), dtype=np.float64)
+        inverse = np.asarray(np.linalg.inv(L), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        L, inverse = np.full((2, *systems.shape), np.inf)
+        for index, system in enumerate(systems):
+            try:
+                L[index] = np.linalg.cholesky(system)
+                inverse[index] = np.linalg.inv(L[index])
+            except np.linalg.LinAlgError:
+                continue
+    # the trace of M^-1 is at least the inverse of the smallest eigenvalue, and at most d times that
+    is_sound: BoolArray = np.square(inverse).sum(axis=(1, 2)) < 1.0 / batched.TRUSTED
+    L[~is_sound], inverse[~is_sound] = np.eye(d), np.eye(d)
+    return L, inverse, is_sound

@@ -1,0 +1,156 @@
+"""The compiled kernels of the gram route against their twins in NumPy, on every instruction set of the machine."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import Ridge
+
+import onefit
+from helpers import FOLD_ERRORS, data, quiet_nested_cv, quietly, random_folds, random_weights
+from onefit.fold_errors import moments
+from onefit.linalg import compiled
+from onefit.linalg.downdate import Downdate
+from onefit.linalg.reinsch import DenseBasis, Reinsch
+
+pytestmark = pytest.mark.skipif(not compiled.is_there(), reason="the compiled kernels were not built")
+INSTRUCTIONS = ("baseline", "AVX2", "AVX-512")
+
+
+@pytest.fixture(params=INSTRUCTIONS, autouse=True)
+def instructions(request):
+    """Every test runs with each instruction set, or the next best that there is."""
+    from onefit.linalg import _kernel
+
+    _kernel.use(request.param)
+    yield
+    _kernel.use("AVX-512")
+
+
+def problem(seed, L, K, d, V, Q, m=6):
+    """Downdated systems of a random design, at V penalties."""
+    rng = np.random.default_rng(seed)
+    Z = rng.standard_normal((L, K, m, d))
+    gram = np.einsum("lkmd,lkme->lkde", Z, Z)
+    # above the trace, so that every system is positive definite
+    x, s = rng.uniform(1.1, 3.0, d) * gram.sum(axis=1).trace(axis1=1, axis2=2).max(), rng.uniform(0.0, 1.0, d)
+    downdate = Downdate(Reinsch(DenseBasis(np.zeros((1, d))), x, s), np.logspace(-2, 4, V))
+    sets = np.array([(j, k) for j in range(K) for k in (-1, *range(j + 1, K))])
+    return downdate, gram, rng.standard_normal((L, K, d, V, Q)), sets
+
+
+@settings(max_examples=40)
+@given(
+    seed=st.integers(0, 10_000),
+    L=st.integers(1, 4),
+    K=st.integers(2, 6),
+    d=st.integers(1, 23),
+    V=st.integers(1, 19),
+    Q=st.integers(1, 3),
+)
+def test_systems_equal_the_twin(seed, L, K, d, V, Q):
+    downdate, grams, right, sets = problem(seed, L, K, d, V, Q)
+    with compiled.switched(True):
+        change, squares = downdate.solve(grams, right, sets)
+    with compiled.switched(False):
+        expected, expected_squares = downdate.solve(grams, right, sets)
+    np.testing.assert_allclose(change, expected, rtol=1e-11, atol=1e-13 * np.abs(expected).max())
+    np.testing.assert_allclose(squares, expected_squares, rtol=1e-11)
+
+
+def test_a_system_that_is_not_positive_definite_is_doubtful_and_leaves_the_others_alone():
+    downdate, grams, right, sets = problem(0, 3, 4, 9, 5, 1)
+    expected, _ = downdate.solve(grams, right, sets)
+    grams[1, 2] *= 1e6
+    change, squares = downdate.solve(grams, right, sets)
+    hit = (sets == 2).any(axis=1)
+    assert not np.isfinite(squares[1, hit]).any()
+    assert np.isfinite(squares[1, ~hit]).all()
+    np.testing.assert_array_equal(change[0], expected[0])
+    np.testing.assert_array_equal(change[1, ~hit], expected[1, ~hit])
+
+
+def test_directions_that_nothing_holds_are_held_at_zero():
+    x, s = np.array([2.0, 0.0, 3.0]), np.zeros(3)
+    downdate = Downdate(Reinsch(DenseBasis(np.zeros((1, 3))), x, s), np.array([1.0]))
+    grams = np.zeros((1, 2, 3, 3))
+    grams[0, 0, 0, 0] = 1.0
+    change, squares = downdate.solve(grams, np.ones((1, 2, 3, 1, 1)), np.array([(0, 1)]))
+    np.testing.assert_allclose(change[0, 0, :, 0, 0], [2.0, 0.0, 2.0 / 3.0], atol=1e-15)
+    assert np.isfinite(squares).all()
+
+
+@settings(max_examples=40)
+@given(
+    seed=st.integers(0, 10_000), F=st.integers(1, 5), m=st.integers(1, 9), others=st.integers(1, 9), C=st.integers(1, 9)
+)
+def test_moments_equal_the_twin(seed, F, m, others, C):
+    rng = np.random.default_rng(seed)
+    u, r, weights = rng.standard_normal((F, m, others, C)), rng.standard_normal((F, m, C)), rng.uniform(0, 2, (F, m))
+    sizes = rng.integers(1, m + 1, F)
+    mean, scatter = compiled.moments(u, r, weights, sizes)
+    losses = weights[:, :, None, None] * np.square(u + r[:, :, None])
+    present = (np.arange(m) < sizes[:, None])[:, :, None]
+    expected = moments(losses.reshape(F, m, others * C), present)
+    np.testing.assert_allclose(mean.reshape(F, -1), expected[0], rtol=1e-12)
+    np.testing.assert_allclose(scatter.reshape(F, -1), expected[1], rtol=1e-11, atol=1e-13)
+
+
+@settings(max_examples=20)
+@given(
+    seed=st.integers(0, 10_000),
+    n=st.integers(24, 60),
+    p=st.integers(1, 12),
+    K=st.integers(3, 7),
+    weighted=st.sampled_from(["none", "positive", "zeros"]),
+    outputs=st.sampled_from([None, 1, 2]),
+    n_values=st.sampled_from([2, 3, 9]),
+    n_jobs=st.sampled_from([1, 2]),
+)
+def test_nested_cv_is_the_same_with_and_without_the_kernel(seed, n, p, K, weighted, outputs, n_values, n_jobs):
+    X, y = data(n, p, seed, outputs)
+    arguments = {
+        "folds": random_folds(n, K, 5, seed),
+        "sample_weight": random_weights(n, weighted, seed),
+        "route": "gram",
+        "param_name": "alpha",
+        "param_range": np.logspace(-1, 3, n_values),
+    }
+    with compiled.switched(True):
+        fast = quietly(onefit.error_curve, Ridge(), X, y, n_jobs=n_jobs, **arguments)
+    with compiled.switched(False):
+        slow = quietly(onefit.error_curve, Ridge(), X, y, **arguments)
+    for own, expected in zip(fast.results, slow.results, strict=True):
+        for name in FOLD_ERRORS:
+            np.testing.assert_allclose(
+                getattr(own.fold_errors, name), getattr(expected.fold_errors, name), rtol=1e-11, atol=1e-13
+            )
+
+
+def test_unknown_sizes_are_refused_before_anything_is_read():
+    from onefit.linalg import _kernel
+
+    with pytest.raises(ValueError, match="grams has 8 bytes and should have 32"):
+        _kernel.gram(*(np.zeros(1),) * 7, 1, 1, 2, 1, 1, 1)
+
+
+def test_threads_change_nothing():
+    X, y = data(120, 6, seed=1)
+    one, two = (quiet_nested_cv(Ridge(1.0), X, y, n_folds=6, n_repeats=23, random_state=0, n_jobs=j) for j in (1, 2))
+    for name in FOLD_ERRORS:
+        np.testing.assert_array_equal(getattr(one.fold_errors, name), getattr(two.fold_errors, name))
+    assert one.interval == two.interval
+
+
+@pytest.mark.parametrize(("setting", "expected"), [("off", "NumPy, as"), ("baseline", "compiled, baseline")])
+def test_the_environment_chooses_and_show_config_says_so(setting, expected):
+    code = "import onefit; onefit.show_config()"
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"ONEFIT_KERNEL": setting}
+    )
+    assert f"kernel: {expected}" in run.stdout

@@ -1,0 +1,599 @@
+"""Several penalties chosen jointly: against the dense formulas, one penalty, other optimizers, and themselves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from math import log
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import optimize
+
+from helpers import random_weights
+from onefit.criteria import criterion_values, search, spectrum_of_rows
+from onefit.criteria.multiple import KINDS, choose, coordinates_of, criterion, fit_at, statistics_of_rows
+from onefit.errors import DataError, TrainingSetError
+from onefit.linalg.columns import columns_of
+
+kinds = pytest.mark.parametrize("kind", KINDS)
+SHAPES = [(120, 6, 3), (30, 9, 3), (20, 8, 4)]  # rows, columns of a term, terms: the last is wider than tall
+shapes = pytest.mark.parametrize("shape", SHAPES)
+
+
+def additive(n, c, T, seed, n_outputs=1, noise=0.3):
+    """Design with an intercept and a free column, roots of second differences, and y."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1, 1, (n, T))
+    knots = np.linspace(-1, 1, c)
+    bumps = np.exp(-np.square((x[:, :, None] - knots) * c / 3))  # (n, T, c)
+    blocks = bumps - bumps.mean(axis=0)
+    design = np.hstack([np.ones((n, 1)), blocks.reshape(n, T * c), rng.standard_normal((n, 1))])
+    roots = []
+    for t in range(T):
+        root = np.zeros((c - 2, T * c + 2))
+        root[:, 1 + t * c : 1 + (t + 1) * c] = np.diff(np.eye(c), 2, axis=0)
+        roots.append(root)
+    y = np.sin(4 * x[:, :1]) + (x[:, 1:2] if T > 1 else 0) + np.exp(-8 * np.square(x[:, -1:]))
+    return design, tuple(roots), y + noise * rng.standard_normal((n, n_outputs))
+
+
+def ridge_terms(n, sizes, seed, n_outputs=1):
+    """Design with an intercept and one identity penalty a group of columns."""
+    rng = np.random.default_rng(seed)
+    d = 1 + sum(sizes)
+    design = np.hstack([np.ones((n, 1)), rng.standard_normal((n, d - 1))])
+    ends = 1 + np.cumsum([0, *sizes])
+    roots = tuple(np.eye(d)[a:b] for a, b in pairwise(ends))
+    coefficients = np.hstack([[1.0], *(rng.standard_normal(s) * 0.7**t for t, s in enumerate(sizes))])
+    return design, roots, (design @ coefficients)[:, None] + rng.standard_normal((n, n_outputs))
+
+
+def dense(design, roots, y, lams, weights=None):
+    """REML, GCV, the fit and its edf by column, from matrices of the rows and the normal equations."""
+    n, d = design.shape
+    w = np.ones(n) if weights is None else weights
+    S = sum(lam * root.T @ root for lam, root in zip(lams, roots, strict=True))
+    gram = (design.T * w) @ design
+    inverse = np.linalg.inv(gram + S)
+    b = inverse @ (design.T * w) @ y
+    rss = w @ np.square(y - design @ b)
+    Mp = d - sum(map(len, roots))
+    log_det_S = sum(np.linalg.slogdet(lam * root @ root.T)[1] for lam, root in zip(lams, roots, strict=True))
+    log_det = np.linalg.slogdet(gram + S)[1] - log_det_S - np.log(w).sum()
+    phi = (rss + np.einsum("dq,de,eq->q", b, S, b)) / (n - Mp)
+    columns = np.diag(inverse @ gram)
+    reml = (n - Mp) / 2 * (1 + np.log(2 * np.pi * phi)) + log_det / 2
+    return {"reml": reml, "gcv": n * rss / (n - columns.sum()) ** 2, "edf": columns, "b": b, "rss": rss, "V": inverse}
+
+
+def weighted(design, y, weights):
+    root = np.sqrt(weights)
+    return statistics_of_rows(root[:, None] * design, root[:, None] * y, root)
+
+
+def grid_of(statistics, roots, seed, size=5, spread=2.0):
+    """Places around the chosen penalties."""
+    rng = np.random.default_rng(seed)
+    centre = np.log(choose(statistics, roots, "reml").lams)
+    centre = np.minimum(centre, np.log(1e3) + centre.min())
+    return centre + spread * rng.standard_normal((size, len(roots)))
+
+
+# ------------------------------------------------------------------------------------- the dense formulas
+
+
+@shapes
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_fits_and_criteria_equal_the_dense_formulas(shape, is_weighted):
+    design, roots, y = additive(*shape, seed=1, n_outputs=2)
+    weights = random_weights(len(y), "positive", seed=1) if is_weighted else np.ones(len(y))
+    statistics = weighted(design, y, weights)
+    for rho in grid_of(statistics, roots, seed=1):
+        expected, fit = dense(design, roots, y, np.exp(rho), weights), fit_at(statistics, roots, np.exp(rho))
+        size = np.abs(expected["b"]).max()
+        np.testing.assert_allclose(fit.coefficients, expected["b"], rtol=1e-8, atol=1e-9 * size)
+        np.testing.assert_allclose(fit.edf_by_column, expected["edf"], rtol=1e-8, atol=1e-9)
+        np.testing.assert_allclose(fit.edf, expected["edf"].sum(), rtol=1e-9)
+        np.testing.assert_allclose(fit.rss, expected["rss"], rtol=1e-8)
+        np.testing.assert_allclose(fit.F @ fit.F.T, expected["V"], rtol=1e-7, atol=1e-9 * expected["V"].max())
+        for kind in KINDS:
+            value = criterion(statistics, roots, rho, kind)[0]
+            np.testing.assert_allclose(value, expected[kind].sum(), rtol=1e-8)
+
+
+def test_fit_is_that_of_the_stacked_least_squares_problem():
+    design, roots, y = additive(60, 8, 3, seed=2)
+    lams = np.array([1e-6, 1.0, 1e7])
+    stack = np.vstack([design, *(np.sqrt(lam) * root for lam, root in zip(lams, roots, strict=True))])
+    right = np.vstack([y, np.zeros((len(stack) - len(y), 1))])
+    expected = np.linalg.lstsq(stack, right, rcond=None)[0]
+    fit = fit_at(statistics_of_rows(design, y), roots, lams)
+    np.testing.assert_allclose(design @ fit.coefficients, design @ expected, atol=1e-10)
+    np.testing.assert_allclose(fit.rss, np.square(y - design @ fit.coefficients).sum(), rtol=1e-11)
+
+
+@kinds
+def test_value_and_edf_of_the_fit_give_gcv_and_reml(kind):
+    design, roots, y = additive(80, 7, 3, seed=3, n_outputs=2)
+    statistics, n = statistics_of_rows(design, y), 80
+    rho = grid_of(statistics, roots, seed=3)[0]
+    fit = fit_at(statistics, roots, np.exp(rho))
+    Mp = design.shape[1] - sum(map(len, roots))
+    pairs = list(zip(np.exp(rho), roots, strict=True))
+    penalty = sum(lam * np.square(root @ fit.coefficients).sum(axis=0) for lam, root in pairs)
+    log_det = -2 * np.linalg.slogdet(fit.F)[1] - sum(np.linalg.slogdet(lam * root @ root.T)[1] for lam, root in pairs)
+    phi = (fit.rss + penalty) / (n - Mp)
+    reml = (n - Mp) / 2 * (1 + np.log(2 * np.pi * phi)) + log_det / 2
+    expected = {"reml": reml, "gcv": n * fit.rss / (n - fit.edf) ** 2}[kind]
+    np.testing.assert_allclose(criterion(statistics, roots, rho, kind)[0], expected.sum(), rtol=1e-12)
+
+
+def exact_inverse(matrix):
+    """Inverse and determinant in rational numbers, by elimination without pivoting: the matrix is positive definite."""
+    d = len(matrix)
+    rows = [[*row, *(Fraction(int(i == j)) for j in range(d))] for i, row in enumerate(matrix)]
+    determinant = Fraction(1)
+    for i in range(d):
+        determinant *= rows[i][i]
+        rows[i] = [value / rows[i][i] for value in rows[i]]
+        for j in range(d):
+            if j != i and rows[j][i]:
+                rows[j] = [value - rows[j][i] * pivot for value, pivot in zip(rows[j], rows[i], strict=True)]
+    return np.array([row[d:] for row in rows]), determinant
+
+
+@kinds
+@pytest.mark.parametrize("powers", [(0, 0, 0), (-30, 24, 0), (24, 0, -30), (-30, -24, -28), (24, 26, 20)])
+def test_digits_survive_extreme_penalties(powers, kind):
+    rng = np.random.default_rng(30)
+    design = np.hstack([np.ones((14, 1)), rng.integers(-9, 10, (14, 9))])
+    y, roots = rng.integers(-20, 21, (14, 1)).astype(float), tuple(np.eye(10)[a : a + 3] for a in (1, 4, 7))
+    exact, target = (np.vectorize(lambda value: Fraction(int(value)), otypes=[object])(part) for part in (design, y))
+    lams = [Fraction(2) ** power for power in powers]
+    S = np.diag([Fraction(0), *(lam for lam in lams for _ in range(3))])
+    inverse, determinant = exact_inverse((exact.T @ exact + S).tolist())
+    b = inverse @ exact.T @ target
+    rss = ((target - exact @ b) ** 2).sum()
+    if kind == "gcv":
+        expected = float(14 * rss / (14 - (inverse @ exact.T @ exact).trace()) ** 2)
+    else:
+        phi = float((rss + (b.T @ S @ b).item()) / 13)
+        ratio = determinant / (lams[0] * lams[1] * lams[2]) ** 3
+        expected = (13 * (1 + np.log(2 * np.pi * phi)) + log(ratio.numerator) - log(ratio.denominator)) / 2
+    statistics, rho = statistics_of_rows(design, y), np.log(2.0) * np.array(powers)
+    np.testing.assert_allclose(criterion(statistics, roots, rho, kind)[0], expected, rtol=1e-12)
+    fit = fit_at(statistics, roots, np.exp2(powers))
+    np.testing.assert_allclose(fit.coefficients, b.astype(float), rtol=1e-9)
+    np.testing.assert_allclose(fit.rss, float(rss), rtol=1e-12)
+
+
+# -------------------------------------------------------------------------------------------- derivatives
+
+
+def complex_criterion(design, roots, y, rho, kind):
+    """The criterion of complex ``rho``: analytic, so that an imaginary step gives derivatives without cancellation."""
+    n, d = design.shape
+    S = sum(np.exp(r) * root.T @ root for r, root in zip(rho, roots, strict=True))
+    gram = design.T @ design
+    b = np.linalg.solve(gram + S, design.T @ y + 0j)
+    residuals = y - design @ b
+    rss = (residuals * residuals).sum(axis=0)
+    if kind == "gcv":
+        return (n * rss / (n - np.trace(np.linalg.solve(gram + S, gram + 0j))) ** 2).sum()
+    Mp = d - sum(map(len, roots))
+    phi = (rss + (b * (S @ b)).sum(axis=0)) / (n - Mp)
+    sign, log_det = np.linalg.slogdet(gram + S)
+    log_det = log_det + np.log(sign) - sum(r * len(root) for r, root in zip(rho, roots, strict=True))
+    return ((n - Mp) / 2 * (1 + np.log(2 * np.pi * phi)) + log_det / 2).sum()
+
+
+@kinds
+@pytest.mark.parametrize("sizes", [(4,), (3, 5), (2, 4, 3)])
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_gradient_equals_complex_differences(sizes, n_outputs, kind):
+    design, roots, y = ridge_terms(30, sizes, seed=4, n_outputs=n_outputs)
+    statistics = statistics_of_rows(design, y)
+    for rho in np.random.default_rng(4).uniform(-1, 5, (4, len(sizes))):
+        gradient = criterion(statistics, roots, rho, kind)[1]
+        steps = 1e-30j * np.eye(len(sizes))
+        expected = [complex_criterion(design, roots, y, rho + step, kind).imag / 1e-30 for step in steps]
+        np.testing.assert_allclose(gradient, expected, rtol=1e-10, atol=1e-12 * np.abs(expected).max())
+
+
+@kinds
+@pytest.mark.parametrize("sizes", [(4,), (3, 5), (2, 4, 3)])
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_hessian_equals_extrapolated_differences_of_the_gradient(sizes, n_outputs, kind):
+    design, roots, y = ridge_terms(30, sizes, seed=5, n_outputs=n_outputs)
+    statistics = statistics_of_rows(design, y)
+
+    def difference(rho, step):
+        return (
+            criterion(statistics, roots, rho + step, kind)[1] - criterion(statistics, roots, rho - step, kind)[1]
+        ) / 2
+
+    for rho in np.random.default_rng(5).uniform(-1, 5, (3, len(sizes))):
+        hessian = criterion(statistics, roots, rho, kind)[2]
+        for t, axis in enumerate(np.eye(len(sizes))):
+            h, (one, two, four) = 1e-2, (difference(rho, m * 1e-2 * axis) for m in (1, 2, 4))
+            expected = (64 * one / 1 - 20 * two / 2 + four / 4) / 45 / h  # error of order h^6
+            np.testing.assert_allclose(hessian[t], expected, atol=1e-9 * np.abs(hessian).max())
+
+
+@kinds
+@shapes
+def test_derivatives_of_smooth_terms_are_those_of_the_value(shape, kind):
+    design, roots, y = additive(*shape, seed=6)
+    statistics = statistics_of_rows(design, y)
+    rho, h = grid_of(statistics, roots, seed=6, spread=1.0)[0], 2e-2
+
+    def along(axis, part):
+        return np.array([criterion(statistics, roots, rho + m * h * axis, kind)[part] for m in (-4, -2, -1, 1, 2, 4)])
+
+    weights = np.array([-1 / 8, 20 / 4, -64 / 2, 64 / 2, -20 / 4, 1 / 8]) / 45 / h
+    _, gradient, hessian = criterion(statistics, roots, rho, kind)
+    for t, axis in enumerate(np.eye(len(roots))):
+        assert abs(weights @ along(axis, 0) - gradient[t]) < 1e-9 * max(1.0, np.abs(gradient).max())
+        np.testing.assert_allclose(weights @ along(axis, 1), hessian[t], atol=1e-8 * np.abs(hessian).max())
+
+
+# ------------------------------------------------------------------------------------------- one penalty
+
+
+@kinds
+@pytest.mark.parametrize("n", [8, 12, 60])
+@pytest.mark.parametrize("seed", range(5))
+def test_one_penalty_is_that_of_the_single_search(n, seed, kind):
+    design, roots, y = ridge_terms(n, (9,), seed=seed, n_outputs=1 + seed % 2)
+    weights = random_weights(n, "positive", seed=seed)
+    choice = choose(weighted(design, y, weights), roots, kind)
+    root = np.sqrt(weights)
+    spectrum = spectrum_of_rows(columns_of(design[:, 1:], None, True).weighted(root), root[:, None] * y, root).spectrum
+    lam = search(spectrum, kind)
+    np.testing.assert_allclose(choice.lams, lam, rtol=1e-8)
+    np.testing.assert_allclose(choice.value, criterion_values(spectrum, lam[None], kind).sum(), rtol=1e-11)
+    assert choice.converged or (kind == "gcv" and n < 10)  # then GCV falls until it is no longer defined
+
+
+@kinds
+def test_one_smooth_penalty_is_that_of_the_single_search(kind):
+    design, roots, y = additive(50, 12, 1, seed=7)
+    choice = choose(statistics_of_rows(design, y), roots, kind)
+    penalty = roots[0].T @ roots[0]
+    spectrum = spectrum_of_rows(columns_of(design, penalty, False), y).spectrum
+    lam = search(spectrum, kind)
+    np.testing.assert_allclose(choice.lams, lam, rtol=1e-8)
+    np.testing.assert_allclose(choice.value, criterion_values(spectrum, lam[None], kind)[0, 0, 0], rtol=1e-11)
+
+
+# ----------------------------------------------------------------------------------------- the optimum
+
+
+def best_of_many(statistics, roots, kind, centre, seed, n_starts=20):
+    """The lowest value that a quasi-Newton method of others finds from many places."""
+    rng, values = np.random.default_rng(seed), []
+    box = list(zip(centre - 12, centre + 12, strict=True))
+    for start in rng.uniform(centre - 8, centre + 8, (n_starts, len(roots))):
+        found = optimize.minimize(
+            lambda rho: criterion(statistics, roots, rho, kind)[:2], start, jac=True, bounds=box, method="L-BFGS-B"
+        )
+        values.append(found.fun)
+    return min(values)
+
+
+@kinds
+@pytest.mark.parametrize("seed", range(4))
+def test_no_other_optimizer_finds_a_lower_value(seed, kind):
+    design, roots, y = additive(100, 7, 3, seed=seed)
+    statistics = statistics_of_rows(design, y)
+    choice = choose(statistics, roots, kind)
+    assert choice.converged
+    best = best_of_many(statistics, roots, kind, np.zeros(3), seed)
+    assert choice.value <= best + 1e-9 * abs(best)
+
+
+@kinds
+@pytest.mark.parametrize("seed", range(4))
+def test_gradient_vanishes_at_an_inner_minimum_and_the_hessian_is_positive(seed, kind):
+    design, roots, y = ridge_terms(80, (4, 6, 5), seed=seed)
+    statistics = statistics_of_rows(design, y)
+    choice = choose(statistics, roots, kind)
+    assert choice.at_end == ("", "", "")
+    value, gradient, hessian = criterion(statistics, roots, np.log(choice.lams), kind)
+    np.testing.assert_allclose(choice.value, value, rtol=1e-13)
+    assert np.linalg.eigvalsh(hessian).min() > 0
+    assert np.abs(np.linalg.solve(hessian, gradient)).max() < 1e-10  # distance to the minimum in log lam
+
+
+@kinds
+@pytest.mark.parametrize("seed", range(4))
+def test_rounding_errors_do_not_change_the_choice(seed, kind):
+    design, roots, y = additive(70, 8, 3, seed=seed)
+    rng = np.random.default_rng(seed)
+    order, rotation = rng.permutation(70), np.linalg.qr(rng.standard_normal((70, 70)))[0]
+    one = choose(statistics_of_rows(design, y), roots, kind)
+    for A, b in ((design[order], y[order]), (rotation @ design, rotation @ y)):
+        other = choose(statistics_of_rows(A, b), roots, kind)
+        assert other.at_end == one.at_end
+        np.testing.assert_allclose(other.lams, one.lams, rtol=1e-9)
+    statistics = statistics_of_rows(design, y)
+    turn = np.linalg.qr(rng.standard_normal((len(statistics.R),) * 2))[0]
+    turned = replace(statistics, R=turn @ statistics.R, z=turn @ statistics.z)
+    np.testing.assert_allclose(choose(turned, roots, kind).lams, one.lams, rtol=1e-9)
+
+
+@kinds
+def test_one_choice_serves_all_outputs(kind):
+    design, roots, y = ridge_terms(60, (4, 5), seed=8, n_outputs=3)
+    choice = choose(statistics_of_rows(design, y), roots, kind)
+    alone = [statistics_of_rows(design, y[:, [q]]) for q in range(3)]
+
+    def total(rho):
+        return sum(criterion(each, roots, rho, kind)[0] for each in alone)
+
+    rho = np.log(choice.lams)
+    np.testing.assert_allclose(choice.value, total(rho), rtol=1e-12)
+    for axis in np.eye(2):
+        assert choice.value < min(total(rho + 0.01 * axis), total(rho - 0.01 * axis))
+
+
+@kinds
+def test_a_start_at_the_answer_stays_there(kind):
+    design, roots, y = additive(100, 7, 3, seed=9)
+    statistics = statistics_of_rows(design, y)
+    choice = choose(statistics, roots, kind)
+    again = choose(statistics, roots, kind, start=np.log(choice.lams))
+    assert again.n_steps <= 1
+    assert again.at_end == choice.at_end
+    np.testing.assert_allclose(again.lams, choice.lams, rtol=1e-9)
+
+
+@kinds
+def test_coordinates_serve_in_place_of_the_roots(kind):
+    design, roots, y = additive(60, 6, 2, seed=10)
+    statistics, coordinates = statistics_of_rows(design, y), coordinates_of(roots, design.shape[1])
+    one, other = choose(statistics, roots, kind), choose(statistics, coordinates, kind)
+    np.testing.assert_array_equal(one.lams, other.lams)
+    fits = [fit_at(statistics, each, one.lams).coefficients for each in (roots, coordinates)]
+    np.testing.assert_array_equal(*fits)
+
+
+# ------------------------------------------------------------------------------------ units and the ends
+
+
+@kinds
+def test_the_fit_does_not_depend_on_units(kind):
+    design, roots, y = additive(60, 7, 3, seed=11)
+    choice = choose(statistics_of_rows(design, y), roots, kind)
+    fit = fit_at(statistics_of_rows(design, y), roots, choice.lams)
+    units = np.repeat([1.0, 1e3, 1.0, 1.0, 1.0], [1, 7, 7, 7, 1])
+    scaled = (roots[0], roots[1], 1e4 * roots[2])
+    statistics = statistics_of_rows(design * units, 1e-3 * y)
+    other = choose(statistics, scaled, kind)
+    assert other.at_end == choice.at_end
+    np.testing.assert_allclose(other.lams, choice.lams * [1e6, 1.0, 1e-8], rtol=1e-8)
+    there = fit_at(statistics, scaled, other.lams)
+    np.testing.assert_allclose(1e3 * (design * units) @ there.coefficients, design @ fit.coefficients, atol=1e-9)
+    np.testing.assert_allclose(there.edf_by_column, fit.edf_by_column, atol=1e-9)
+
+
+def orthogonal_terms(signal, seed=12, n=80):
+    """A free column, a penalized term, and one with a linear part (free) and a wiggly part orthogonal to all others.
+
+    Without ``signal``, y is orthogonal to the wiggly part: no finite penalty is best for it, whatever the other one is.
+    """
+    rng = np.random.default_rng(seed)
+    others = np.hstack([np.ones((n, 1)), rng.standard_normal((n, 6))])
+    basis = np.linalg.qr(np.hstack([others, rng.standard_normal((n, 4))]))[0][:, 7:]
+    wiggly = basis @ rng.standard_normal((4, 4))
+    y = others @ rng.standard_normal((7, 1)) + rng.standard_normal((n, 1))
+    y = y - basis @ (basis.T @ y) + signal * wiggly @ rng.standard_normal((4, 1))
+    mix = rng.standard_normal((5, 5))  # coefficients in which linear and wiggly part are not apart
+    design = np.hstack([others[:, :6], np.hstack([others[:, 6:], wiggly]) @ mix])
+    roots = np.eye(11)[1:6], np.hstack([np.zeros((4, 6)), mix[1:]])
+    return design, roots, y
+
+
+@kinds
+def test_a_term_without_signal_is_shrunk_to_its_null_space_exactly_at_the_end(kind):
+    design, roots, y = orthogonal_terms(signal=0.0)
+    statistics = statistics_of_rows(design, y)
+    choice = choose(statistics, roots, kind)
+    assert choice.at_end == ("", "most")
+    assert choice.converged
+    fit = fit_at(statistics, roots, choice.lams)
+    np.testing.assert_allclose(fit.edf_by_column[6:].sum(), 1.0, atol=1e-7)
+    np.testing.assert_allclose(roots[1] @ fit.coefficients, 0, atol=1e-12)
+    np.testing.assert_allclose(choice.lams[1], 1e8 * term_eigenvalues(design, roots, 1).sum(), rtol=1e-11)
+
+
+def term_eigenvalues(design, roots, t):
+    """Eigenvalues of a term's Gram matrix against its penalty, free directions of all terms projected out."""
+    both = np.linalg.pinv(np.vstack(roots))
+    first = sum(map(len, roots[:t]))
+    null = np.linalg.svd(np.vstack(roots))[2][sum(map(len, roots)) :].T
+    N, E = design @ null, design @ both[:, first : first + len(roots[t])]
+    return np.square(np.linalg.svd(E - N @ np.linalg.lstsq(N, E, rcond=None)[0])[1])
+
+
+@kinds
+def test_a_term_with_signal_has_a_finite_penalty(kind):
+    design, roots, y = orthogonal_terms(signal=3.0)
+    statistics = statistics_of_rows(design, y)
+    choice = choose(statistics, roots, kind)
+    assert choice.at_end == ("", "")
+    mu = term_eigenvalues(design, roots, 1)
+    expected = 1 + (mu / (mu + choice.lams[1])).sum()
+    assert expected > 1.5
+    np.testing.assert_allclose(fit_at(statistics, roots, choice.lams).edf_by_column[6:].sum(), expected, rtol=1e-10)
+
+
+def test_the_end_of_the_axis_is_that_of_the_single_search():
+    design, roots, y = ridge_terms(40, (4,), seed=13)
+    y = y - design[:, 1:] @ np.linalg.lstsq(design, y, rcond=None)[0][1:]
+    spectrum = spectrum_of_rows(columns_of(design[:, 1:], None, True), y).spectrum
+    for kind in KINDS:
+        choice = choose(statistics_of_rows(design, y), roots, kind)
+        assert choice.at_end == ("most",)
+        np.testing.assert_allclose(choice.lams, 1e8 * spectrum.mu.sum(), rtol=1e-12)
+        np.testing.assert_allclose(choice.lams, search(spectrum, kind), rtol=1e-12)
+
+
+@kinds
+def test_an_exact_relation_is_not_shrunk(kind):
+    design, roots, _ = ridge_terms(40, (3, 4), seed=14)
+    y = design @ np.arange(1.0, 9.0)[:, None]
+    statistics = statistics_of_rows(design, y)
+    fit = fit_at(statistics, roots, choose(statistics, roots, kind).lams)
+    np.testing.assert_allclose(design @ fit.coefficients, y, rtol=1e-7)
+
+
+@kinds
+@pytest.mark.parametrize("level", [0.0, 2.5])
+def test_a_constant_y_is_predicted(level, kind):
+    design, roots, _ = ridge_terms(15, (3, 4), seed=15)
+    y = np.full((15, 1), level)
+    statistics = statistics_of_rows(design, y)
+    choice = choose(statistics, roots, kind)
+    fit = fit_at(statistics, roots, choice.lams)
+    np.testing.assert_allclose(design @ fit.coefficients, y, rtol=1e-11, atol=1e-14)
+    if level == 0:
+        assert choice.at_end == ("most", "most")
+
+
+def test_a_term_that_no_row_sees_is_penalized_most_and_its_coefficients_vanish():
+    design, roots, y = ridge_terms(30, (3, 4), seed=16)
+    design[:, 4:] = 0
+    statistics = statistics_of_rows(design, y)
+    for kind in KINDS:
+        choice = choose(statistics, roots, kind)
+        assert choice.at_end[1] == "most"
+        np.testing.assert_allclose(fit_at(statistics, roots, choice.lams).coefficients[4:], 0, atol=1e-15)
+
+
+def test_without_penalties_there_is_nothing_to_choose():
+    design, _, y = ridge_terms(30, (3, 4), seed=17)
+    statistics = statistics_of_rows(design, y)
+    rss = np.linalg.lstsq(design, y, rcond=None)[1].sum()
+    choice = choose(statistics, (), "gcv")
+    assert choice.lams.shape == (0,)
+    np.testing.assert_allclose(choice.value, 30 * rss / 22**2, rtol=1e-12)
+    fit = fit_at(statistics, (), choice.lams)
+    np.testing.assert_allclose(fit.coefficients, np.linalg.lstsq(design, y, rcond=None)[0], rtol=1e-10)
+
+
+# --------------------------------------------------------------------------------------- more columns than rows
+
+
+@kinds
+@pytest.mark.parametrize("is_padded", [False, True])
+def test_more_columns_than_rows(is_padded, kind):
+    design, roots, y = ridge_terms(15, (8, 12), seed=18)
+    statistics = statistics_of_rows(design, y)
+    assert statistics.R.shape == (15, 21)
+    if is_padded:
+        pad = np.zeros((6, 21))
+        statistics = replace(statistics, R=np.vstack([statistics.R, pad]), z=np.vstack([statistics.z, pad[:, :1]]))
+    choice = choose(statistics, roots, kind)
+    lams = choice.lams
+    V = np.eye(15) + sum(design @ root.T @ root @ design.T / lam for lam, root in zip(lams, roots, strict=True))
+    inverse, ones = np.linalg.inv(V), np.ones((15, 1))
+    A = inverse - inverse @ ones @ ones.T @ inverse / inverse.sum()
+    phi = (y.T @ A @ y).item() / 14
+    reml = (14 * (1 + np.log(2 * np.pi * phi)) + np.linalg.slogdet(V)[1] + np.log(inverse.sum())) / 2
+    expected = {"reml": reml, "gcv": 15 * np.square(A @ y).sum() / np.trace(A) ** 2}[kind]
+    np.testing.assert_allclose(choice.value, expected, rtol=1e-9)
+    fit = fit_at(statistics, roots, lams)
+    np.testing.assert_allclose(y - design @ fit.coefficients, A @ y, atol=1e-9)
+    np.testing.assert_allclose(fit.edf, 15 - np.trace(A), rtol=1e-9)
+
+
+def test_gcv_is_infinite_where_the_fit_interpolates():
+    design, roots, y = ridge_terms(15, (8, 12), seed=19)
+    statistics = statistics_of_rows(design, y)
+    value, gradient, hessian = criterion(statistics, roots, np.log([1e-12, 1e-12]), "gcv")
+    assert np.isinf(value)
+    assert np.isnan(gradient).all()
+    assert np.isnan(hessian).all()
+    choice = choose(statistics, roots, "gcv")
+    assert np.isfinite(choice.value)
+    assert 15 - fit_at(statistics, roots, choice.lams).edf > 1e-8 * 15
+
+
+def test_no_degrees_of_freedom_at_all_give_the_most_penalized_answer():
+    design, roots, y = ridge_terms(1, (3, 2), seed=20)
+    for kind in KINDS:
+        assert choose(statistics_of_rows(design, y), roots, kind).at_end == ("most", "most")
+
+
+# -------------------------------------------------------------------------------------------------- errors
+
+
+def test_errors_name_cause_and_remedy():
+    design, roots, y = ridge_terms(20, (3, 4), seed=21)
+    statistics = statistics_of_rows(design, y)
+    with pytest.raises(DataError, match=r"'aic'.*choose 'gcv' or 'reml'"):
+        choose(statistics, roots, "aic")
+    with pytest.raises(DataError, match=r"Penalty 1 shares columns.*columns of its own"):
+        choose(statistics, (roots[0], np.eye(8)[3:6]), "reml")
+    with pytest.raises(DataError, match=r"root 0 are linearly dependent.*full row rank"):
+        choose(statistics, (np.vstack([roots[0], roots[0][:1]]),), "reml")
+    doubled = np.hstack([design, design[:, :1]])
+    wider = tuple(np.hstack([root, np.zeros((len(root), 1))]) for root in roots)
+    with pytest.raises(TrainingSetError, match=r"do not determine the 2 unpenalized directions.*use more rows"):
+        choose(statistics_of_rows(doubled, y), wider, "reml")
+    wide, wide_roots, short = ridge_terms(5, (3, 4), seed=21)
+    with pytest.raises(TrainingSetError, match=r"without a penalty; use a positive one"):
+        fit_at(statistics_of_rows(wide, short), wide_roots, np.zeros(2))
+
+
+# ---------------------------------------------------------------------------------------------- properties
+
+
+@given(
+    n=st.integers(6, 60),
+    sizes=st.lists(st.integers(1, 7), min_size=1, max_size=4),
+    seed=st.integers(0, 2**32 - 1),
+    n_outputs=st.integers(1, 2),
+    kind=st.sampled_from(KINDS),
+)
+def test_no_single_penalty_could_do_better(n, sizes, seed, n_outputs, kind):
+    design, roots, y = ridge_terms(n, sizes, seed, n_outputs)
+    statistics = statistics_of_rows(design, y)
+    choice = choose(statistics, roots, kind)
+    assert np.isfinite(choice.lams).all()
+    assert all(choice.lams > 0)
+    rho = np.log(choice.lams)
+    for t, axis in enumerate(np.eye(len(sizes))):
+        low, high = {"most": (-5, 0), "least": (0, 5)}.get(choice.at_end[t], (-5, 5))
+        shifts = np.linspace(low, high, 11)
+        values = [criterion(statistics, roots, rho + shift * axis, kind)[0] for shift in shifts]
+        assert choice.value <= min(values) + 1e-9 * max(n, abs(choice.value))
+
+
+@given(seed=st.integers(0, 2**32 - 1), kind=st.sampled_from(KINDS), order=st.permutations(range(3)))
+def test_the_order_of_the_terms_does_not_matter_to_the_value_at_given_penalties(seed, kind, order):
+    design, roots, y = ridge_terms(25, (2, 3, 4), seed)
+    statistics = statistics_of_rows(design, y)
+    rho = np.random.default_rng(seed).uniform(-2, 6, 3)
+    value, gradient, hessian = criterion(statistics, roots, rho, kind)
+    other = criterion(statistics, tuple(roots[t] for t in order), rho[order], kind)
+    np.testing.assert_allclose(other[0], value, rtol=1e-12)
+    np.testing.assert_allclose(other[1], gradient[order], atol=1e-11 * np.abs(gradient).max())
+    np.testing.assert_allclose(other[2], hessian[np.ix_(order, order)], atol=1e-11 * np.abs(hessian).max())
+
+
+@given(seed=st.integers(0, 2**32 - 1), lams=st.lists(st.floats(1e-4, 1e4), min_size=2, max_size=2))
+def test_edf_lies_between_the_free_and_all_columns_and_falls_with_every_penalty(seed, lams):
+    design, roots, y = ridge_terms(25, (3, 4), seed)
+    statistics = statistics_of_rows(design, y)
+    edf = fit_at(statistics, roots, np.array(lams)).edf
+    assert 1 < edf < 8
+    for t in range(2):
+        more = np.array(lams)
+        more[t] *= 2
+        assert fit_at(statistics, roots, more).edf < edf
