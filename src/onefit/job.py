@@ -185,10 +185,14 @@ def prepare(contenders: Sequence[Contender], X: Any, y: Any, settings: Settings)
             'folds, or interval="covariance".'
         )
     bias_source = _bias_partitions(problem, source, settings.bias_folds, entropy)
-    progress = Progress(report, _work(contenders, adapted, source, repeats, bias_source))
+    progress = Progress(report, _work(contenders, adapted, source, repeats, bias_source, problem.n_outputs))
     route, routes = _choose_routes(contenders, problem, adapted, source, repeats, loss, settings, progress)
-    n_threads = effective_n_jobs(1 if settings.n_jobs is None else settings.n_jobs)
-    return Job(problem, loss, rule, level, source, repeats, bias_source, route, routes, adapted, progress, n_threads)
+    threads = _n_threads(settings)
+    return Job(problem, loss, rule, level, source, repeats, bias_source, route, routes, adapted, progress, threads)
+
+
+def _n_threads(settings: Settings) -> int:
+    return int(effective_n_jobs(1 if settings.n_jobs is None else settings.n_jobs))
 
 
 def _check_problem(contenders: Sequence[Contender], X: Any, y: Any, settings: Settings) -> Problem:
@@ -223,6 +227,7 @@ def _work(
     source: FoldSource,
     repeats: int | None,
     bias_source: tuple[FoldSource, int] | None,
+    n_outputs: int,
 ) -> int:
     """Units of progress: fits, or else tiles of pairs of rows, or repeats."""
     K, L = source.n_folds, repeats or MOST_REPEATS
@@ -232,7 +237,7 @@ def _work(
     if fitted:
         return fitted * (K * (K + 1) // 2 * L + (0 if bias_source is None else K * bias_source[1]))
     values = sum(a.smoother.n_values for a in adapted if a.smoother is not None)
-    return n_tiles(source.n, values) if source.n == K and all(a.tuned is None for a in adapted) else L
+    return n_tiles(source.n, values * n_outputs) if source.n == K and all(a.tuned is None for a in adapted) else L
 
 
 def _units(problem: Problem) -> int:
@@ -337,7 +342,7 @@ def _choose_routes(
     can = len(smoothers) == len(adapted) and not any(smoother.why_not_onestep for smoother in smoothers)
     if leaves_two and can and settings.route in ("auto", "onestep"):
         facts = [("onestep", "two rows out at a time, in 2 x 2 systems", each.exactness) for each in adapted]
-        together = LeaveTwoOut(problem, smoothers, loss, progress.advance)
+        together = LeaveTwoOut(problem, smoothers, loss, progress.advance, _n_threads(settings))
         return together, _by_value(facts, [smoother.n_values for smoother in smoothers])
     if source.n_folds > MOST_FOLDS:
         raise FoldError(

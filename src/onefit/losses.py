@@ -60,6 +60,11 @@ class Loss:
         """Whether it is the squared residual, which the compiled kernels know."""
         return self.function is _square and self.classes is None
 
+    @property
+    def is_absolute(self) -> bool:
+        """Whether it is the absolute residual, which some of the compiled kernels know."""
+        return self.function is _absolute and self.classes is None
+
     def of(self, y: FloatArray, u: FloatArray) -> FloatArray:
         """Losses (..., outputs) of residuals ``u`` (..., outputs); one output if the predictions are classes."""
         if self.classes is None:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable
 from itertools import chain as chain_of
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from .chain import Chain, ascending
 from .fold_errors import FoldErrors, HeldOut, Rows, RowTotals, concatenate, summarize
@@ -18,7 +14,7 @@ from .folds import FoldSource
 from .intervals import Rule
 from .losses import Loss
 from .montecarlo import SCHEDULE, is_settled
-from .routes.base import TABLE_BYTES, Route, per_block
+from .routes.base import TABLE_BYTES, Route, per_block, threads
 from .typing import FloatArray
 
 __all__ = ["collect", "mean_cv"]
@@ -52,7 +48,7 @@ def collect(
         chain = blocks[0].chain if blocks else make_chain(pairs.single.cv_means(rows).mean(axis=(0, 2)))
         return pairs.single, summarize(pairs, folds, rows, chain)
 
-    with _threads(n_threads) as run:
+    with threads(n_threads) as run:
         for start, goal in pairwise((0, *(SCHEDULE if n_repeats is None else (n_repeats,)))):
             spans = _spans(start, goal, step, n_threads)
             first = [compute(spans.pop(0))] if not blocks else []
@@ -74,16 +70,6 @@ def _spans(start: int, goal: int, step: int, n_threads: int) -> list[tuple[int, 
     each = max(1, min(step, -(-(goal - first) // (4 * n_threads))))
     later = [(low, min(low + each, goal)) for low in range(first, goal, each)]
     return [(start, first), *later] if first > start else later
-
-
-@contextmanager
-def _threads(n_threads: int) -> Iterator[Callable[..., Iterator[Any]]]:
-    """A map over blocks, by threads that leave BLAS one thread each."""
-    if n_threads == 1:
-        yield map
-        return
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_threads) as pool:
-        yield pool.map
 
 
 def mean_cv(route: Route, source: FoldSource, rows: Rows, n_outputs: int, n_repeats: int) -> FloatArray:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from ..errors import TrainingSetError
 from ..fold_errors import HeldOut, PairErrors, Rows, moments
@@ -19,7 +22,7 @@ from ..losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
 
-__all__ = ["BLOCK_BYTES", "TABLE_BYTES", "Piece", "Route", "SmootherRoute", "per_block", "refit_residuals"]
+__all__ = ["BLOCK_BYTES", "TABLE_BYTES", "Piece", "Route", "SmootherRoute", "per_block", "refit_residuals", "threads"]
 
 BLOCK_BYTES = 8 * 2**20
 """Working memory of a batch of small systems: about what the caches hold."""
@@ -48,6 +51,16 @@ class Route(Protocol):
 def per_block(bytes_each: float, budget: float = BLOCK_BYTES) -> int:
     """Count the items of this size that fit in a block, at least one."""
     return max(1, int(budget // max(bytes_each, 1.0)))
+
+
+@contextmanager
+def threads(n_threads: int) -> Iterator[Callable[..., Iterator[Any]]]:
+    """A map, by threads that leave BLAS one thread each."""
+    if n_threads == 1:
+        yield map
+        return
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_threads) as pool:
+        yield pool.map
 
 
 @dataclass(frozen=True)

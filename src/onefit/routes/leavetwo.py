@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from threading import Lock
 
 import numpy as np
 
@@ -12,12 +14,12 @@ from ..errors import OneFitWarning, RouteError
 from ..fold_errors import FoldErrors, HeldOut, Rows, RowTotals, spread_of_losses
 from ..folds import Folds
 from ..learners import Smoother
-from ..linalg import batched
+from ..linalg import batched, compiled
 from ..linalg.path import OperatorPath, StoredPath, factor_path
 from ..losses import Loss
 from ..typing import FloatArray, IntArray
 from ..validation import Problem
-from .base import refit_residuals
+from .base import refit_residuals, threads
 from .onestep import make_operator
 
 __all__ = ["LeaveTwoOut", "n_tiles"]
@@ -55,8 +57,14 @@ class LeaveTwoOut:
     name = "onestep"
 
     def __init__(
-        self, problem: Problem, smoothers: Sequence[Smoother], loss: Loss, tick: Callable[[int], None]
+        self,
+        problem: Problem,
+        smoothers: Sequence[Smoother],
+        loss: Loss,
+        tick: Callable[[int], None],
+        n_threads: int = 1,
     ) -> None:
+        self.n_threads = n_threads
         self.problem, self.smoothers, self.loss, self.tick = problem, list(smoothers), loss, tick
         self.n_values = sum(smoother.n_values for smoother in smoothers)
         self.rows = Rows.of(problem.weights, None)
@@ -95,7 +103,7 @@ class LeaveTwoOut:
             single.residuals[0][:, :, outputs] = self.loss.settle(y[:, None], u)
             single.losses[0][:, :, losses] = self.loss.of(y[:, None], u)
             pairs.run()
-            e_in[0][:, :, losses] = pairs.columns.swapaxes(0, 1) / (n - 1)
+            e_in[0][:, :, losses] = pairs.sums.columns.swapaxes(0, 1) / (n - 1)
             covariance[0][:, losses], paired_covariance[0][:, :, losses] = pairs.covariance()
         assert chain is not None
         totals = RowTotals(n, V, Q, R)
@@ -143,6 +151,28 @@ def make_paths(smoother: Smoother, y: FloatArray, lams: FloatArray) -> list[tupl
     return paths
 
 
+class _Sums:
+    """Sums over pairs: of changes by rows, of losses by columns (V, n, R), and products of changes."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        V, _, R = shape
+        self.row_sums, self.columns = np.zeros((2, *shape))
+        self.products, self.own_products = np.zeros((V, V, R)), np.zeros((V, R))
+        self._space = np.empty(0)
+
+    def add(self, other: _Sums) -> None:
+        """Add those of other pairs."""
+        for name in ("row_sums", "columns", "products", "own_products"):
+            getattr(self, name)[...] += getattr(other, name)
+
+    def space(self, shape: tuple[int, ...]) -> FloatArray:
+        """Space for the changes at j of a tile, if there are several values; the same for all tiles."""
+        size = int(np.prod(shape)) if shape[0] > 1 else 0
+        if len(self._space) < size:
+            self._space = np.empty(size)
+        return self._space[:size].reshape(shape if size else (0,))
+
+
 class _Pairs:
     """All pairs, at all values, of outputs that are computed together."""
 
@@ -167,9 +197,7 @@ class _Pairs:
         for value, i in np.argwhere(~(self.diagonal >= self.least)):
             self.u[value, i] = self._refit(int(value), int(i))[0][0]
         self.losses = self._weighted(np.arange(n)[None], self.u)
-        self.row_sums, self.columns = np.zeros((2, *self.losses.shape))
-        self.products = np.zeros((V, V, self.losses.shape[2]))
-        self.own_products = np.zeros((V, self.losses.shape[2]))
+        self.sums = _Sums(self.losses.shape)
         self.chain = ascending(np.zeros(V))
 
     def choose_chain(self) -> Chain:
@@ -187,14 +215,58 @@ class _Pairs:
         return refit_residuals(smoother, y, lam, self.route.folds, 0, rows)
 
     def run(self) -> None:
-        """Accumulate the sums over all pairs."""
+        """Accumulate the sums over all pairs; each thread has its own, and every so many tiles."""
         n, side = len(self.y), tile_side(self.route.n_values * self.y.shape[1])
-        starts = range(0, n, side)
-        for low in starts:
-            for other in (s for s in starts if s >= low):
+        tiles = [(low, other) for low in range(0, n, side) for other in range(low, n, side)]
+        n_threads, lock = self.route.n_threads, Lock()
+
+        def accumulate(thread: int) -> _Sums:
+            sums = _Sums(self.losses.shape)
+            for low, other in tiles[thread::n_threads]:
                 ii, jj = np.arange(low, min(low + side, n)), np.arange(other, min(other + side, n))
-                self._tile(ii, jj)
-                self.route.tick(1)
+                if not self._fused(ii, jj, sums):
+                    self._tile(ii, jj, sums)
+                with lock:
+                    self.route.tick(1)
+            return sums
+
+        with threads(n_threads) as run:
+            for sums in run(accumulate, range(n_threads)):
+                self.sums.add(sums)
+
+    def _fused(self, ii: IntArray, jj: IntArray, to: _Sums) -> bool:
+        """Pairs of a tile by the compiled kernel, output by output; False, with nothing done, if it cannot serve."""
+        loss, rows = self.route.loss, (slice(ii[0], ii[-1] + 1), slice(jj[0], jj[-1] + 1))
+        if not (compiled.is_on() and (loss.is_squared or loss.is_absolute)) or self.light.any():
+            return False
+        on_diagonal, several, Q = bool(ii[0] == jj[0]), self.route.n_values > 1, self.y.shape[1]
+        A = self._operators(ii, jj)
+        changes_j = to.space(A.shape)
+        for q in range(Q):
+            changes_i = A.copy() if several and q + 1 < Q else A  # the kernel writes over it
+            of_i, of_j = (self._of_rows[q][..., some] for some in rows)
+            chain = (self.least[:, 0], self.chain.order, self.chain.parents)
+            sums = compiled.row_pairs(changes_i, of_i, of_j, *chain, changes_j, on_diagonal, loss.is_absolute)
+            if sums is None:  # which pairs are doubtful does not depend on the output
+                return False
+            for some, found in zip(rows, sums[:2], strict=True):
+                to.row_sums[:, some, q] += found[0]
+                to.columns[:, some, q] += found[1]
+            to.own_products[:, q] += 2 * sums[2]
+            product = sums[2][:, None]
+            if several:
+                product = changes_i.reshape(len(A), -1) @ changes_j.reshape(len(A), -1).T
+            to.products[..., q] += product + product.T
+        return True
+
+    @cached_property
+    def _of_rows(self) -> list[FloatArray]:
+        """Of each output: diagonal, r, what a squared or absolute solution is multiplied by, and loss, (4, V, n)."""
+        gains = 1.0 / (self.rho if self.route.loss.is_absolute else np.square(self.rho))
+        if self.route.rows.weights is not None:
+            gains *= self.route.rows.weights
+        outputs = range(self.y.shape[1])
+        return [np.stack([self.diagonal, self.r[..., q], gains, self.losses[..., q]]) for q in outputs]
 
     def _operators(self, ii: IntArray, jj: IntArray) -> FloatArray:
         """Tiles (V, i, j) of all operators."""
@@ -205,7 +277,7 @@ class _Pairs:
             A[at] = path.tile(ii, jj)
         return A
 
-    def _tile(self, ii: IntArray, jj: IntArray) -> None:
+    def _tile(self, ii: IntArray, jj: IntArray, to: _Sums) -> None:
         """Pairs of the rows ii with the rows jj; on the diagonal every ordered pair, above it every unordered one."""
         A_ij = self._operators(ii, jj)
         A_ji = A_ij if not self.light.any() else self._operators(jj, ii).swapaxes(1, 2)
@@ -220,17 +292,17 @@ class _Pairs:
                 itself = np.diag_indices(len(ii))
                 loss_i[itself] = change_i[itself] = change_j[itself] = 0.0
             else:
-                self.row_sums[value, jj] += change_j.sum(axis=0)
-                self.columns[value, ii] += loss_j.sum(axis=1)
-            self.row_sums[value, ii] += change_i.sum(axis=1)
-            self.columns[value, jj] += loss_i.sum(axis=0)
-            self.own_products[value] += (1 if on_diagonal else 2) * np.einsum("ijr,ijr->r", change_i, change_j)
+                to.row_sums[value, jj] += change_j.sum(axis=0)
+                to.columns[value, ii] += loss_j.sum(axis=1)
+            to.row_sums[value, ii] += change_i.sum(axis=1)
+            to.columns[value, jj] += loss_i.sum(axis=0)
+            to.own_products[value] += (1 if on_diagonal else 2) * np.einsum("ijr,ijr->r", change_i, change_j)
         for value in self.chain.order[:0:-1]:  # to increments in place: children before their parents
             changes_i[value] -= changes_i[self.chain.parents[value]]
             changes_j[value] -= changes_j[self.chain.parents[value]]
         for r in range(R):
             product = changes_i[..., r].reshape(V, -1) @ changes_j[..., r].reshape(V, -1).T
-            self.products[..., r] += product if on_diagonal else product + product.T
+            to.products[..., r] += product if on_diagonal else product + product.T
 
     def _pair_losses(
         self, value: int, A_ij: FloatArray, A_ji: FloatArray, ii: IntArray, jj: IntArray, on_diagonal: bool
@@ -282,12 +354,16 @@ class _Pairs:
         """
         n = len(self.y)
         factor = 1.0 / (n * (1 - 1 / (n - 1))) ** 2
-        centre = (self.losses.sum(axis=1, keepdims=True) - self.losses - self.columns) / (n - 1)
-        taken = 2 * (centre * self.row_sums).sum(axis=1) - np.square(centre.sum(axis=1)) + np.square(centre).sum(axis=1)
-        own = factor * (self.own_products - taken)
-        centre, rows = self.chain.increments(centre, axis=0), self.chain.increments(self.row_sums, axis=0)
+        centre = (self.losses.sum(axis=1, keepdims=True) - self.losses - self.sums.columns) / (n - 1)
+        taken = (
+            2 * (centre * self.sums.row_sums).sum(axis=1)
+            - np.square(centre.sum(axis=1))
+            + np.square(centre).sum(axis=1)
+        )
+        own = factor * (self.sums.own_products - taken)
+        centre, rows = self.chain.increments(centre, axis=0), self.chain.increments(self.sums.row_sums, axis=0)
         crossed = np.einsum("anr,bnr->abr", centre, rows)
         sums = centre.sum(axis=1)
-        total = self.products - crossed - crossed.swapaxes(0, 1) + sums[:, None] * sums[None]
+        total = self.sums.products - crossed - crossed.swapaxes(0, 1) + sums[:, None] * sums[None]
         total -= np.einsum("anr,bnr->abr", centre, centre)
         return own, factor * (total + total.swapaxes(0, 1)) / 2

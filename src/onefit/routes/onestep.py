@@ -8,7 +8,7 @@ import numpy as np
 
 from ..folds import Folds
 from ..learners import Smoother
-from ..linalg import batched
+from ..linalg import batched, compiled
 from ..linalg.dual import prediction_weights
 from ..linalg.operator import Operator, dual_operator, primal_operator
 from ..losses import Loss
@@ -17,6 +17,9 @@ from ..validation import Problem
 from .base import TABLE_BYTES, Piece, SmootherRoute, per_block, refit_residuals
 
 __all__ = ["OneStepRoute", "make_operator"]
+
+MOST_COMPILED = 128
+"""Rows in a fold up to which the compiled kernel solves the systems: beyond, they leave the caches."""
 
 
 class OneStepRoute(SmootherRoute):
@@ -49,6 +52,11 @@ class OneStepRoute(SmootherRoute):
             last = (group, value), make_operator(self.smoother, self.y[:, outputs], float(lams[value]))
             self._last = last
         return last[1]
+
+    def gains(self, rows: IntArray, rho: FloatArray) -> FloatArray:
+        """What the square of a solution of the operator's system is multiplied by for a loss; zero for padding."""
+        weights = (rows < len(self.y)).astype(np.float64) if self._weights is None else self._weights[rows]
+        return weights / np.square(rho)
 
     def pieces(self, folds: Folds, group: int, with_pairs: bool) -> Iterator[Piece]:
         """Value by value, as the operator depends on it; within a value in blocks of repeats."""
@@ -123,17 +131,114 @@ class _Block:
         """Mean and scatter of the losses of fold j with j and k out, (L, K, K, R); the diagonal is left empty."""
         L, K = self.folds.n_repeats, self.folds.n_folds
         mean, scatter = np.full((2, L, K, K, self.route.loss.n_losses(len(self.outputs))), np.nan)
-        members, present = self.folds.members, self.folds.present
+        if compiled.is_on() and self.operator.is_symmetric and self.folds.members.shape[2] <= MOST_COMPILED:
+            record = self._record_moments if self.route.loss.is_squared else self._record_losses
+            for repeats, first, M, rows, columns in self._strips():
+                record(repeats, first, M, rows, columns, mean, scatter)
+            return mean, scatter
         for j in range(K - 1):
-            u_j, u_k = self._partners(j)
-            later = slice(j + 1, K)
-            results = self.route.moments(u_j, members[:, [j]], present[:, [j]], self.outputs)
-            for target, result in zip((mean, scatter), results, strict=True):
-                target[:, j, later] = result
-            results = self.route.moments(u_k, members[:, later], present[:, later], self.outputs)
-            for target, result in zip((mean, scatter), results, strict=True):
-                target[:, later, j] = result
+            self._record(slice(None), j, *self._partners(j), mean, scatter)
         return mean, scatter
+
+    def _record(
+        self, repeats: slice, j: int, u_j: FloatArray, u_k: FloatArray, mean: FloatArray, scatter: FloatArray
+    ) -> None:
+        """Losses of the residuals of fold j and of its partners, (L, K - j - 1, m, Q)."""
+        members, present, later = self.folds.members[repeats], self.folds.present[repeats], slice(j + 1, None)
+        results = self.route.moments(u_j, members[:, [j]], present[:, [j]], self.outputs)
+        for target, result in zip((mean, scatter), results, strict=True):
+            target[repeats, j, later] = result
+        results = self.route.moments(u_k, members[:, later], present[:, later], self.outputs)
+        for target, result in zip((mean, scatter), results, strict=True):
+            target[repeats, later, j] = result
+
+    def _strips(self) -> Iterator[tuple[slice, int, FloatArray, IntArray, IntArray]]:
+        """Matrices that hold the blocks of some folds j, from the first on, with all later ones: with rows and columns.
+
+        The operator itself if it is stored; else some of its rows, repeat by repeat.
+        """
+        members = self.folds.members
+        L, K, m = members.shape
+        if self.operator.stored is not None:
+            is_whole = self.route.loss.is_squared  # else the residuals of all pairs are written down
+            step = K - 1 if is_whole else per_block(8 * L * K * m * 2 * len(self.outputs))
+            for low in range(0, K - 1, step):
+                yield slice(None), low, self.operator.stored, members[:, low : min(low + step, K - 1)], members
+            return
+        step = per_block(8 * K * m * m)
+        for repeat in range(L):
+            for low in range(0, K - 1, step):
+                some = members[repeat, low : min(low + step, K - 1)]
+                M = self.operator.blocks(some.ravel(), members[repeat, low:].ravel())
+                columns = np.maximum(np.arange(K * m) - low * m, 0).reshape(1, K, m)
+                yield slice(repeat, repeat + 1), low, M, np.arange(some.size).reshape(1, *some.shape), columns
+
+    def _record_moments(
+        self,
+        repeats: slice,
+        first: int,
+        M: FloatArray,
+        rows: IntArray,
+        columns: IntArray,
+        mean: FloatArray,
+        scatter: FloatArray,
+    ) -> None:
+        """Squared losses of all pairs of a strip, by the kernel."""
+        squares = compiled.fold_pairs_moments(
+            M,
+            columns,
+            self.diagonal[repeats],
+            self.right[repeats],
+            self.route.gains(self.folds.members[repeats], self.rho[repeats, ..., 0]),
+            self.folds.sizes[repeats],
+            mean[repeats],
+            scatter[repeats],
+            rows,
+            first,
+        )
+        for repeat, j, k, residuals in self._refitted(repeats, first, squares):
+            for fold, other, u in ((j, k, residuals[0]), (k, j, residuals[1])):
+                at = self.folds.members[repeat, fold, : len(u)]
+                found = self.route.moments(u, at, np.ones(len(u), dtype=bool), self.outputs)
+                mean[repeat, fold, other], scatter[repeat, fold, other] = found
+
+    def _record_losses(
+        self,
+        repeats: slice,
+        first: int,
+        M: FloatArray,
+        rows: IntArray,
+        columns: IntArray,
+        mean: FloatArray,
+        scatter: FloatArray,
+    ) -> None:
+        """Losses of all pairs of a strip, from residuals by the kernel."""
+        found = compiled.fold_pairs(M, columns, self.diagonal[repeats], self.right[repeats], rows, first)
+        u_j, u_k = found[0] / self.rho[repeats, first : first + rows.shape[1], None], found[1] / self.rho[repeats, None]
+        start = repeats.start or 0
+        for repeat, j, k, (at_j, at_k) in self._refitted(repeats, first, found[2]):
+            u_j[repeat - start, j - first, k, : len(at_j)] = at_j
+            u_k[repeat - start, j - first, k, : len(at_k)] = at_k
+        for at in range(rows.shape[1]):
+            j = first + at
+            self._record(repeats, j, u_j[:, at, j + 1 :], u_k[:, at, j + 1 :], mean, scatter)
+
+    def _refitted(
+        self, repeats: slice, first: int, squares: FloatArray
+    ) -> Iterator[tuple[int, int, int, list[FloatArray]]]:
+        """Repeat, folds and residuals of the pairs that the kernel cannot be trusted with."""
+        for index in np.argwhere(batched.doubtful(squares * self.operator.scale**2)):
+            repeat, j, k = int(index[0]) + (repeats.start or 0), int(index[1]) + first, int(index[2])
+            members = self.folds.members[repeat]
+            A = self.operator.blocks(members[j], members[k])
+            if not self._is_sound_pair(repeat, j, k, A):
+                yield repeat, j, k, self._refit(repeat, j, k)
+
+    def _is_sound_pair(self, repeat: int, j: int, k: int, A_jk: FloatArray) -> bool:
+        """Whether the system of two folds is sound."""
+        diagonal, members = self.diagonal[repeat], self.folds.members[repeat]
+        system = np.block([[diagonal[j], A_jk], [A_jk.T, diagonal[k]]])
+        return self._is_sound(system, np.concatenate([members[j], members[k]]))
 
     def _partners(self, j: int) -> tuple[FloatArray, FloatArray]:
         """Residuals of fold j with each later fold k out, and of each k with j out, (L, K - j - 1, m, Q)."""
@@ -156,9 +261,7 @@ class _Block:
         u_j, u_k = v_j[..., :-1] / self.rho[:, [j]], v_k[..., :-1] / self.rho[:, j + 1 :]
         for repeat, index in zip(*np.nonzero(batched.suspects(answer, self.operator.scale)), strict=True):
             k = j + 1 + int(index)
-            A = A_jk[repeat, index]
-            system = np.block([[self.diagonal[repeat, j], A], [A.T, self.diagonal[repeat, k]]])
-            if not self._is_sound(system, np.concatenate([members[repeat, j], members[repeat, k]])):
+            if not self._is_sound_pair(int(repeat), j, k, A_jk[repeat, index]):
                 first, second = self._refit(int(repeat), j, k)
                 u_j[repeat, index, : len(first)] = first
                 u_k[repeat, index, : len(second)] = second

@@ -17,11 +17,21 @@ static inline void NAME(begin_fold)(const onestep_task *t, VEC *A, const double 
 static inline void NAME(fill_partners)(const onestep_task *t, VEC *A, const int64_t *rows, long j, const long *k) {
     const long m = t->m, ld = t->ld, sides = t->Q + 1;
     for (long c = 0; c < m; c++) {
-        double *to = (double *)(A + (m + c) * ld);
+        VEC *to = A + (m + c) * ld;
+        const double *cross[W], *own[W];
         for (long l = 0; l < W; l++) {
-            const double *cross = t->M + t->columns[k[l] * m + c], *own = t->diagonal + (k[l] * m + c) * m;
-            for (long a = 0; a < m; a++) to[a * W + l] = cross[rows[a] * t->width];
-            for (long a = 0; a <= c; a++) to[(m + a) * W + l] = own[a];
+            cross[l] = t->M + t->columns[k[l] * m + c];
+            own[l] = t->diagonal + (k[l] * m + c) * m;
+        }
+        for (long a = 0; a < m; a++) { /* whole registers: lane by lane, the tiles would wait for the stores */
+            VEC v = ZERO;
+            for (int l = 0; l < W; l++) v[l] = cross[l][rows[a] * t->width];
+            to[a] = v;
+        }
+        for (long a = 0; a <= c; a++) {
+            VEC v = ZERO;
+            for (int l = 0; l < W; l++) v[l] = own[l][a];
+            to[m + a] = v;
         }
     }
     for (long i = 2 * m; i < t->padded; i++) {
@@ -31,9 +41,10 @@ static inline void NAME(fill_partners)(const onestep_task *t, VEC *A, const int6
     for (long q = 0; q < sides; q++) {
         VEC *side = A + (t->padded + q) * ld;
         for (long a = 0; a < m; a++) {
-            double *to = (double *)(side + m + a);
+            VEC v = ZERO;
+            for (int l = 0; l < W; l++) v[l] = t->right[(k[l] * m + a) * sides + q];
             side[a] = SPREAD(t->right[(j * m + a) * sides + q]);
-            for (long l = 0; l < W; l++) to[l] = t->right[(k[l] * m + a) * sides + q];
+            side[m + a] = v;
         }
         for (long i = 2 * m; i < t->padded; i++) side[i] = ZERO;
     }
