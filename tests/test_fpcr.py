@@ -389,3 +389,28 @@ def test_equal_curves_have_no_components():
     X = np.tile(np.random.default_rng(0).uniform(size=20), (10, 1))
     with pytest.raises(DataError, match="All curves are the same"):
         FPCR().fit(X, np.arange(10.0))
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e6])
+@pytest.mark.parametrize("lam", [0.0, 1e-5, "reml"])
+def test_routes_agree_on_curves_of_low_rank_with_a_common_offset(offset, lam):
+    rng = np.random.default_rng(7)
+    t = np.linspace(0, 1, 100)
+    Z = rng.standard_normal((60, 5))
+    X = Z @ np.array([np.sin(2 * np.pi * j * t) for j in range(1, 6)]) + offset
+    y = Z[:, 0] + 0.5 * Z[:, 1] + 0.1 * rng.standard_normal(60)
+    model = FPCR(n_components=10, components="refit", lam=lam)
+    fast, slow = (
+        quiet_nested_cv(model, X, y, n_folds=5, n_repeats=1, random_state=0, route=route) for route in ("gram", "refit")
+    )
+    np.testing.assert_allclose(fast.raw_estimate, slow.raw_estimate, rtol=1e-9)
+
+
+def test_a_training_set_of_equal_curves_is_refused_and_named():
+    rng = np.random.default_rng(0)
+    X = np.tile(rng.standard_normal(50).cumsum(), (12, 1))
+    X[:2] += rng.standard_normal((2, 50))
+    with pytest.raises(onefit.errors.TrainingSetError, match="held out: all curves of the training set are the same"):
+        onefit.nested_cv(
+            FPCR(n_components=3, lam="reml", components="refit"), X, rng.standard_normal(12), n_folds=6, n_repeats=2
+        )

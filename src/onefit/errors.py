@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
+
 __all__ = [
     "DataError",
     "ExtrapolationWarning",
@@ -15,9 +17,14 @@ __all__ = [
     "RankWarning",
     "RefitError",
     "RouteError",
+    "SmoothnessWarning",
     "TrainingSetError",
     "TrainingSizeWarning",
 ]
+
+
+EXTRAPOLATES: ContextVar[bool] = ContextVar("EXTRAPOLATES", default=False)
+"""True while held-out rows are predicted: what extrapolation costs is then being measured, and needs no warning."""
 
 
 class OneFitError(ValueError):
@@ -80,3 +87,7 @@ class ExtrapolationWarning(OneFitWarning):
 
 class RankWarning(OneFitWarning):
     """The rows do not determine all unpenalized directions of a model, and the smallest fit was taken."""
+
+
+class SmoothnessWarning(OneFitWarning):
+    """A criterion did not decide how smooth the functions of a model are, so the fit may follow the noise."""

@@ -233,14 +233,21 @@ def search(spectrum: Spectrum, criterion: str) -> FloatArray:
     step = axis[0] - axis[1]
     low = np.where(here > 0, np.maximum(at - step, axis[-1]), at)
     high = np.where(here < 0, np.minimum(at + step, axis[0]), at)
-    lams: FloatArray = scale * np.exp(_root(slope, low, high))
+    found = _root(slope, low, high)
+    most, least = _ends(scale)
+    lams: FloatArray = np.where(found >= axis[0], most, np.where(found <= axis[-1], least, scale * np.exp(found)))
     return lams
 
 
 def search_range(spectrum: Spectrum) -> tuple[float, float]:
     """The least and the largest penalty that `search` would give for the first problem."""
-    scale = float(_scale(spectrum)[0])
-    return scale * 10.0 ** AXIS[1], scale * 10.0 ** AXIS[0]
+    most, least = _ends(_scale(spectrum))
+    return float(least[0]), float(most[0])
+
+
+def _ends(scale: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The most and the least penalized end of the axis."""
+    return scale * 10.0 ** AXIS[0], scale * 10.0 ** AXIS[1]
 
 
 def _scale(spectrum: Spectrum) -> FloatArray:

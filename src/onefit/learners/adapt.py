@@ -54,6 +54,11 @@ def adapt(estimator: Any, problem: Problem, transformers: str, path: Path | None
     if path is not None:
         if path[0] != PENALTIES.get(type(estimator), getattr(type(estimator), "_onefit_penalty", None)):
             return Adapted(None, reason=f"the parameter {path[0]} is not a penalty, so the model is refitted")
+        if any(isinstance(value, str) for value in path[1]):
+            raise DataError(
+                f"{path[0]} is to be {', '.join(map(repr, path[1]))}, and names make no curve of penalties; give "
+                "numbers, or set models with different criteria against each other by compare({...})."
+            )
         lams = np.array([[check_penalty_value(path[0], value)] for value in path[1]])
     if _says_itself(estimator):
         if sparse.issparse(problem.X):

@@ -46,7 +46,7 @@ class Smoother(ABC):
 
     def centre(self, y: FloatArray) -> FloatArray:
         """Y without its mean if an intercept absorbs it: residuals stay the same, and keep more digits."""
-        return y - y.mean(axis=0) if self.fit_intercept else y
+        return y - y[self.heavy].mean(axis=0) if self.fit_intercept else y
 
     @property
     def n_values(self) -> int:
@@ -56,7 +56,12 @@ class Smoother(ABC):
     @property
     def heavy(self) -> IntArray:
         """Rows with a positive weight: those that a fit sees."""
-        return np.arange(self.n) if self.weights is None else np.flatnonzero(self.weights > 0)
+        return np.arange(self.n) if self.weights is None else self._heavy_of
+
+    @cached_property
+    def _heavy_of(self) -> IntArray:
+        assert self.weights is not None
+        return np.flatnonzero(self.weights > 0)
 
     @property
     @abstractmethod
@@ -149,9 +154,9 @@ class DesignSmoother(Smoother):
         weights: FloatArray | None = None,
     ) -> None:
         super().__init__(lams, weights, fit_intercept)
-        self._columns = columns_of(X, penalty, fit_intercept)
+        self._columns = columns_of(X, penalty, fit_intercept, None if self.weights is None else self._heavy_of)
         if self._all_penalized:
-            self._columns = self._columns.full_rank(float(lams.min()))
+            self._columns = self._columns.full_rank(float(lams.min()), self.heavy)
 
     @property
     def n(self) -> int:

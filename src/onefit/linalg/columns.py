@@ -66,17 +66,18 @@ class Columns:
         # the rotation mixes all columns, and so their rounding errors
         return Columns(E, self.N, np.full(n, linalg.norm(E)), self.N_size)
 
-    def full_rank(self, lam: float) -> Columns:
+    def full_rank(self, lam: float, rows: IntArray) -> Columns:
         """Without the directions of ``a`` that no row sees, where the penalty is too small to hold them at zero.
 
         A penalty, however small, sets them to zero in every training set; but a tiny one drowns in the rounding
-        errors of E, and they would be fitted to those.
+        errors of E, and they would be fitted to those. ``rows`` are those that count.
         """
-        truncated = truncated_svd(self.E) if lam <= TINY * np.square(norms(self.E)).sum() else None
+        seen = self.E[rows]
+        truncated = truncated_svd(seen) if lam <= TINY * np.square(norms(seen)).sum() else None
         if truncated is None:
             return self
-        U, d, _ = truncated
-        return Columns(U * d, self.N, d, self.N_size)
+        _, d, V = truncated
+        return Columns(self.E @ V, self.N, d, self.N_size)
 
     def dependent(self) -> int:
         """How many of the free columns are linear combinations of the others, whatever their scales."""
@@ -168,24 +169,28 @@ def as_penalty(penalty: Penalty | FloatArray | None, p: int) -> Penalty:
     return penalty if isinstance(penalty, Penalty) else Penalty.of_matrix(penalty)
 
 
-def columns_of(X: FloatArray, penalty: Penalty | FloatArray | None, fit_intercept: bool) -> Columns:
+def columns_of(
+    X: FloatArray, penalty: Penalty | FloatArray | None, fit_intercept: bool, heavy: IntArray | None = None
+) -> Columns:
     """Penalized and free columns of a design whose coefficients carry ``lam b'Sb``; the intercept is free.
 
     With an intercept the columns are centred, beside the column of ones and not in its place: the intercept absorbs
-    the shift exactly, in every training set, and columns with a large offset keep their accuracy.
+    the shift exactly, in every training set, and columns with a large offset keep their accuracy. Centre and sizes are
+    those of the rows ``heavy``, which count in the fits; the others may be anywhere.
     """
     ones = np.ones((X.shape[0], 1 if fit_intercept else 0))
     maps = as_penalty(penalty, X.shape[1])
-    E, E_size = (X, norms(X)) if maps.penalized is None else _product(X, maps.penalized)
-    N, N_size = _product(X, maps.free)
+    rows = slice(None) if heavy is None else heavy
+    E, E_size = (X, norms(X[rows])) if maps.penalized is None else _product(X, maps.penalized, rows)
+    N, N_size = _product(X, maps.free, rows)
     if fit_intercept:
-        E, N = E - E.mean(axis=0), N - N.mean(axis=0)
-    return Columns(E, np.hstack([ones, N]), E_size, np.hstack([norms(ones), N_size]))
+        E, N = E - E[rows].mean(axis=0), N - N[rows].mean(axis=0)
+    return Columns(E, np.hstack([ones, N]), E_size, np.hstack([norms(ones[rows]), N_size]))
 
 
-def _product(X: FloatArray, basis: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """X times a basis, and the norms that its columns would have if no terms cancelled."""
-    return X @ basis, norms(np.abs(X) @ np.abs(basis))
+def _product(X: FloatArray, basis: FloatArray, rows: IntArray | slice) -> tuple[FloatArray, FloatArray]:
+    """X times a basis, and the norms that its columns would have in some rows if no terms cancelled."""
+    return X @ basis, norms(np.abs(X[rows]) @ np.abs(basis))
 
 
 def check_penalty(penalty: object, p: int) -> FloatArray | None:

@@ -56,12 +56,15 @@ def _fit_wide(columns: Columns, y: FloatArray, lam: float) -> tuple[FloatArray, 
     n, k = columns.N.shape
     Q, R = linalg.qr(columns.N, mode="full") if k else (np.eye(n), np.zeros((n, 0)))
     E2, y2 = Q[:, k:].T @ columns.E, Q[:, k:].T @ y
+    if E2.shape[0] > E2.shape[1]:  # what no column reaches would only leave rounding errors, over the root of lam
+        P, E2 = linalg.qr(E2, mode="economic")
+        y2 = P.T @ y2
     seen = truncated_svd(E2) if _is_tiny(columns.E, lam) else None
     if seen is not None:
         U, d, V = seen
         a = V @ ((d / (np.square(d) + lam))[:, None] * (U.T @ y2))
     else:
-        Q2, R2 = linalg.qr(np.vstack([E2.T, np.sqrt(lam) * np.eye(n - k)]), mode="economic", overwrite_a=True)
+        Q2, R2 = linalg.qr(np.vstack([E2.T, np.sqrt(lam) * np.eye(len(E2))]), mode="economic", overwrite_a=True)
         a = Q2[: E2.shape[1]] @ linalg.solve_triangular(R2, y2, trans="T")
     b = linalg.solve_triangular(R[:k], Q[:, :k].T @ (y - columns.E @ a)) if k else np.zeros((0, y.shape[1]))
     return a, b

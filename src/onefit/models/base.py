@@ -9,12 +9,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ..criteria import CRITERIA
 from ..errors import DataError
 from ..learners import DesignSmoother, GramLearner, Smoother, TunedLearner
 from ..typing import FloatArray
-from ..validation import check_choice, check_penalty_value
-from .fitting import Design, PenalizedFit, fit_design
+from .fitting import Design, PenalizedFit, check_lam, fit_design
 
 __all__ = ["DesignModel"]
 
@@ -39,7 +37,14 @@ class DesignModel(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ign
 
     def _check_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
         """X, y and weights as arrays of floats, checked as scikit-learn does."""
-        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+        try:
+            X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+        except ValueError as error:
+            if "could not convert" not in str(error):
+                raise
+            raise DataError(
+                f"{error}. All columns must be numbers; AdditiveModel takes categories as factors."
+            ) from error
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not (weights > 0).any():
             raise DataError("All sample weights are zero; at least one row must count.")
@@ -107,14 +112,13 @@ class DesignModel(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ign
 
     def _onefit_tuned(self, X: FloatArray, weights: FloatArray | None) -> TunedLearner | None:
         """How the fast routes see this model if a criterion chooses its penalty."""
-        if not isinstance(self.lam, str):
-            return None
-        return TunedLearner(self._onefit_smoother(X, weights, np.ones((1, 1))), check_choice("lam", self.lam, CRITERIA))
+        lam = check_lam(self.lam)
+        return TunedLearner(self._onefit_smoother(X, weights, np.ones((1, 1))), lam) if isinstance(lam, str) else None
 
     def _onefit_smoother(self, X: FloatArray, weights: FloatArray | None, lams: FloatArray | None) -> Smoother:
         """How the fast routes see this model, or its path of penalties."""
         if lams is None:
-            lams = np.array([[check_penalty_value("lam", self.lam)]])
+            lams = np.array([[check_lam(self.lam)]], dtype=np.float64)
         design = self._onefit_design(X, weights)
         return DesignSmoother(design.X, design.penalty, design.fit_intercept, lams, weights)
 

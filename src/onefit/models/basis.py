@@ -40,6 +40,9 @@ MOST_THIN_PLATE_POINTS = 1000
 
 DENSE_EIGENPROBLEM = 300
 
+SAME = 1e-9
+"""Values closer than this part of the range are taken for one: a spline between them would be noise."""
+
 
 class Basis(ABC):
     """Functions of one variable on an interval.
@@ -54,7 +57,11 @@ class Basis(ABC):
         Number of functions.
     root : array (r, size)
         ``||root b||^2`` is the roughness of the function with coefficients b.
+    power : float
+        The root is in units of x to minus this power; zero for differences of coefficients.
     """
+
+    power = 1.5
 
     def __init__(self, knots: FloatArray, low: float, high: float, size: int) -> None:
         self.knots, self.low, self.high, self.size = knots, float(low), float(high), size
@@ -130,6 +137,7 @@ class BSplineBasis(Basis):
     def __init__(self, knots: FloatArray, full: FloatArray, degree: int, by_differences: bool) -> None:
         super().__init__(knots, full[degree], full[-degree - 1], len(full) - degree - 1)
         self.full, self.degree, self._by_differences = full, degree, by_differences
+        self.power = 0.0 if by_differences else 1.5
         self._spline = BSpline(full, np.eye(self.size), degree)
 
     def inside(self, x: FloatArray, derivative: int = 0) -> FloatArray:
@@ -168,7 +176,9 @@ class ThinPlateBasis(Basis):
         self._points, self._map = u, U @ Z
         # the roughness Z'U'EUZ is positive definite; in units of x it is larger by unit^-3
         inner = Z.T @ (d[:, None] * Z)
-        self._root = linalg.cholesky((inner + inner.T) / 2) / self._unit**1.5
+        e, F = linalg.eigh((inner + inner.T) / 2)
+        seen = e > len(e) * np.finfo(float).eps * e[-1]  # points nearly on top of each other leave rounding errors
+        self._root = np.sqrt(e[seen])[:, None] * F[:, seen].T / self._unit**1.5
 
     def inside(self, x: FloatArray, derivative: int = 0) -> FloatArray:
         """Values (n, size), or derivatives, within the interval."""
@@ -214,9 +224,18 @@ def _full_row_rank(root: FloatArray, null: int) -> FloatArray:
     return full
 
 
+def distinct_values(x: FloatArray) -> FloatArray:
+    """Values without repetitions; those closer than a tiny part of their range are one value with rounding errors."""
+    distinct = np.unique(x)
+    apart = np.diff(distinct) > SAME * (distinct[-1] - distinct[0])
+    found: FloatArray = distinct[np.concatenate([[True], apart])]
+    found[-1] = distinct[-1]  # both ends stay
+    return found
+
+
 def place_knots(x: FloatArray, count: int) -> FloatArray:
     """Quantiles of the distinct values, the ends among them, as mgcv places them."""
-    knots: FloatArray = np.quantile(np.unique(x), np.linspace(0.0, 1.0, count))
+    knots: FloatArray = np.quantile(distinct_values(x), np.linspace(0.0, 1.0, count))
     return knots
 
 
@@ -235,7 +254,7 @@ def make_basis(kind: str, x: FloatArray, n_basis: int, knots: FloatArray | Basis
         return knots
     if knots is not None:
         return _from_knots(kind, knots, n_basis)
-    distinct = np.unique(x)
+    distinct = distinct_values(x)
     size = min(n_basis, len(distinct))
     if kind == "cr" or size <= DEGREE:
         return CubicRegressionBasis(place_knots(distinct, size))
@@ -243,8 +262,9 @@ def make_basis(kind: str, x: FloatArray, n_basis: int, knots: FloatArray | Basis
         few = len(distinct) <= MOST_THIN_PLATE_POINTS
         return ThinPlateBasis(distinct if few else place_knots(distinct, MOST_THIN_PLATE_POINTS), size)
     inner = size - DEGREE + 1
-    even = np.linspace(distinct[0], distinct[-1], inner)
-    return _from_knots(kind, even if kind == "ps" else place_knots(distinct, inner), n_basis)
+    if kind == "ps":
+        return _even_splines(np.linspace(distinct[0], distinct[-1], inner))
+    return _from_knots(kind, place_knots(distinct, inner), n_basis)
 
 
 def _from_knots(kind: str, knots: FloatArray, n_basis: int) -> Basis:
@@ -255,9 +275,14 @@ def _from_knots(kind: str, knots: FloatArray, n_basis: int) -> Basis:
     if kind == "bs":
         return BSplineBasis(knots, clamped_knots(knots, DEGREE), DEGREE, by_differences=False)
     steps = np.diff(knots)
-    if np.ptp(steps) > 1e-8 * steps.max():
+    if np.ptp(steps) > 1e-8 * steps.max() + 4 * np.finfo(float).eps * np.abs(knots).max():
         raise DataError('The knots of basis="ps" must be evenly spaced; use basis="bs" for others.')
-    step = (knots[-1] - knots[0]) / len(steps)
+    return _even_splines(knots)
+
+
+def _even_splines(knots: FloatArray) -> BSplineBasis:
+    """P-splines on evenly spaced knots."""
+    step = (knots[-1] - knots[0]) / (len(knots) - 1)
     full = knots[0] + step * np.arange(-DEGREE, len(knots) + DEGREE)
     full[DEGREE:-DEGREE] = knots
     return BSplineBasis(knots, full, DEGREE, by_differences=True)

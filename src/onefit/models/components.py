@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..criteria import RowPart, Spectrum, search
+from ..errors import TrainingSetError
 from ..learners import GramLearner, Smoother, TrainingStatistics
 from ..typing import FloatArray, IntArray
 
@@ -80,8 +81,9 @@ class ComponentsLearner(GramLearner):
     ) -> None:
         self.smoother, self.root, self.n_components, self.lam = smoother, root, n_components, lam
         # the components are those of centred columns even if the fit has no intercept
-        self._mean = X.mean(axis=0) if fit_intercept else np.zeros(X.shape[1])
+        self._mean = X[smoother.heavy].mean(axis=0) if fit_intercept else np.zeros(X.shape[1])
         self.X = np.hstack([np.ones((len(X), 1)), X - self._mean])
+        self._length = float(np.linalg.norm(smoother.root_weights(np.arange(len(X)))[:, None] * X))
         self.fit_intercept = fit_intercept
         self.n_values = 1 if isinstance(lam, str) else len(lam)
         self.needs_rows = isinstance(lam, str) and lam == "loo"
@@ -91,7 +93,12 @@ class ComponentsLearner(GramLearner):
         R, z = statistics.R, statistics.z
         B, _, d = R.shape
         _, s, Vt = np.linalg.svd(R[:, 1:, 1:], full_matrices=False)
-        counts = count_components(s, self.n_components, max(d - 1, int(statistics.n.max())))
+        size = max(d - 1, int(statistics.n.max()))
+        # what is tiny against the design before it was centred is rounding error, as in a fit
+        s = np.where(s > size * np.finfo(float).eps * self._length, s, 0.0)
+        counts = count_components(s, self.n_components, size)
+        if not counts.all():
+            raise TrainingSetError("all curves of the training set are the same, so they have no components.")
         found = np.zeros((B, self.n_values, d, z.shape[2]))
         for p in np.unique(counts):
             some = np.flatnonzero(counts == p)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from dataclasses import dataclass, replace
 
@@ -9,13 +10,13 @@ import numpy as np
 from scipy import linalg
 
 from ..criteria import CRITERIA, Spectrum, criterion_values, edf, search, search_range, spectrum_of_rows
-from ..errors import RankWarning
+from ..errors import DataError, RankWarning
 from ..linalg.columns import Columns, Penalty, columns_of
 from ..linalg.stacked import fit_stacked
 from ..typing import FloatArray
 from ..validation import check_choice, check_penalty_value
 
-__all__ = ["Design", "PenalizedFit", "fit_design"]
+__all__ = ["Design", "PenalizedFit", "check_lam", "fit_design"]
 
 MOST_COVARIANCE_COLUMNS = 2000
 """The covariance of more coefficients than this is not computed."""
@@ -67,14 +68,16 @@ def fit_design(
     ``minimum_norm`` takes the smallest free coefficients where the rows do not determine them, with a warning;
     else they raise a TrainingSetError.
     """
-    if not isinstance(lam, str):
-        check_penalty_value("lam", lam)
+    lam = check_lam(lam)
     heavy = np.flatnonzero(weights > 0)
     root = np.sqrt(weights[heavy])
-    columns = columns_of(design.X, design.penalty, design.fit_intercept).rows(heavy).weighted(root)
+    design = replace(design, X=design.X[heavy])  # the others may be anywhere
+    columns = columns_of(design.X, design.penalty, design.fit_intercept).weighted(root)
     shift = y[heavy].mean(axis=0) if design.fit_intercept else np.zeros(y.shape[1])
     weighted = root[:, None] * (y[heavy] - shift)
     to_free = np.eye(columns.N.shape[1])
+    if not isinstance(lam, str) and lam == 0 and minimum_norm and columns.at(0.0).dependent():
+        return replace(fit_design(_unpenalized(design), y[heavy], weights[heavy], 1.0, minimum_norm=True), lam=0.0)
     if minimum_norm and columns.dependent():
         to_free = _seen(columns, root, int(design.fit_intercept))
         columns = replace(columns, N=columns.N @ to_free, N_size=np.abs(columns.N_size @ np.abs(to_free)))
@@ -100,10 +103,23 @@ def fit_design(
     )
 
 
-def _choose(spectrum: Spectrum, lam: float | str) -> float:
+def _unpenalized(design: Design) -> Design:
+    """The same design with every coefficient free."""
+    p = design.X.shape[1]
+    return Design(design.X, Penalty(np.zeros((p, 0)), np.eye(p)), design.fit_intercept)
+
+
+def check_lam(lam: object) -> float | str:
+    """A penalty or a criterion."""
     if isinstance(lam, str):
-        return float(search(spectrum, check_choice("lam", lam, CRITERIA))[0])
+        return check_choice("lam", lam, CRITERIA)
+    if not isinstance(lam, numbers.Real | np.ndarray):
+        raise DataError(f"lam={lam!r} must be a number, zero or larger, or one of {', '.join(map(repr, CRITERIA))}.")
     return check_penalty_value("lam", lam)
+
+
+def _choose(spectrum: Spectrum, lam: float | str) -> float:
+    return float(search(spectrum, lam)[0]) if isinstance(lam, str) else lam
 
 
 def _seen(columns: Columns, root: FloatArray, first: int) -> FloatArray:

@@ -74,6 +74,9 @@ class FPCR(FunctionalModel):
     Only the components are of the centred design. D itself is not centred: the constant c is a column of the fit, so
     that leaving rows out is exact. Without ``fit_intercept`` the components are the same.
 
+    The band of the coefficient function takes omega to lie in the span of the components: what they leave out is not in
+    it, so that with few components it is too narrow.
+
     The components depend on X alone, not on y. Holding them fixed in nested cross-validation leaves out what their own
     variation costs, which is little where the leading singular values are well apart.
 
@@ -153,7 +156,7 @@ class FPCR(FunctionalModel):
         return V, lengths / (total if total > 0 else 1.0)
 
     def _design(self, curves: Curves, D: FloatArray, V: FloatArray) -> Design:
-        return Design(D @ V, Penalty.of_root(curves.basis.root @ V), bool(self.fit_intercept))
+        return Design(D @ V, Penalty.of_root(curves.root @ V), bool(self.fit_intercept))
 
     def _onefit_design(self, X: FloatArray, weights: FloatArray | None) -> Design:
         """Scores of the curves on their components."""
@@ -178,7 +181,7 @@ class FPCR(FunctionalModel):
         smoother = self._onefit_smoother(X, weights, np.ones((1, 1)) if is_tuned else lams)
         lam = check_choice("lam", self.lam, CRITERIA) if is_tuned else smoother.lams[:, 0]
         number = _check_number(self.n_components)
-        return ComponentsLearner(smoother, curves.design(X), curves.basis.root, number, lam, bool(self.fit_intercept))
+        return ComponentsLearner(smoother, curves.design(X), curves.root, number, lam, bool(self.fit_intercept))
 
     def _columns(self, X: FloatArray) -> FloatArray:
         return self._curves.design(X) @ self.components_

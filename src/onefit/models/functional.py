@@ -34,6 +34,13 @@ class Curves:
     quadrature: FloatArray
     basis: BSplineBasis
 
+    @property
+    def root(self) -> FloatArray:
+        """Root of the penalty, in units of a domain of length one: there omega is T times as large, for length T."""
+        length = self.basis.high - self.basis.low
+        scaled: FloatArray = length**2.5 * self.basis.root
+        return scaled
+
     @cached_property
     def _weighted(self) -> FloatArray:
         return self.quadrature[:, None] * self.basis.inside(self.grid)

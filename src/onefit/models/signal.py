@@ -57,7 +57,7 @@ class SignalRegression(FunctionalModel):
 
     so that the fit minimizes :math:`\|y - c - D\beta\|^2 + \lambda \int \omega''(t)^2 dt`, whose last integral is the
     quadratic form :math:`\beta'S\beta` with :math:`S_{km} = \int b_k'' b_m''`, computed exactly. Straight lines are not
-    penalized. The penalty is in units of t: on a domain of another length the same smoothness needs another ``lam``.
+    penalized. The penalty is in units of the domain: a grid in other units needs no other ``lam``.
 
     Fewer than four columns carry splines of a lower degree: a constant, a straight line, or a parabola. Where the
     curves do not determine the straight line of omega, the smallest is taken, with a warning.
@@ -121,7 +121,7 @@ class SignalRegression(FunctionalModel):
         return self
 
     def _design(self, curves: Curves, X: FloatArray) -> Design:
-        return Design(curves.design(X), Penalty.of_root(curves.basis.root), bool(self.fit_intercept))
+        return Design(curves.design(X), Penalty.of_root(curves.root), bool(self.fit_intercept))
 
     def _onefit_design(self, X: FloatArray, weights: FloatArray | None) -> Design:
         """Integrals of the curves times the splines."""

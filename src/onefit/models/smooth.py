@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import DataError, ExtrapolationWarning
+from ..errors import EXTRAPOLATES, DataError, ExtrapolationWarning
 from ..typing import FloatArray
-from .basis import KINDS, Basis, make_basis
+from .basis import KINDS, SAME, Basis, make_basis
 
 __all__ = ["Smooth", "check_knots", "make_smooth"]
 
@@ -50,12 +50,18 @@ class Smooth:
         """Length of the interval between the outer knots."""
         return 1.0 if self.basis is None else self.basis.high - self.basis.low
 
+    @property
+    def unit_root(self) -> FloatArray:
+        """The same of the function over the unit interval, which has no units."""
+        scaled: FloatArray = self.root if self.basis is None else self.span**self.basis.power * self.root
+        return scaled
+
     def warn_outside(self, x: FloatArray, name: str, stacklevel: int = 4) -> None:
         """Say so if values lie outside the knots."""
-        if self.basis is not None and self.basis.is_outside(x).any():
+        if self.basis is not None and not EXTRAPOLATES.get() and self.basis.is_outside(x).any():
+            # the same text for every training set, so that Python shows it once
             warnings.warn(
-                f"Some values of {name} lie outside the knots, {self.basis.low:.6g} to {self.basis.high:.6g}; the "
-                "curve continues as a straight line there.",
+                f"Some values of {name} lie outside the knots of the spline, where it continues as a straight line.",
                 ExtrapolationWarning,
                 stacklevel=stacklevel,
             )
@@ -76,10 +82,12 @@ def make_smooth(
         raise DataError(f"n_basis={n_basis!r} must be an integer of at least {LEAST_BASIS}.")
     if knots is None and x.min() == x.max():
         return Smooth(None, np.zeros((0, 0)))
-    if knots is not None and not isinstance(knots, Basis):
-        knots = check_knots(knots, name)
-    basis = make_basis(kind, x, n_basis, knots)
-    return Smooth(basis, _sum_to_zero((np.ones(len(x)) if weights is None else weights) @ basis(x)))
+    is_given = knots is not None and not isinstance(knots, Basis)
+    basis = make_basis(kind, x, n_basis, check_knots(knots, name) if is_given else knots)
+    found = Smooth(basis, _sum_to_zero((np.ones(len(x)) if weights is None else weights) @ basis(x)))
+    if is_given:
+        found.warn_outside(x, name, stacklevel=6)
+    return found
 
 
 def _sum_to_zero(sums: FloatArray) -> FloatArray:
@@ -102,6 +110,6 @@ def check_knots(knots: object, name: str) -> FloatArray:
         raise DataError(f"The knots of {name} must be numbers.") from error
     if found.ndim != 1 or len(found) < 2:
         raise DataError(f"The knots of {name} must be a list of at least two numbers; it has shape {found.shape}.")
-    if not np.isfinite(found).all() or (np.diff(found) <= 0).any():
-        raise DataError(f"The knots of {name} must be finite and increase; sort them and drop repetitions.")
+    if not np.isfinite(found).all() or (np.diff(found) <= SAME * (found[-1] - found[0])).any():
+        raise DataError(f"The knots of {name} must be finite and increase; sort them and drop (near) repetitions.")
     return found

@@ -32,7 +32,7 @@ class SplineRegression(DesignModel):
           neighbouring coefficients (P-splines);
         - "bs": cubic B-splines with knots at quantiles;
         - "tp": thin plate regression splines, mgcv's default: the part of the full smoothing spline that approximates
-          it best, without a choice of knots.
+          it best, without a choice of knots (above 1,000 distinct values, of the smoothing spline in 1,000 quantiles).
     lam : float or {"reml", "gcv", "loo"}, default="reml"
         Strength of the penalty, zero or larger; or the criterion by which `fit` chooses it: restricted maximum
         likelihood as in mgcv, generalized cross-validation, or leave-one-out.
@@ -149,8 +149,8 @@ class SplineRegression(DesignModel):
 
     def _design(self, smooths: list[Smooth], X: FloatArray) -> Design:
         # with several columns their units must not decide how the one penalty is shared
-        power = 1.5 if len(smooths) > 1 and self.basis != "ps" else 0.0
-        root = linalg.block_diag(*(smooth.span**power * smooth.root for smooth in smooths))
+        roots = [smooth.root if len(smooths) == 1 else smooth.unit_root for smooth in smooths]
+        root = linalg.block_diag(*roots)
         return Design(_side_by_side(smooths, X), Penalty.of_root(root))
 
     def _onefit_design(self, X: FloatArray, weights: FloatArray | None) -> Design:

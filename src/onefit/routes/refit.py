@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from ..errors import DataError, ExtrapolationWarning, RefitError
+from ..errors import EXTRAPOLATES, DataError, RefitError
 from ..fold_errors import HeldOut, PairErrors, Rows, moments
 from ..folds import Folds
 from ..losses import Loss
@@ -138,17 +137,17 @@ def _heldout_predictions(
 ) -> list[Any]:
     """Predictions for each test set from a fit on the training rows."""
     name = type(estimator).__name__
+    quiet = EXTRAPOLATES.set(True)
     try:
         fitted = clone(estimator, safe=False)
         extra = {} if weights is None else {weight_name(estimator): weights[train]}
         fitted.fit(_rows(estimator, X, train, train), y[train], **extra)
-        with warnings.catch_warnings():
-            # a held-out row may well lie outside the training rows: what that costs is being measured
-            warnings.simplefilter("ignore", ExtrapolationWarning)
-            predictions = [np.asarray(fitted.predict(_rows(estimator, X, test, train))) for test in tests]
+        predictions = [np.asarray(fitted.predict(_rows(estimator, X, test, train))) for test in tests]
     except Exception as error:
         message = f"{name} failed in {where} ({len(train)} training rows): {type(error).__name__}: {error}"
         raise _failure(message, value) from error
+    finally:
+        EXTRAPOLATES.reset(quiet)
     width = 1 if y.ndim == 1 else y.shape[1]
     for test, prediction in zip(tests, predictions, strict=True):
         if prediction.size != len(test) * width:
