@@ -154,3 +154,33 @@ def test_the_environment_chooses_and_show_config_says_so(setting, expected):
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"ONEFIT_KERNEL": setting}
     )
     assert f"kernel: {expected}" in run.stdout
+
+
+@settings(max_examples=40)
+@given(
+    seed=st.integers(0, 10_000),
+    L=st.integers(1, 3),
+    K=st.integers(2, 6),
+    m=st.integers(1, 9),
+    d=st.integers(1, 12),
+    C=st.integers(1, 14),
+)
+def test_predictions_of_pairs_equal_the_twin(seed, L, K, m, d, C):
+    rng = np.random.default_rng(seed)
+    sets = np.array([(j, k) for j in range(K) for k in range(j + 1, K)])[:: rng.integers(1, 3)]
+    Z, r = rng.standard_normal((L, K, m, d)), rng.standard_normal((L, K, m, C))
+    change, weights = rng.standard_normal((L, len(sets), d, C)), rng.uniform(0, 2, (L, K, m))
+    sizes = rng.integers(1, m + 1, (L, K))
+    mean, scatter = np.full((2, L, K, K, C), np.nan)
+    compiled.predict(Z, r, change, weights, sizes, sets, (mean, scatter))
+    expected = np.full((2, L, K, K, C), np.nan)
+    for s, pair in enumerate(sets):
+        for j, k in (pair, pair[::-1]):
+            for repeat in range(L):
+                rows = slice(sizes[repeat, j])
+                u = r[repeat, j, rows] + Z[repeat, j, rows] @ change[repeat, s]
+                losses = weights[repeat, j, rows, None] * np.square(u)
+                expected[0, repeat, j, k] = losses.mean(axis=0)
+                expected[1, repeat, j, k] = np.square(losses - losses.mean(axis=0)).sum(axis=0)
+    np.testing.assert_allclose(mean, expected[0], rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(scatter, expected[1], rtol=1e-10, atol=1e-11)

@@ -130,12 +130,31 @@ class RandomFolds:
         if self.is_exhaustive:
             ids[:] = np.arange(self.n) if self.groups is None else self.groups
             return Folds(ids, self.n_folds, start)
+        is_plain = self.groups is None and self.strata is None and self.scored is None
         for repeat in range(start, stop):
             seed = np.random.SeedSequence(self.entropy, spawn_key=(self.stream, repeat))
-            ids[repeat - start] = self._deal(np.random.default_rng(seed))
+            rng = np.random.default_rng(seed)
+            ids[repeat - start] = rng.permutation(self.n) if is_plain else self._deal(rng)
+        if is_plain:
+            return self._dealt(ids, start)
         if self.scored is not None and not self.scored.all():
             ids[:, ~self.scored] = -1
         return Folds(ids, self.n_folds, start)
+
+    def _dealt(self, order: IntArray, start: int) -> Folds:
+        """Rows dealt out in turn, in these orders: their places are known, and need not be sorted out again."""
+        L, n, K = len(order), self.n, self.n_folds
+        m = -(-n // K)
+        turn = np.arange(n)
+        ids, slots = np.empty((2, L, n), dtype=np.intp)
+        np.put_along_axis(ids, order, (turn % K)[None], axis=1)
+        np.put_along_axis(slots, order, (turn % K * m + turn // K)[None], axis=1)
+        members = np.full((L, m * K), n)
+        members[:, :n] = order
+        folds = Folds(ids, K, start)
+        folds.__dict__["slots"] = slots
+        folds.__dict__["members"] = np.ascontiguousarray(members.reshape(L, m, K).swapaxes(1, 2))
+        return folds
 
     def _deal(self, rng: np.random.Generator) -> IntArray:
         """One partition."""

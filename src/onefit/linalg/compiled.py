@@ -29,6 +29,7 @@ __all__ = [
     "is_on",
     "is_there",
     "moments",
+    "predict",
     "row_pairs",
     "switched",
     "systems",
@@ -87,6 +88,26 @@ def systems(
     arrays = (np.ascontiguousarray(each, dtype=np.float64) for each in (grams, right, D, probe))
     _kernel.gram(*arrays, np.ascontiguousarray(sets, dtype=np.int64), change, squares, L, K, d, V, Q, len(sets))
     return change, squares
+
+
+def predict(
+    Z: FloatArray,
+    r: FloatArray,
+    change: FloatArray,
+    weights: FloatArray,
+    sizes: IntArray,
+    sets: IntArray,
+    tables: tuple[FloatArray, FloatArray],
+) -> None:
+    """Moments of ``weights (r_j + Z_j change_s)^2`` over the rows of each fold j, for every set s = (j, k) and (k, j).
+
+    ``Z`` is (L, K, m, d), ``r`` (L, K, m, C), ``change`` (L, S, d, C), ``weights`` (L, K, m), ``sizes`` (L, K); they
+    are written into ``tables``, mean and scatter (L, K, K, C), contiguous, at [:, j, k].
+    """
+    L, K, m, d = Z.shape
+    arrays = (np.ascontiguousarray(each, dtype=np.float64) for each in (Z, r, change, weights))
+    integers = (np.ascontiguousarray(each, dtype=np.int64) for each in (sizes, sets))
+    _kernel.predict(*arrays, *integers, *tables, L, K, m, d, r.shape[-1], len(sets))
 
 
 def moments(u: FloatArray, r: FloatArray, weights: FloatArray, sizes: IntArray) -> tuple[FloatArray, FloatArray]:

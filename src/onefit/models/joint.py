@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -10,12 +11,13 @@ from scipy import linalg
 
 from ..criteria.multiple import Choice, choose
 from ..criteria.reduced import Roots, Statistics, coefficients_at, coordinates_of, statistics_of_rows
-from ..errors import TrainingSetError
+from ..errors import DataError, RouteError, SmoothnessWarning, TrainingSetError
 from ..learners import GramLearner, Smoother, TrainingStatistics
 from ..linalg.columns import Penalty, norms
 from ..typing import FloatArray, IntArray
+from .terms import Part, SmoothPart
 
-__all__ = ["AdditiveLearner", "choose_from_rows", "joint_penalty"]
+__all__ = ["AdditiveLearner", "check_path", "choose_from_rows", "joint_penalty"]
 
 
 def joint_penalty(roots: Sequence[FloatArray], lams: FloatArray) -> Penalty:
@@ -53,7 +55,8 @@ def choose_from_rows(
 ) -> Choice:
     """Fill in the penalties that are NaN for columns (n, p), whether or not the rows determine the fit.
 
-    Of the free columns only their span matters, so an orthonormal basis of what the rows see takes their place.
+    Of the free columns only their span matters, so an orthonormal basis of what the rows see takes their place. Warns
+    if the criterion does not decide.
     """
     used = _penalized(roots, lams)
     maps = [Penalty.of_root(roots[t] if t in used else roots[t][:0]) for t in range(len(roots))]
@@ -69,9 +72,36 @@ def choose_from_rows(
     centred = root * (y[heavy] - np.average(y[heavy], axis=0, weights=mass))
     statistics = statistics_of_rows(np.hstack([span, E]), centred)
     choice = _choose(statistics, tuple(eye[a:b] for a, b in pairwise(ends)), lams[used], kind)
+    if not choice.converged:
+        _warn_undecided(kind, columns.shape)
     filled, at_end = lams.copy(), np.full(len(lams), "", dtype=object)
     filled[used], at_end[used] = choice.lams, choice.at_end
     return Choice(filled, tuple(at_end), choice.converged)
+
+
+def _warn_undecided(kind: str, shape: tuple[int, ...]) -> None:
+    remedy = 'lam="reml", ' if kind == "gcv" else ""
+    warnings.warn(
+        f'lam="{kind}" has no clear minimum for {shape[1]} functions in {shape[0]} rows, so the fit may follow the '
+        f"noise. Use {remedy}fewer terms, a smaller n_basis or more rows.",
+        SmoothnessWarning,
+        stacklevel=4,
+    )
+
+
+def check_path(parts: Sequence[Part]) -> None:
+    """Refuse a path of penalties that moves no smooth term; one that moves some of them needs refits."""
+    own = [part.lam is not None for part in parts if isinstance(part, SmoothPart)]
+    if all(own):
+        raise DataError(
+            "lam changes nothing here: no smooth term takes the lam of the model. Leave lam out of smooth(...), or let "
+            "the curve run over another parameter."
+        )
+    if any(own):
+        raise RouteError(
+            "a smooth term has a lam of its own, which does not move along the path; for a fast route leave it out of "
+            "smooth(...)"
+        )
 
 
 def _span(N: FloatArray) -> FloatArray:

@@ -115,8 +115,11 @@ class SmootherRoute(ABC):
         self, u: FloatArray, r: FloatArray, rows: IntArray, sizes: IntArray
     ) -> tuple[FloatArray, FloatArray]:
         """`moments` (F, O, C) of residuals u (F, m, O, C) + r (F, m, C) at ``rows`` (F, m), by the kernel."""
-        weights = np.ones(rows.shape) if self._weights is None else self._weights[rows]
-        return compiled.moments(u, r, weights, sizes)
+        return compiled.moments(u, r, self.loss_weights(rows), sizes)
+
+    def loss_weights(self, rows: IntArray) -> FloatArray:
+        """Relative weights of the losses of some rows."""
+        return np.ones(rows.shape) if self._weights is None else self._weights[rows]
 
     def singles(self, folds: Folds) -> HeldOut:
         """Each row's residual and loss with its own fold out."""

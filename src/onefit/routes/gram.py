@@ -156,7 +156,14 @@ class _Block:
         pairs = [(j, k) for j in range(low_j, high_j) for k in range(max(j + 1, low_k), high_k)]
         if not pairs:
             return
-        change, refitted = self._solve(np.array(pairs))
+        sets = np.array(pairs)
+        change, refitted = self._solve(sets)
+        if self.route.is_compiled and self.kept is not None and not refitted:
+            members, shape = self.folds.members, (L, *mean.shape[1:3], columns)
+            weights = self.route.loss_weights(members)
+            tables = (mean.reshape(shape), scatter.reshape(shape))  # views
+            compiled.predict(self.kept, self.r, change, weights, self.folds.sizes, sets, tables)
+            return
         jj, kk = np.array(pairs).T
         by_pair = change.transpose(1, 0, 2, 3)
         table = np.zeros((L, high_j - low_j, d, high_k - low_k, columns))

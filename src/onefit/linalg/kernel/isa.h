@@ -4,9 +4,10 @@
 #include "moments.h"
 #include "onestep.h"
 #include "leavetwo.h"
+#include "predict.h"
 
 static const kernels NAME(kernels_of) = {LABEL, W, TI, NB, NAME(gram), NAME(moments),
-                                         NAME(onestep), NAME(leavetwo)};
+                                         NAME(onestep), NAME(leavetwo), NAME(predict)};
 
 #undef SUFFIX
 #undef LABEL

@@ -263,6 +263,39 @@ static PyObject *py_leavetwo(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+/* predict(Z (L, K, m, d), r (L, K, m, C), change (L, n_sets, d, C), weights (L, K, m), sizes (L, K), sets (n_sets, 2),
+ * mean (L, K, K, C), scatter (L, K, K, C), L, K, m, d, C, n_sets); only the places of the sets are written */
+static PyObject *py_predict(PyObject *self, PyObject *args) {
+    (void)self;
+    PyObject *o[8];
+    predict_task t;
+    if (!PyArg_ParseTuple(args, "OOOOOOOOllllll", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6], &o[7], &t.L, &t.K, &t.m,
+                          &t.d, &t.C, &t.n_sets))
+        return NULL;
+    buffers b = {.count = 0};
+    const size_t folds = (size_t)t.L * t.K;
+    t.Z = take(&b, o[0], 0, folds * t.m * t.d, "Z");
+    t.r = take(&b, o[1], 0, folds * t.m * t.C, "r");
+    t.change = take(&b, o[2], 0, (size_t)t.L * t.n_sets * t.d * t.C, "change");
+    t.weights = take(&b, o[3], 0, folds * t.m, "weights");
+    t.sizes = take(&b, o[4], 0, folds, "sizes");
+    t.sets = take(&b, o[5], 0, (size_t)2 * t.n_sets, "sets");
+    t.mean = take(&b, o[6], 1, folds * t.K * t.C, "mean");
+    t.scatter = take(&b, o[7], 1, folds * t.K * t.C, "scatter");
+    if (b.count < 0) return NULL;
+    double *space = workspace((size_t)(t.d + t.m) * 3 * 8 + t.n_sets + 1);
+    if (space) {
+        Py_BEGIN_ALLOW_THREADS
+        chosen->predict(&t, space);
+        Py_END_ALLOW_THREADS
+    }
+    const int is_ready = space != NULL;
+    free(space);
+    release(&b);
+    if (!is_ready) return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
 static PyObject *py_use(PyObject *self, PyObject *args) {
     (void)self;
     const char *most;
@@ -276,6 +309,7 @@ static PyMethodDef methods[] = {
     {"moments", py_moments, METH_VARARGS, "Means and sums of squares of squared residuals."},
     {"onestep", py_onestep, METH_VARARGS, "Pairs of folds of the one-step route."},
     {"leavetwo", py_leavetwo, METH_VARARGS, "Pairs of rows, a tile of them."},
+    {"predict", py_predict, METH_VARARGS, "Moments of the squared residuals of folds, of the gram route."},
     {"use", py_use, METH_VARARGS, "Take instructions up to 'baseline', 'AVX2' or 'AVX-512'; returns those taken."},
     {NULL, NULL, 0, NULL},
 };

@@ -33,10 +33,18 @@ typedef struct {
 } leavetwo_task;
 
 typedef struct {
+    const double *Z, *r, *change, *weights;
+    const int64_t *sizes, *sets;
+    double *mean, *scatter;
+    long L, K, m, d, C, n_sets;
+} predict_task;
+
+typedef struct {
     const char *name;
     int lanes, TI, NB;
     void (*gram)(const gram_task *, double *);
     void (*moments)(const moments_task *, double *);
     void (*onestep)(const onestep_task *, double *);
     void (*leavetwo)(const leavetwo_task *, double *);
+    void (*predict)(const predict_task *, double *);
 } kernels;
