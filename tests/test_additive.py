@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import pickle
 
@@ -22,7 +23,15 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import onefit
 from helpers import DATA, STRICT, assert_same_results, quiet_nested_cv, quietly, random_weights
 from onefit import AdditiveModel, SplineRegression, factor, linear, smooth
-from onefit.errors import DataError, ExtrapolationWarning, OneFitError, RankWarning, RouteError
+from onefit.errors import (
+    DataError,
+    ExtrapolationWarning,
+    OneFitError,
+    RankWarning,
+    RouteError,
+    SmoothnessWarning,
+    TrainingSetError,
+)
 
 mpl.use("Agg")
 SETTINGS = {"n_folds": 5, "n_repeats": 1, "random_state": 3}
@@ -109,7 +118,11 @@ def best_of_many_starts(value, n_terms, seed=0):
     return root.x, value(root.x)
 
 
-@pytest.mark.filterwarnings("ignore::onefit.errors.RankWarning", "ignore::onefit.errors.ExtrapolationWarning")
+@pytest.mark.filterwarnings(
+    "ignore::onefit.errors.RankWarning",
+    "ignore::onefit.errors.ExtrapolationWarning",
+    "ignore::onefit.errors.SmoothnessWarning",
+)
 @parametrize_with_checks([AdditiveModel(), AdditiveModel(lam=1.0, n_basis=5, basis="ps"), AdditiveModel(lam="gcv")])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -169,6 +182,44 @@ def test_a_penalty_that_is_best_without_end_stops_at_the_end_of_its_axis():
     model = AdditiveModel().fit(X, np.sin(6 * X[:, 0]) + X[:, 1] / 20 + noise)
     assert model.lam_at_end_[1] == "most"
     np.testing.assert_allclose(model.edf_by_term_["s(x1)"], 1.0, atol=1e-6)
+
+
+def crowded(seed, n=20):
+    """More functions than rows: GCV is often lowest where the fit interpolates."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n, 4))
+    return X, X.sum(axis=1) + 0.1 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("seed", [0, 3, 4, 10])
+def test_gcv_smooths_where_functions_outnumber_rows_and_all_routes_agree(seed):
+    X, y = crowded(seed)
+    model = AdditiveModel(lam="gcv").fit(X, y)
+    assert 5 - 1e-6 < model.edf_ < 18
+    fast, slow = (quiet_nested_cv(model, X, y, **SETTINGS, route=route) for route in ("auto", "refit"))
+    assert_same_results(fast, slow, 1e-7)
+
+
+def test_gcv_without_a_minimum_warns():
+    X, y = crowded(47)
+    with pytest.warns(SmoothnessWarning, match='no clear minimum for 36 functions in 20 rows.*lam="reml"') as caught:
+        model = AdditiveModel(lam="gcv").fit(X, y)
+    assert caught[0].filename == __file__
+    assert 20 - model.edf_ > 1
+    AdditiveModel(lam="reml").fit(X, y)
+
+
+@pytest.mark.parametrize("lam", ["reml", "gcv"])
+@pytest.mark.parametrize("seed", range(4))
+def test_one_row_more_than_free_directions_gives_the_line(lam, seed):
+    rng = np.random.default_rng(seed)
+    x, y = rng.uniform(size=(9, 1)), rng.standard_normal(9)
+    model = AdditiveModel(lam=lam).fit(x[:3], y[:3])
+    assert model.lam_at_end_ == ["most"]
+    np.testing.assert_allclose(model.predict(x[:3]), LinearRegression().fit(x[:3], y[:3]).predict(x[:3]), atol=1e-6)
+    settings = {"n_folds": 3, "n_repeats": 2, "random_state": seed}
+    fast, slow = (quiet_nested_cv(AdditiveModel(lam=lam), x, y, **settings, route=route) for route in ("auto", "refit"))
+    assert_same_results(fast, slow, 1e-7)
 
 
 def test_leave_one_out_score_equals_refits():
@@ -338,6 +389,8 @@ def test_effects_are_shown_over_the_range_of_each_column_and_at_each_level():
     assert by_term["dose"]["x"].tolist() == ["none", "low", "high"]
     assert by_term["old"]["x"].tolist() == [False, True]
     assert by_term["dose"].iloc[0][["effect", "low", "high"]].tolist() == [0, 0, 0]
+    narrow = quietly(AdditiveModel([smooth("x", knots=[0.2, 0.4, 0.8])]).fit, X, y)
+    assert len(narrow.effects()) == 100  # nobody asked for these values, so no warning
 
 
 def test_intervals_of_effects_equal_the_bayesian_covariance():
@@ -389,7 +442,7 @@ def test_columns_that_depend_on_others_warn_and_keep_their_curves():
     onehot = np.column_stack([X, pd.get_dummies(np.arange(len(y)) % 3)]).astype(float)
     with pytest.warns(RankWarning):
         model = AdditiveModel().fit(onehot, y)
-    codes = pd.DataFrame(X).assign(level=np.char.mod("%d", np.arange(len(y)) % 3))
+    codes = pd.DataFrame(X).assign(level=pd.Categorical(np.arange(len(y)) % 3))
     codes.columns = ["x", "z", "level"]
     np.testing.assert_allclose(model.predict(onehot), AdditiveModel().fit(codes, y).predict(codes), rtol=1e-7)
 
@@ -437,14 +490,50 @@ def test_predictions_outside_the_knots_are_straight_and_warn():
         values = model.predict(far)
     assert caught[0].filename == __file__
     np.testing.assert_allclose(np.diff(values, 2), 0, atol=1e-9)
+    with pytest.warns(ExtrapolationWarning, match="column 'x0'") as caught:
+        effects = model.effects(far)
+    assert caught[0].filename == __file__
+    np.testing.assert_allclose(effects["effect"][:3] + effects["effect"].iloc[3] + model.intercept_, values, rtol=1e-12)
+
+
+def test_columns_of_a_frame_go_by_its_own_names_and_integers_are_positions():
+    X, y = sample()
+    table = pd.DataFrame(X, columns=[7, 1])
+    model = AdditiveModel().fit(table, y)
+    assert model.term_names_ == ["s(7)", "s(1)"]
+    np.testing.assert_array_equal(model.predict(table), AdditiveModel().fit(X, y).predict(X))
+    assert AdditiveModel([smooth(1), linear(0)]).fit(table, y).term_names_ == ["s(1)", "7"]
+    with pytest.raises(DataError, match=r"no column 7: an integer is a position, and these are 0 to 1 of 7, 1\."):
+        AdditiveModel([smooth(7)]).fit(table, y)
+    with pytest.raises(DataError, match=r"no column 'a'; it has 7, 1\."):
+        AdditiveModel(["a"]).fit(table, y)
+
+
+def test_numbers_as_text_and_identifiers_are_no_factors_unless_someone_says_so():
+    X, y = frame()
+    for texts in (X["x"].map(str), X["z"].round().map(str), X["x"].astype(object)):
+        with pytest.raises(DataError, match=r"'bmi' holds numbers as text; .*to_numeric.*factor\('bmi'\)"):
+            AdditiveModel().fit(X[["x"]].assign(bmi=texts), y)
+    name = [f"p{i}" for i in range(len(y))]
+    with pytest.raises(DataError, match=r"'name' has 150 levels in 150 rows.*drop it, or .*factor\('name'\)"):
+        AdditiveModel().fit(X.assign(name=name), y)
+    few = np.arange(len(y)) % 3
+    as_text = X[["x"]].assign(code=few.astype(str))
+    for table, terms in ((as_text, ["x", factor("code")]), (as_text.assign(code=pd.Categorical(few)), None)):
+        model = AdditiveModel(terms).fit(table, y)
+        assert model.edf_by_term_["code"] == pytest.approx(2, rel=1e-9)
 
 
 ERRORS = {
     "unknown column": (lambda: AdditiveModel(["nothing"]), "no column 'nothing'; it has 'x', 'z'"),
-    "unknown position": (lambda: AdditiveModel([9]), "no column 9; its columns are 0 to 4"),
+    "unknown position": (
+        lambda: AdditiveModel([9]),
+        "no column 9: an integer is a position.*0 to 4 of 'x', 'z', 'group'",
+    ),
     "twice": (lambda: AdditiveModel(["x", smooth("x", n_basis=5)]), "Column 'x' has two terms"),
     "line and curve": (lambda: AdditiveModel(["x", linear(0)]), "Column 'x' has two terms"),
     "loo": (lambda: AdditiveModel(lam="loo"), 'use "gcv"'),
+    "no penalty": (lambda: AdditiveModel(lam=None), 'must be "reml" or "gcv", a number.*or a list'),
     "criterion": (lambda: AdditiveModel(lam="aic"), "choose one of"),
     "negative": (lambda: AdditiveModel(lam=-1.0), "not negative"),
     "too few": (lambda: AdditiveModel(lam=[1.0]), "1 entries, and there are 2 smooth terms"),
@@ -499,8 +588,9 @@ def test_data_that_cannot_be_used_are_named():
         AdditiveModel().fit(X.assign(group=X["group"].where(X.index > 1, None)), y)
     with pytest.raises(DataError, match="'day' holds dates"):
         AdditiveModel().fit(X.assign(day=pd.Timestamp("2026-01-01")), y)
-    with pytest.raises(DataError, match="'day' holds values that are not numbers"):
-        AdditiveModel(["day"]).fit(X.assign(day=pd.Timestamp("2026-01-01")), y)
+    for day in (pd.Timestamp("2026-01-01"), pd.Timedelta(days=3), datetime.date(2026, 1, 1)):
+        with pytest.raises(DataError, match="'day' holds dates; turn them into numbers"):
+            AdditiveModel(["day"]).fit(X.assign(day=day), y)
     mixed = X.assign(group=[1, *X["group"][1:]])
     with pytest.raises(DataError, match="mixes types"):
         AdditiveModel().fit(mixed, y)
@@ -554,6 +644,15 @@ def test_each_term_has_a_panel_with_its_degrees_of_freedom():
     assert given[0] is axes[0]
     with pytest.raises(OneFitError, match="3 parts"):
         model.plot_terms(axes=axes[:2])
+    mpl.pyplot.close("all")
+
+
+def test_long_names_of_levels_are_cut():
+    X, y = frame()
+    X["group"] = X["group"].map({"a": "a", "b": "a name of 16 let", "c": "a name that goes on and on and on"})
+    axes = AdditiveModel([factor("group")]).fit(X, y).plot_terms()
+    names = [label.get_text() for label in axes[0].get_xticklabels()]
+    assert names == ["a", "a name of 16 let", "a name that goe…"]
     mpl.pyplot.close("all")
 
 
@@ -646,6 +745,35 @@ def test_a_penalty_of_ones_own_does_not_move_along_a_path():
     X, _ = frame()
     with pytest.raises(RouteError, match="lam of its own"):
         AdditiveModel([smooth("x", lam=1.0), "z"])._onefit_smoother(X, None, np.ones((2, 1)))
+
+
+@pytest.mark.parametrize("terms", [[smooth("x", lam=1.0), smooth("z", lam=0.1)], [linear("x"), factor("group")]])
+def test_a_path_that_moves_no_term_is_refused(terms):
+    X, y = frame()
+    with pytest.raises(DataError, match=r"lam changes nothing here.*Leave lam out of smooth"):
+        onefit.error_curve(AdditiveModel(terms), X, y, param_name="lam", param_range=[0.1, 1.0], **SETTINGS)
+
+
+def with_rare_level(count, n=80):
+    X, y = frame(n)
+    return X.assign(group=["D"] * count + X["group"].tolist()[count:]), y
+
+
+@pytest.mark.parametrize("lam", ["reml", 1.0])
+def test_a_level_that_training_sets_lack_is_named(lam):
+    X, y = with_rare_level(1)
+    with pytest.raises(DataError, match=r"level 'D' of column 'group' has 1 row\(s\); merge it with another level or"):
+        quiet_nested_cv(AdditiveModel(lam=lam), X, y, **SETTINGS)
+    levels = factor("group", levels=["D", "a", "b", "c", "empty"])
+    with pytest.raises(DataError, match=r"level 'empty' of column 'group' has 0 row\(s\)"):
+        quiet_nested_cv(AdditiveModel(["x", levels], lam=lam), X, y, **SETTINGS)
+    assert np.isfinite(quiet_nested_cv(AdditiveModel(lam=lam), X, y, **SETTINGS, route="refit").estimate)
+
+
+def test_a_rare_level_that_some_training_sets_lack_is_named():
+    X, y = with_rare_level(2)
+    with pytest.raises(TrainingSetError, match=r"level 'D' of column 'group' has 2 row\(s\); merge it"):
+        quiet_nested_cv(AdditiveModel(), X, y, **SETTINGS)
 
 
 def test_a_model_of_lines_and_factors_needs_no_choice():

@@ -8,19 +8,18 @@ import numpy as np
 
 from ..errors import DataError
 from ..typing import FloatArray
-from .points import GRID, LEAST, MOST, TINY, GcvPoint, Point, RemlPoint, eigen, inside
-from .reduced import Fit, Reduced, Roots, Statistics, coordinates_of, fit_at, reduce, statistics_of_rows
+from .points import GRID, LEAST, MOST, TINY, GcvPoint, GuardedGcv, Point, RemlPoint, StrictGcv, eigen, inside
+from .reduced import Reduced, Roots, Statistics, coefficients_at, coordinates_of, reduce, statistics_of_rows
 from .single import Spectrum, criterion_values
 
 __all__ = [
     "KINDS",
     "Choice",
-    "Fit",
     "Statistics",
     "choose",
+    "coefficients_at",
     "coordinates_of",
     "criterion",
-    "fit_at",
     "statistics_of_rows",
 ]
 
@@ -53,23 +52,17 @@ class Choice:
     ----------
     lams : (T,)
     at_end : (T,) "most" or "least" for a penalty at that end of its axis, else ""
-    value : the criterion there, summed over the outputs
-    n_steps : number of Newton steps
-    converged : False if the steps did not suffice, or if GCV falls until it is no longer defined
+    converged : False if the steps did not suffice, or if GCV has no minimum but where the fit nearly interpolates
     """
 
     lams: FloatArray
     at_end: tuple[str, ...]
-    value: float
-    n_steps: int
     converged: bool
 
 
-def _point_of(kind: str) -> type[Point]:
-    """What a criterion makes of a point."""
+def _check_kind(kind: str) -> None:
     if kind not in KINDS:
         raise DataError(f"There is no criterion {kind!r} for several penalties; choose 'gcv' or 'reml'.")
-    return RemlPoint if kind == "reml" else GcvPoint
 
 
 def criterion(statistics: Statistics, roots: Roots, rho: FloatArray, kind: str) -> tuple[float, FloatArray, FloatArray]:
@@ -100,16 +93,22 @@ def criterion(statistics: Statistics, roots: Roots, rho: FloatArray, kind: str) 
     >>> round(value, 12), gradient.round(12).tolist()  # 3 RSS/(3 - edf)^2 with RSS = 3/2 and edf = 1/2
     (0.72, [0.096])
     """
+    _check_kind(kind)
     problem = reduce(statistics, roots)
-    return _point_of(kind)(problem, problem.place(rho)).report()
+    return (RemlPoint if kind == "reml" else GcvPoint)(problem, problem.place(rho)).report()
 
 
-def choose(statistics: Statistics, roots: Roots, kind: str, start: FloatArray | None = None) -> Choice:
+def choose(statistics: Statistics, roots: Roots, kind: str, lams: FloatArray | None = None) -> Choice:
     """Choose the penalties that minimize a criterion, summed over the outputs.
 
     A scan of a shift common to all penalties, then of one axis after the other, finds where Newton's method starts.
     At its end every axis is scanned again, and a lower value is followed. The axes do not depend on the units of
-    the data or of the penalties. Their ends are legal answers; of ties the most penalized end wins.
+    the data or of the penalties. Their ends are legal answers; of ties the most penalized end wins. With one row more
+    than free directions both criteria are constant, so that it wins at once.
+
+    GCV is 0/0 where the fit interpolates, and can be lowest there. So a guard lifts it where fewer than a tenth of the
+    rows are left as degrees of freedom, ``n - edf < n/10``. If it is still lowest there, a local minimum of GCV away
+    from it is taken; if none is found, the minimum with the guard, and ``converged`` is False.
 
     Parameters
     ----------
@@ -117,8 +116,8 @@ def choose(statistics: Statistics, roots: Roots, kind: str, start: FloatArray | 
     roots : tuple of (r_t, d)
         Of full row rank, each on its own columns; or their `coordinates_of`, which many problems can share.
     kind : {"reml", "gcv"}
-    start : (T,) or None
-        ``log lam`` to start from in place of the first scan. The result may then be another local minimum.
+    lams : (T,) or None
+        Penalties that are given, positive, and NaN for those to be chosen; None is all of them.
 
     Returns
     -------
@@ -136,32 +135,47 @@ def choose(statistics: Statistics, roots: Roots, kind: str, start: FloatArray | 
     >>> choice.at_end
     ('', 'most')
     """
-    problem = reduce(statistics, roots)
-    at = _start(problem, kind) if start is None else _point_of(kind)(problem, inside(problem.place(start)))
-    at, n_steps, converged = _minimize(at)
-    at_end = tuple("most" if rho == MOST else "least" if rho == LEAST else "" for rho in at.rho)
-    return Choice(problem.lams(at.rho), at_end, at.criterion, n_steps, converged)
+    _check_kind(kind)
+    problem = reduce(statistics, roots, lams)
+    rho, converged = np.full(problem.n_terms, MOST), True
+    if problem.n - problem.coordinates.k > 1 and problem.open.any():
+        rho, converged = _best(problem, kind)
+    rho = inside(problem, rho)
+    ends = np.where(rho == MOST, "most", np.where(rho == LEAST, "least", ""))
+    found = problem.lams(rho) if lams is None else np.where(problem.open, problem.lams(rho), lams)
+    return Choice(found, tuple(np.where(problem.open, ends, "").tolist()), converged)
 
 
-def _minimize(at: Point) -> tuple[Point, int, bool]:
+def _best(problem: Reduced, kind: str) -> tuple[FloatArray, bool]:
+    """Where a criterion is best, and whether that is a minimum of it."""
+    if kind == "reml":
+        at, converged = _minimize(_start(problem, RemlPoint))
+        return at.rho, converged
+    guarded, converged = _minimize(_start(problem, GuardedGcv))
+    if not guarded.is_guarded:
+        return guarded.rho, converged
+    strict, _ = _minimize(_start(problem, StrictGcv))
+    local, converged = _newton(GuardedGcv(problem, strict.rho), scans=False)
+    return (guarded.rho, False) if local.is_guarded or not converged else (local.rho, True)
+
+
+def _minimize(at: Point) -> tuple[Point, bool]:
     """Newton's method, and again from wherever the scan of an axis finds a lower value."""
-    n_steps = 0
     for _ in range(MOST_ROUNDS):
-        at, more, converged = _newton(at)
-        n_steps += more
+        at, converged = _newton(at)
         at, moved = _sweep(at)
         if not moved:
-            return at, n_steps, converged
-    return at, n_steps, False
+            return at, converged
+    return at, False
 
 
-def _start(problem: Reduced, kind: str) -> Point:
+def _start(problem: Reduced, point: type[Point]) -> Point:
     """Best point of a scan along a common shift, then each axis; where rows are few, also from the most penalized."""
-    point, T = _point_of(kind), problem.n_terms
-    at, _ = _sweep(point(problem, np.full(T, _common_shift(problem, kind))))
-    if problem.spare >= len(problem.E):
+    kind = "reml" if point is RemlPoint else "gcv"
+    at, _ = _sweep(point(problem, inside(problem, np.full(problem.n_terms, _common_shift(problem, kind)))))
+    if problem.spare >= len(problem.E) and problem.open.all():
         return at
-    other, _ = _sweep(point(problem, np.full(T, MOST)))
+    other, _ = _sweep(point(problem, inside(problem, np.full(problem.n_terms, MOST))))
     return at if at.value <= other.value else other
 
 
@@ -185,7 +199,7 @@ def _common_shift(problem: Reduced, kind: str) -> float:
 def _sweep(at: Point) -> tuple[Point, bool]:
     """Each axis in turn to the best point of its grid, if that is better; of ties the most penalized end wins."""
     moved = False
-    for term in range(at.problem.n_terms):
+    for term in np.flatnonzero(at.problem.open).tolist():
         values = at.along(term)
         best = int(values.argmin())
         least = min(float(values[best]), at.value)
@@ -200,29 +214,30 @@ def _sweep(at: Point) -> tuple[Point, bool]:
     return at, moved
 
 
-def _newton(at: Point) -> tuple[Point, int, bool]:
+def _newton(at: Point, scans: bool = True) -> tuple[Point, bool]:
     """Newton's method in the box; a penalty that is at an end stays there."""
+    gain = np.inf
     for n_steps in range(MOST_STEPS):
-        free = (at.rho > LEAST) & (at.rho < MOST)
+        free = at.problem.open & (at.rho > LEAST) & (at.rho < MOST)
         if not free.any() or np.isinf(at.value):
-            return at, n_steps, True
+            return at, True
         gradient, hessian = at.derivatives()
         step = np.zeros_like(at.rho)
         step[free] = _step(gradient[free], hessian[free][:, free])
         size, gain = float(np.abs(step).max()), -float(gradient @ step) / 2
         if size <= SMALL_STEP:
-            return at.moved(at.rho + step), n_steps + 1, True
+            return at.moved(at.rho + step), True
         if size > FLAT_STEP and gain < at.tolerance / 100:
-            return at, n_steps, True  # the scan of the axes decides
-        if size > FLAT_STEP and n_steps % SCAN_EVERY == SCAN_EVERY - 1:
+            return at, True  # the scan of the axes decides
+        if scans and size > FLAT_STEP and n_steps % SCAN_EVERY == SCAN_EVERY - 1:
             at, moved = _sweep(at)
             if moved:
                 continue
         lower = _lower(at, step)
         if lower is None:
-            return at, n_steps, gain <= at.tolerance
+            break
         at = lower
-    return at, MOST_STEPS, False
+    return at, gain <= at.tolerance  # short steps along a valley may go on forever
 
 
 def _step(gradient: FloatArray, hessian: FloatArray) -> FloatArray:

@@ -29,13 +29,31 @@ from ..typing import FloatArray
 from .reduced import Reduced, triangle
 from .single import AXIS, AXIS_POINTS, NEAR_INTERPOLATION, TIED
 
-__all__ = ["GRID", "LEAST", "MOST", "TINY", "GcvPoint", "Point", "RemlPoint", "eigen", "inside"]
+__all__ = [
+    "GRID",
+    "LEAST",
+    "MOST",
+    "TINY",
+    "GcvPoint",
+    "GuardedGcv",
+    "Point",
+    "RemlPoint",
+    "StrictGcv",
+    "eigen",
+    "inside",
+]
 
 GRID = np.log(10.0) * np.linspace(*AXIS, AXIS_POINTS)
 """Places at which an axis is scanned; most penalized first."""
 
 MOST, LEAST = float(GRID[0]), float(GRID[-1])
 TINY = float(np.finfo(np.float64).tiny)
+
+ROUNDING = TIED * (MOST - LEAST)
+"""Values are sums of logarithms that run through the whole axis: smaller differences may be rounding errors."""
+
+STEEP = 10.0
+"""How steep the guard of GCV against interpolation is."""
 
 
 class Point(ABC):
@@ -61,7 +79,7 @@ class Point(ABC):
 
     def moved(self, rho: FloatArray) -> Self:
         """The same problem elsewhere, in the box."""
-        return type(self)(self.problem, inside(rho))
+        return type(self)(self.problem, inside(self.problem, rho))
 
     @abstractmethod
     def derivatives(self) -> tuple[FloatArray, FloatArray]:
@@ -71,14 +89,14 @@ class Point(ABC):
     def along(self, term: int) -> FloatArray:
         """Values on the grid of one axis."""
 
-    @property
-    @abstractmethod
-    def criterion(self) -> float:
-        """The criterion, of which the value may be the logarithm."""
-
     @abstractmethod
     def report(self) -> tuple[float, FloatArray, FloatArray]:
         """The criterion, its gradient and its Hessian."""
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether the criterion alone would not have its minimum here."""
+        return False
 
     def line(self, term: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """``L_t L_t' = P diag(s) P'``, and what the penalties of the grid, lam/c, make of it.
@@ -100,7 +118,7 @@ class RemlPoint(Point):
     def __init__(self, problem: Reduced, rho: FloatArray) -> None:
         super().__init__(problem, rho)
         self.dimension = problem.n - problem.coordinates.k
-        self.tolerance = TIED * max(self.dimension, 1) * problem.z.shape[1]
+        self.tolerance = ROUNDING * max(self.dimension, 1) * problem.z.shape[1]
         self.penalized = np.maximum(problem.rest + np.square(self.y).sum(axis=0), TINY)
         self.log_det = 2.0 * float(np.log(np.abs(self.V.diagonal())).sum())
         self.value = float(self._values(np.log(self.penalized).sum(), self.log_det))
@@ -128,11 +146,6 @@ class RemlPoint(Point):
         penalized = np.maximum(self.penalized[:, None] - change, TINY)
         return self._values(np.log(penalized).sum(axis=0), self.log_det + np.log(D).sum(axis=0))
 
-    @property
-    def criterion(self) -> float:
-        """The value."""
-        return self.value
-
     def report(self) -> tuple[float, FloatArray, FloatArray]:
         """The criterion, its gradient and its Hessian."""
         return (self.value, *self.derivatives())
@@ -141,7 +154,8 @@ class RemlPoint(Point):
 class GcvPoint(Point):
     """Logarithm of the GCV of all outputs together: it has the same minimum, and no units."""
 
-    tolerance = TIED
+    tolerance = ROUNDING
+    floor = 0.0
 
     def __init__(self, problem: Reduced, rho: FloatArray) -> None:
         super().__init__(problem, rho)
@@ -154,10 +168,17 @@ class GcvPoint(Point):
         self.value = float(self._values(self.rss, self.left))
 
     def _values(self, rss: FloatArray | float, left: FloatArray | float) -> FloatArray:
-        """Logarithm of ``n RSS/(n - edf)^2``."""
+        """Logarithm of ``n RSS/(n - edf)^2``, and the guard."""
         n = self.problem.n
         defined = np.asarray(left > NEAR_INTERPOLATION * n)
-        return np.where(defined, np.log(n * rss / np.square(np.where(defined, left, 1.0))), np.inf)
+        known = np.where(defined, left, n)
+        guard = STEEP * np.power(np.log(np.maximum(self.floor * n / known, 1.0)), 3)
+        return np.where(defined, np.log(n * rss / np.square(known)) + guard, np.inf)
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether the criterion alone would not have its minimum here."""
+        return self.left < self.floor * self.problem.n
 
     def derivatives(self) -> tuple[FloatArray, FloatArray]:
         """Gradient and Hessian, NaN where the value is infinite."""
@@ -168,8 +189,11 @@ class GcvPoint(Point):
         left_2 = 2.0 / left * (total @ (self.LL * NN) @ total.T) - np.diag(left_1)
         rss_1 = 2.0 / rss * (total @ (a * b).sum(axis=1))
         rss_2 = 2.0 / rss * (total @ ((a @ a.T) * NN + (cross + cross.T) * self.LL) @ total.T) - np.diag(rss_1)
-        hessian = rss_2 - np.outer(rss_1, rss_1) - 2.0 * (left_2 - np.outer(left_1, left_1))
-        return rss_1 - 2.0 * left_1, hessian
+        left_2 -= np.outer(left_1, left_1)
+        short = np.log(max(self.floor * self.problem.n / left, 1.0))  # derivatives of the guard STEEP short^3
+        slope = -2.0 - 3.0 * STEEP * short**2
+        hessian = rss_2 - np.outer(rss_1, rss_1) + slope * left_2 + 6.0 * STEEP * short * np.outer(left_1, left_1)
+        return rss_1 + slope * left_1, hessian
 
     def along(self, term: int) -> FloatArray:
         """Values on the grid of one axis."""
@@ -180,20 +204,31 @@ class GcvPoint(Point):
         rss = self.rest + np.square(self.x.T[:, :, None] - change).sum(axis=(0, 1))
         return self._values(np.maximum(rss, TINY), self.left - np.square(C).sum(axis=0) @ shrink)
 
-    @property
-    def criterion(self) -> float:
-        """GCV."""
-        return float(np.exp(self.value))
-
     def report(self) -> tuple[float, FloatArray, FloatArray]:
         """GCV, not its logarithm."""
-        value, (g, hessian) = self.criterion, self.derivatives()
+        value, (g, hessian) = float(np.exp(self.value)), self.derivatives()
         return value, value * g, value * (hessian + np.outer(g, g))
 
 
-def inside(rho: FloatArray) -> FloatArray:
-    """The nearest place in the box."""
-    return np.minimum(np.maximum(rho, LEAST), MOST)
+class GuardedGcv(GcvPoint):
+    """GCV that grows without bound where less than a tenth of the rows is left, ``n - edf < n/10``.
+
+    Near interpolation GCV is 0/0 and tends to some constant, often below its minimum among the fits that smooth. From
+    a tenth on it is GCV itself; below, its logarithm and two derivatives are continuous.
+    """
+
+    floor = 0.1
+
+
+class StrictGcv(GcvPoint):
+    """The same with a half of the rows: where to look for a minimum far from interpolation."""
+
+    floor = 0.5
+
+
+def inside(problem: Reduced, rho: FloatArray) -> FloatArray:
+    """The nearest place in the box; penalties that are given stay."""
+    return np.where(problem.open, np.minimum(np.maximum(rho, LEAST), MOST), problem.fixed)
 
 
 def _solve(V: FloatArray, right: FloatArray, transposed: bool) -> FloatArray:

@@ -24,16 +24,15 @@ from scipy import linalg
 
 from ..errors import DataError, TrainingSetError
 from ..linalg.columns import norms
-from ..typing import FloatArray, IntArray
+from ..typing import BoolArray, FloatArray, IntArray
 
 __all__ = [
     "Coordinates",
-    "Fit",
     "Reduced",
     "Roots",
     "Statistics",
+    "coefficients_at",
     "coordinates_of",
-    "fit_at",
     "reduce",
     "statistics_of_rows",
 ]
@@ -51,7 +50,6 @@ class Statistics:
     z : (m, Q) projections of y on the same orthonormal basis
     rest : (Q,) squared length of the part of y that no column reaches
     n : number of rows with a positive weight
-    log_weights : sum of the logarithms of their weights, for REML
 
     Examples
     --------
@@ -65,18 +63,15 @@ class Statistics:
     z: FloatArray
     rest: FloatArray
     n: int
-    log_weights: float = 0.0
 
 
-def statistics_of_rows(design: FloatArray, y: FloatArray, root: FloatArray | None = None) -> Statistics:
+def statistics_of_rows(design: FloatArray, y: FloatArray) -> Statistics:
     """Statistics of rows that are times the roots of their weights already.
 
     Parameters
     ----------
     design : (n, d)
     y : (n, Q)
-    root : (n,) or None
-        The roots of the weights, all positive.
 
     Returns
     -------
@@ -94,8 +89,7 @@ def statistics_of_rows(design: FloatArray, y: FloatArray, root: FloatArray | Non
     factor = linalg.qr(np.hstack([design, y]), mode="r", check_finite=False)[0]
     m = min(n, d)
     rest = np.square(factor[m:, d:]).sum(axis=0)
-    log_weights = 0.0 if root is None else 2.0 * float(np.log(root).sum())
-    return Statistics(np.ascontiguousarray(factor[:m, :d]), factor[:m, d:].copy(), rest, n, log_weights)
+    return Statistics(np.ascontiguousarray(factor[:m, :d]), factor[:m, d:].copy(), rest, n)
 
 
 @dataclass(frozen=True)
@@ -197,6 +191,7 @@ class Reduced:
     constant : part of REML that depends on neither the penalties nor y
     scales : (T,) root of the sum of the eigenvalues of a term's Gram matrix against its penalty, one if that is zero
     coordinates : Coordinates
+    fixed : (T,) places of the penalties that are given, NaN for those to be chosen
     """
 
     E: FloatArray
@@ -206,6 +201,12 @@ class Reduced:
     constant: float
     scales: FloatArray
     coordinates: Coordinates
+    fixed: FloatArray
+
+    @cached_property
+    def open(self) -> BoolArray:
+        """Which penalties are to be chosen, (T,)."""
+        return np.isnan(self.fixed)
 
     @cached_property
     def spare(self) -> int:
@@ -278,7 +279,7 @@ def triangle(stack: FloatArray) -> FloatArray:
     return factor[: stack.shape[1]]
 
 
-def reduce(statistics: Statistics, roots: Roots) -> Reduced:
+def reduce(statistics: Statistics, roots: Roots, lams: FloatArray | None = None) -> Reduced:
     """Project the free directions out, and bring the terms to one scale.
 
     Parameters
@@ -286,6 +287,8 @@ def reduce(statistics: Statistics, roots: Roots) -> Reduced:
     statistics : Statistics
     roots : tuple of (r_t, d)
         Of full row rank, each on its own columns; or their `Coordinates`.
+    lams : (T,) or None
+        Penalties that are given, NaN for those to be chosen; None is all of them.
 
     Returns
     -------
@@ -310,14 +313,16 @@ def reduce(statistics: Statistics, roots: Roots) -> Reduced:
     projected = coordinates.of_term @ np.square(parts.NE).sum(axis=0)
     seen = gram > np.square(10 * statistics.R.shape[1] * _EPS) * (gram + projected)
     scales = np.sqrt(np.where(seen, gram, 1.0))
+    fixed = np.full(len(scales), np.nan) if lams is None else np.log(lams) - 2.0 * np.log(scales)
     return Reduced(
         E=E * (seen / scales)[coordinates.term],
         z=z,
         rest=statistics.rest,
         n=statistics.n,
-        constant=float(np.log(np.abs(parts.NN.diagonal())).sum()) - statistics.log_weights / 2,
+        constant=float(np.log(np.abs(parts.NN.diagonal())).sum()),
         scales=scales,
         coordinates=coordinates,
+        fixed=fixed,
     )
 
 
@@ -329,28 +334,8 @@ def _fewer_rows(E: FloatArray, z: FloatArray, n_rows: int) -> tuple[FloatArray, 
     return rotated, Q[:, :n_rows].T @ z
 
 
-@dataclass(frozen=True)
-class Fit:
-    """A fit at given penalties.
-
-    Attributes
-    ----------
-    coefficients : (d, Q)
-    edf : trace of the hat matrix
-    edf_by_column : (d,) diagonal of ``(X'WX + S)^-1 X'WX``; a term's edf is the sum over its columns
-    rss : (Q,) squared residuals
-    F : (d, d) root of the covariance, ``(X'WX + S)^-1 = F F'``
-    """
-
-    coefficients: FloatArray
-    edf: float
-    edf_by_column: FloatArray
-    rss: FloatArray
-    F: FloatArray
-
-
-def fit_at(statistics: Statistics, roots: Roots, lams: FloatArray) -> Fit:
-    """Fit at given penalties by a stacked QR, never from the normal equations.
+def coefficients_at(statistics: Statistics, roots: Roots, lams: FloatArray) -> FloatArray:
+    """Coefficients (d, Q) at given penalties by a stacked QR, never from the normal equations.
 
     Parameters
     ----------
@@ -362,16 +347,15 @@ def fit_at(statistics: Statistics, roots: Roots, lams: FloatArray) -> Fit:
 
     Returns
     -------
-    Fit
+    array of shape (d, Q)
 
     Examples
     --------
     >>> import numpy as np
-    >>> from onefit.criteria.reduced import fit_at, statistics_of_rows
+    >>> from onefit.criteria.reduced import coefficients_at, statistics_of_rows
     >>> x = np.array([[-1.0], [0.0], [1.0]])
-    >>> fit = fit_at(statistics_of_rows(x, 2 * x), (np.eye(1),), np.array([2.0]))
-    >>> fit.coefficients.round(12).tolist(), round(fit.edf, 12)
-    ([[1.0]], 0.5)
+    >>> coefficients_at(statistics_of_rows(x, 2 * x), (np.eye(1),), np.array([2.0])).round(12).tolist()
+    [[1.0]]
     """
     coordinates = coordinates_of(roots, statistics.R.shape[1])
     parts = _parts(statistics, coordinates)
@@ -387,13 +371,6 @@ def fit_at(statistics: Statistics, roots: Roots, lams: FloatArray) -> Fit:
     U[:k, :k], U[:k, k:], U[k:, k:] = parts.NN, parts.NE, np.triu(factor[:r, :r])
     if (np.abs(U.diagonal()[k:]) <= r * _EPS * norms(U[k:, k:])).any():
         raise TrainingSetError("The rows do not determine the fit without a penalty; use a positive one for each term.")
-    F = linalg.solve_triangular(U, coordinates.both.T, trans="T", check_finite=False).T
-    coefficients = F @ np.vstack([parts.along, factor[:r, r:]])
-    seen = statistics.R @ F
-    return Fit(
-        coefficients=coefficients,
-        edf=float(np.square(seen).sum()),
-        edf_by_column=np.einsum("di,id->d", F @ seen.T, statistics.R),
-        rss=statistics.rest + np.square(statistics.z - statistics.R @ coefficients).sum(axis=0),
-        F=F,
-    )
+    right = np.vstack([parts.along, factor[:r, r:]])
+    found: FloatArray = coordinates.both @ linalg.solve_triangular(U, right, check_finite=False)
+    return found

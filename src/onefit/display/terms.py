@@ -19,6 +19,7 @@ __all__ = ["TermPanel", "plot_terms"]
 
 MOST_COLUMNS = 3
 PANEL_SIZE = (3.6, 3.0)
+MOST_LETTERS = 16  # of a level: a longer name would take the room of the panel
 MOST_UPRIGHT = 24  # letters of all levels that fit below a panel side by side
 
 
@@ -111,7 +112,7 @@ def _new_axes(count: int) -> AxesArray:
 
 def _draw_levels(panel: TermPanel, ax: Axes) -> None:
     """A point and an interval for each level."""
-    names = [str(level) for level in np.asarray(panel.x, dtype=object)]
+    names = [_short(str(level)) for level in np.asarray(panel.x, dtype=object)]
     effect, low, high = (np.asarray(each, dtype=float) for each in (panel.effect, panel.low, panel.high))
     at = np.arange(len(names))
     ax.axhline(0.0, color=OTHER, linewidth=1.0, zorder=2)
@@ -125,3 +126,8 @@ def _draw_levels(panel: TermPanel, ax: Axes) -> None:
     ax.set_axisbelow(True)
     ax.set_xlabel(panel.xlabel)
     ax.set_ylabel(panel.ylabel)
+
+
+def _short(name: str) -> str:
+    """A name with an ellipsis if it is long."""
+    return name if len(name) <= MOST_LETTERS else f"{name[: MOST_LETTERS - 1]}…"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,15 +19,15 @@ from sklearn.utils.validation import (
 
 from ..criteria.multiple import KINDS
 from ..display import TermPanel, plot_terms
-from ..errors import DataError, RouteError
+from ..errors import DataError
 from ..learners import DesignSmoother, GramLearner, Smoother, TunedLearner
 from ..typing import FloatArray
 from ..validation import check_choice, check_integer, check_level, check_penalty_value
 from .base import DesignModel
 from .fitting import Design, PenalizedFit, fit_design
-from .joint import AdditiveLearner, choose_from_rows, joint_penalty
+from .joint import AdditiveLearner, check_path, choose_from_rows, joint_penalty
 from .table import Table, is_frame
-from .terms import Defaults, FactorTerm, Part, Rows, SmoothPart, Term, as_terms, default_terms
+from .terms import Defaults, FactorTerm, Part, Rows, SmoothPart, Term, as_terms, default_terms, rare_level
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +47,8 @@ class AdditiveModel(DesignModel):
     terms : list, default=None
         Terms made by `smooth`, `linear` and `factor`; a name or a position stands for a smooth function of that column.
         None is a smooth function of every column of numbers, and a factor for every other column of a data frame;
-        columns that are constant are left out.
+        columns that are constant are left out. Numbers stored as text and identifiers (more levels than half of the
+        rows) are refused: name them in terms.
     lam : {"reml", "gcv"}, float or list of float, default="reml"
         The criterion that chooses the penalties of all smooth terms jointly: restricted maximum likelihood as in mgcv,
         or generalized cross-validation. Or one number for all smooth terms, or a list with one for each, zero or
@@ -97,8 +99,12 @@ class AdditiveModel(DesignModel):
     intercept is the mean of y if there are no factors. Factors and straight lines have no penalty. Where the rows do
     not determine them, the smallest coefficients are taken, with a warning.
 
-    Outside the knots every curve continues as a straight line, and `predict` warns. Several outputs share the
-    penalties.
+    Where functions outnumber rows, GCV can be lowest at a fit that interpolates, where it is 0/0. So its minimum is
+    sought among fits that leave a tenth of the rows as degrees of freedom, ``n - edf >= n/10``; if it has none there,
+    a `SmoothnessWarning` says so. Where a criterion is flat, the most penalized end wins.
+
+    Outside the knots every curve continues as a straight line, and `predict` and `effects` warn. Several outputs share
+    the penalties.
 
     In `nested_cv` knots and levels are part of the model: they are taken once, from all rows of X and never from y,
     and the result says "given the transformers", unless the terms name them. The penalties are chosen anew in every
@@ -156,13 +162,14 @@ class AdditiveModel(DesignModel):
         parts = [part for _, part in self._make(rows)]
         D, Y = _side_by_side(parts, rows.table), y.reshape(len(y), -1)
         roots, (lams, criterion) = [part.root for part in parts], self._strengths(parts)
-        lams, at_end = choose_from_rows(D, Y, rows.weights, roots, lams, criterion)
+        choice = choose_from_rows(D, Y, rows.weights, roots, lams, criterion)
+        lams = choice.lams
         fit = fit_design(Design(D, joint_penalty(roots, lams)), Y, rows.weights, 1.0, minimum_norm=True)
         if any(len(root) and lam == 0 for root, lam in zip(roots, lams, strict=True)):
             fit.scores["reml"] = np.full(Y.shape[1], np.inf)  # log|lam S| is infinite
         self._keep(fit, y.ndim == 1, fit_intercept=True)
         smooths = [t for t, part in enumerate(parts) if isinstance(part, SmoothPart)]
-        self.lam_, self.lam_at_end_ = lams[smooths], [at_end[t] for t in smooths]
+        self.lam_, self.lam_at_end_ = lams[smooths], [choice.at_end[t] for t in smooths]
         self._parts, self.term_names_ = parts, [part.name for part in parts]
         self.edf_by_term_ = dict(zip(self.term_names_, _edf_by_part(parts, D, rows.weights, fit), strict=True))
         return self
@@ -213,16 +220,21 @@ class AdditiveModel(DesignModel):
         defaults = Defaults(self.n_basis, self.basis)
         return [(term, term.make(rows, place, defaults)) for term, place in zip(terms, places, strict=True)]
 
-    def _strengths(self, parts: list[Part], common: float | None = None) -> tuple[FloatArray, str]:
+    def _strengths(self, parts: list[Part]) -> tuple[FloatArray, str]:
         """Penalties of all terms, NaN for those to be chosen and zero for terms without one; and the criterion."""
         smooths = [part for part in parts if isinstance(part, SmoothPart)]
-        given: Any = self.lam if common is None else common
+        given: Any = self.lam
         if isinstance(given, str) and given == "loo":
             raise DataError('lam="loo" cannot choose several penalties; use "gcv", which approximates it, or "reml".')
+        if not isinstance(given, str | numbers.Real | list | tuple | np.ndarray):
+            raise DataError(
+                f'lam={given!r} must be "reml" or "gcv", a number, zero or larger, or a list with one for each smooth '
+                "term."
+            )
         criterion = check_choice("lam", given, KINDS) if isinstance(given, str) else "reml"
         if isinstance(given, str):
             values = [np.nan] * len(smooths)
-        elif isinstance(given, list | tuple) or np.ndim(given) == 1:
+        elif isinstance(given, list | tuple) or (isinstance(given, np.ndarray) and given.ndim == 1):
             values = [check_penalty_value("lam", value) for value in given]
         else:
             values = [check_penalty_value("lam", given)] * len(smooths)
@@ -237,43 +249,16 @@ class AdditiveModel(DesignModel):
     def _columns(self, X: Any) -> FloatArray:
         table = Table.of(X)
         for part in self._parts:
-            part.warn_outside(part.read(table))
+            part.warn_outside(part.read(table), stacklevel=4)
         return _side_by_side(self._parts, table)
 
     # ---------------------------------------------------------------------------------------- what the fit can be asked
-
-    def predict(self, X: Any, return_std: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
-        """Predict.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-        return_std : bool, default=False
-            Whether to return the standard deviation of the mean response, too: that of the function, not of a new
-            observation. It is the Bayesian one, as in mgcv, and takes ``lam_`` as known.
-
-        Returns
-        -------
-        array of shape (n_samples,) or (n_samples, n_outputs), or a tuple of two of them
-        """
-        check_is_fitted(self)
-        D = self._columns(self._check_new(X))
-        mean, std = self._combine(np.hstack([np.ones((len(D), 1)), D]), return_std)
-        return mean if std is None else (mean, std)
 
     def _check_new(self, X: Any) -> Any:
         """New rows, checked as scikit-learn does."""
         if self._reads_columns(X):
             return validate_data(self, X, reset=False, skip_check_array=True)
         return validate_data(self, X, dtype=np.float64, reset=False)
-
-    def _combine(self, C: FloatArray, with_std: bool) -> tuple[FloatArray, FloatArray | None]:
-        """Combinations C (m, 1 + p) of intercept and coefficients, and their standard deviations."""
-        mean: FloatArray = C[:, 1:] @ self.coef_.T + np.multiply.outer(C[:, 0], self.intercept_)
-        if not with_std:
-            return mean, None
-        spread = np.sqrt(np.square(C @ self._covariance_root()).sum(axis=1))
-        return mean, np.multiply.outer(spread, np.sqrt(self.scale_))
 
     def effects(self, X: Any = None, confidence_level: float = 0.95) -> pd.DataFrame:
         """Effects of the terms, with intervals.
@@ -303,6 +288,8 @@ class AdditiveModel(DesignModel):
         frames = []
         for t, part in enumerate(self._parts):
             values = part.grid if table is None else part.read(table)
+            if table is not None:
+                part.warn_outside(values, stacklevel=3)
             effect, half = self._effect(t, values, z)
             for q in range(effect.shape[1]):
                 ends = {"low": effect[:, q] - half[:, q], "high": effect[:, q] + half[:, q]}
@@ -354,24 +341,19 @@ class AdditiveModel(DesignModel):
         """The columns of all terms, with their penalties at strength one."""
         rows = self._rows(X, weights)
         parts = [part for _, part in self._make(rows)]
-        roots = [part.root for part in parts]
-        return Design(_side_by_side(parts, rows.table), joint_penalty(roots, np.ones(len(parts))))
+        return _design(parts, rows.table, np.ones(len(parts)))
 
     def _onefit_smoother(self, X: Any, weights: FloatArray | None, lams: FloatArray | None) -> Smoother:
         """A path of penalties that all terms share, or the penalties as they are given."""
-        if lams is not None:
-            parts = [part for _, part in self._make(self._rows(X, weights))]
-            if any(isinstance(part, SmoothPart) and part.lam is not None for part in parts):
-                raise RouteError(
-                    "a smooth term has a lam of its own, which does not move along the path; for a fast route leave it "
-                    "out of smooth(...)"
-                )
-            return super()._onefit_smoother(X, weights, lams)
         rows = self._rows(X, weights)
         parts = [part for _, part in self._make(rows)]
-        design = _side_by_side(parts, rows.table)
-        penalty = joint_penalty([part.root for part in parts], self._strengths(parts)[0])
-        return DesignSmoother(design, penalty, True, np.ones((1, 1)), weights)
+        rare_level(parts, rows)
+        if lams is None:
+            design, lams = _design(parts, rows.table, self._strengths(parts)[0]), np.ones((1, 1))
+        else:
+            check_path(parts)
+            design = _design(parts, rows.table, np.ones(len(parts)))
+        return DesignSmoother(design.X, design.penalty, True, lams, weights)
 
     def _onefit_tuned(self, X: Any, weights: FloatArray | None) -> TunedLearner | None:
         """Nothing with one penalty only."""
@@ -384,9 +366,9 @@ class AdditiveModel(DesignModel):
         strengths, criterion = self._strengths(parts)
         if lams is not None or not np.isnan(strengths).any():
             return None
-        roots = [part.root for part in parts]
-        smoother = super()._onefit_smoother(X, weights, np.ones((1, 1)))
-        return AdditiveLearner(smoother, _side_by_side(parts, rows.table), roots, strengths, criterion)
+        hint, design = rare_level(parts, rows), _design(parts, rows.table, np.ones(len(parts)))
+        smoother = DesignSmoother(design.X, design.penalty, True, np.ones((1, 1)), weights)
+        return AdditiveLearner(smoother, design.X, [part.root for part in parts], strengths, criterion, hint)
 
     def _onefit_freeze(self, X: Any, weights: FloatArray | None) -> AdditiveModel:
         """The same model with the knots and levels of these rows; itself if the terms name them all."""
@@ -401,6 +383,11 @@ class AdditiveModel(DesignModel):
 def _side_by_side(parts: list[Part], table: Table) -> FloatArray:
     """Columns of all terms in the rows of a table."""
     return np.hstack([part.at(part.read(table)) for part in parts])
+
+
+def _design(parts: list[Part], table: Table, lams: FloatArray) -> Design:
+    """Columns of all terms, and their penalties at given strengths."""
+    return Design(_side_by_side(parts, table), joint_penalty([part.root for part in parts], lams))
 
 
 def _edf_by_part(parts: list[Part], D: FloatArray, weights: FloatArray, fit: PenalizedFit) -> list[float]:

@@ -92,14 +92,21 @@ class DesignModel(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ign
         array of shape (n_samples,) or (n_samples, n_outputs), or a tuple of two of them
         """
         check_is_fitted(self)
-        D = self._columns(validate_data(self, X, dtype=np.float64, reset=False))
-        mean: FloatArray = D @ self.coef_.T + self.intercept_
-        if not return_std:
-            return mean
-        root = self._covariance_root()
-        if self._has_intercept:
-            D = np.hstack([np.ones((len(D), 1)), D])
-        spread = np.sqrt(np.square(D @ root).sum(axis=1))
+        D = self._columns(self._check_new(X))
+        mean, std = self._combine(np.hstack([np.ones((len(D), 1)), D]), return_std)
+        return mean if std is None else (mean, std)
+
+    def _check_new(self, X: Any) -> Any:
+        """New rows, checked as scikit-learn does."""
+        return validate_data(self, X, dtype=np.float64, reset=False)
+
+    def _combine(self, C: FloatArray, with_std: bool) -> tuple[FloatArray, FloatArray | None]:
+        """Combinations C (m, 1 + p) of intercept and coefficients, and their standard deviations."""
+        mean: FloatArray = C[:, 1:] @ self.coef_.T + np.multiply.outer(C[:, 0], self.intercept_)
+        if not with_std:
+            return mean, None
+        known = C if self._has_intercept else C[:, 1:]
+        spread = np.sqrt(np.square(known @ self._covariance_root()).sum(axis=1))
         return mean, np.multiply.outer(spread, np.sqrt(self.scale_))
 
     _onefit_penalty = "lam"

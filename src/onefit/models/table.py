@@ -14,6 +14,8 @@ from ..typing import BoolArray, FloatArray
 
 __all__ = ["Table"]
 
+_DATES = (datetime.date, datetime.timedelta)
+
 MOST_NAMED = 10
 """Messages name at most so many columns or levels."""
 
@@ -25,20 +27,19 @@ class Table:
     Attributes
     ----------
     X : data frame or array
-    names : tuple of str or None
-        Names of the columns; None for an array, or if they are not all texts.
+    names : tuple or None
+        Names of the columns as the frame has them; None for an array.
     """
 
     X: Any
-    names: tuple[str, ...] | None
+    names: tuple[Any, ...] | None
 
     @classmethod
     def of(cls, X: Any) -> Table:
         """The table of a data frame, or of anything that is an array."""
         if not is_frame(X):
             return cls(np.asarray(X), None)
-        columns = list(X.columns)
-        return cls(X, tuple(columns) if all(isinstance(name, str) for name in columns) else None)
+        return cls(X, tuple(X.columns))
 
     @property
     def n(self) -> int:
@@ -51,8 +52,8 @@ class Table:
         return int(self.X.shape[1])
 
     def name(self, j: int) -> str:
-        """Name of a column; of one without, x and its position."""
-        return f"x{j}" if self.names is None else self.names[j]
+        """Name of a column as a text; of one without, x and its position."""
+        return f"x{j}" if self.names is None else str(self.names[j])
 
     def place(self, column: str | int) -> int:
         """Position of a column."""
@@ -65,7 +66,10 @@ class Table:
                 raise DataError(f"X has no column {column!r}; it has {listed(self.names)}.")
             return self.names.index(column)
         if not 0 <= column < self.n_columns:
-            raise DataError(f"X has no column {column}; its columns are 0 to {self.n_columns - 1}.")
+            named = "" if self.names is None else f" of {listed(self.names)}"
+            raise DataError(
+                f"X has no column {column}: an integer is a position, and these are 0 to {self.n_columns - 1}{named}."
+            )
         return column
 
     def is_number(self, j: int) -> bool:
@@ -79,15 +83,31 @@ class Table:
             is_date = pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype)
             is_number = pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
         if is_date:
-            raise DataError(
-                f"Column {self.name(j)!r} holds dates; turn them into numbers, such as days since the first."
-            )
+            self._refuse_dates(j)
         return bool(is_number)
+
+    def refuse_disguised(self, j: int) -> None:
+        """Raise if a column holds numbers in a type that is not theirs; categories may look like numbers."""
+        column = self._column(j)
+        if isinstance(column.dtype, pd.CategoricalDtype) or type(column.dtype).__name__ in ("Enum", "Categorical"):
+            return
+        try:
+            # truth values are no numbers here
+            [float("" if isinstance(value, bool | np.bool_) else value) for value in self.values(j).unique()]
+        except (TypeError, ValueError):
+            return
+        name = self.name(j)
+        raise DataError(
+            f"Column {name!r} holds numbers as text; convert it with pandas.to_numeric, or name it in terms as "
+            f"factor({name!r})."
+        )
 
     def numbers(self, j: int) -> FloatArray:
         """A column as finite numbers."""
         array = np.asarray(self._column(j))
-        if array.dtype.kind == "O" and not any(isinstance(value, str | datetime.date) for value in array):
+        if array.dtype.kind in "mM" or (array.dtype.kind == "O" and any(isinstance(v, _DATES) for v in array)):
+            self._refuse_dates(j)
+        if array.dtype.kind == "O" and not any(isinstance(value, str) for value in array):
             array = np.where(pd.isna(array), np.nan, array)
         try:
             values = array.astype(np.float64) if array.dtype.kind in "fiubO" else None
@@ -126,6 +146,9 @@ class Table:
 
     def _column(self, j: int) -> Any:
         return self.X.iloc[:, j] if hasattr(self.X, "iloc") else self.X[:, j]
+
+    def _refuse_dates(self, j: int) -> None:
+        raise DataError(f"Column {self.name(j)!r} holds dates; turn them into numbers, such as days since the first.")
 
     def _refuse_missing(self, j: int, bad: BoolArray, what: str) -> None:
         # the word NaN is what people search for

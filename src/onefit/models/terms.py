@@ -27,11 +27,14 @@ __all__ = [
     "default_terms",
     "factor",
     "linear",
+    "rare_level",
     "smooth",
 ]
 
 GRID_POINTS = 100
 MOST_RUG = 1000
+FEW_ROWS = 5
+"""A level with so few rows is rare, however few rows there are."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,7 @@ class Part(ABC):
         """What a plot calls its effect."""
         return f"effect of {self.column}"
 
-    def warn_outside(self, values: Any) -> None:  # noqa: B027 - only curves have an outside
+    def warn_outside(self, values: Any, stacklevel: int) -> None:  # noqa: B027 - only curves have an outside
         """Say so if values lie where the term was not made for."""
 
 
@@ -153,9 +156,9 @@ class SmoothPart(Part):
         """What a plot calls its effect, with its degrees of freedom."""
         return f"s({self.column}, {edf:.1f})"
 
-    def warn_outside(self, values: FloatArray) -> None:
+    def warn_outside(self, values: FloatArray, stacklevel: int) -> None:
         """Say so if values lie outside the knots."""
-        self.curve.warn_outside(values, f"column {self.column!r}", stacklevel=5)
+        self.curve.warn_outside(values, f"column {self.column!r}", stacklevel=stacklevel + 1)
 
 
 class LinearPart(Part):
@@ -200,6 +203,22 @@ class FactorPart(Part):
             )
         indicators: FloatArray = (codes[:, None] == np.arange(1, len(self.levels))).astype(np.float64)
         return indicators
+
+    def rarest(self, rows: Rows) -> tuple[int, str]:
+        """Number of rows of the level that has fewest, and what to do about it."""
+        counts = np.bincount(self.grid.get_indexer(self.read(rows.table)[rows.seen]), minlength=len(self.levels))
+        count, level = int(counts.min()), self.levels[int(counts.argmin())]
+        where = f"level {level!r} of column {self.column!r}"
+        return count, f"{where} has {count} row(s); merge it with another level or drop the rows"
+
+
+def rare_level(parts: list[Part], rows: Rows) -> str:
+    """What to say if a training set does not determine the fit; refuses a level that one without a fold cannot have."""
+    found = [part.rarest(rows) for part in parts if isinstance(part, FactorPart)]
+    count, advice = min(found, default=(rows.table.n, ""))
+    if count <= 1:
+        raise DataError(f'Without its fold a level cannot be fitted: {advice}. Only route="refit" goes on without it.')
+    return f"Perhaps it lacks a rare level: {advice}." if count <= max(FEW_ROWS, rows.table.n // 20) else ""
 
 
 # --------------------------------------------------------------------------------------------- what the user asks for
@@ -387,6 +406,18 @@ def default_terms(rows: Rows) -> list[Term]:
         if rows.table.is_number(j):
             x, _ = rows.numbers(j)
             terms += [SmoothTerm(j)] if x.min() < x.max() else []
-        else:
-            terms += [FactorTerm(j)] if len(rows.table.levels(j, rows.seen)) > 1 else []
+        elif _count_levels(rows, j) > 1:
+            terms.append(FactorTerm(j))
     return terms
+
+
+def _count_levels(rows: Rows, j: int) -> int:
+    """Number of levels of a column that nobody called a factor; refuses numbers and identifiers."""
+    rows.table.refuse_disguised(j)
+    count, name = len(rows.table.levels(j, rows.seen)), rows.table.name(j)
+    if count > max(2, int(rows.seen.sum()) // 2):
+        raise DataError(
+            f"Column {name!r} has {count} levels in {int(rows.seen.sum())} rows, as an identifier has; drop it, or "
+            f"name it in terms as factor({name!r})."
+        )
+    return count
