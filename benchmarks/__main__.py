@@ -2,30 +2,44 @@
 
 What is measured
 ----------------
-One ridge regression with an unpenalized intercept, lambda = 1, squared error, on random data of each shape in
-`benchmarks.cases`; the same explicit partitions for every method; one thread (threadpoolctl), one process,
-one run. A time is the shortest of the runs that fit in the budget, divided by the repeats it covered.
+Ridge regression with an unpenalized intercept and squared error on random data of each shape in `benchmarks.cases`; the
+same explicit partitions for every method; one thread (threadpoolctl), one process, one run. Seconds are those of the
+processor, which on a quiet machine are those of the clock. First the bars: figures that onefit is held to. Then the
+table: a line for each case, with the milliseconds a repeat of onefit, its own choice of route, and the times of the
+other methods over that time (above 1: onefit is faster).
 
-scikit-learn Ridge, refitted
-    Fits a `Ridge` without each fold and without each pair of folds, K(K+1)/2 fits a repeat.
-NumPy normal equations, refitted
+gram, onestep, kernel off
+    onefit with that route; onefit without its compiled kernels, on the route that it took. All times of onefit are of
+    the whole of `nested_cv` or `error_curve`: validation, all fold errors, every interval, the result. A route that
+    would take more than a few seconds runs fewer repeats, or is left out (-).
+Ridge refits
+    scikit-learn's `Ridge` (`RidgeCV`, if tuned) fitted without each fold and each pair of folds, K(K+1)/2 fits a
+    repeat and value.
+their CV
+    What scikit-learn has for a part of the question. Curves: `GridSearchCV` with the same folds, which finds the mean
+    error of each value, without pairs of folds, hence without intervals. Leave two out: `RidgeCV`, the leave-one-out
+    curve alone. Tuned: `GridSearchCV` with five folds, fitted without each fold and each pair.
+NumPy refits
     The same loop; X'X + S is formed from the rows of each training set and solved.
-NumPy Proposition 1, literal
-    The hat matrix once, then a solve of I - H for each fold and pair; the time includes the hat matrix.
-onefit gram, onestep, auto
-    The whole of `onefit.nested_cv`: validation, all fold errors, every interval, the result object. The
-    others stop at e_in and e_out.
+Prop. 1
+    The paper's Proposition 1 as written: the hat matrix once, then a solve of I - H for each fold and pair. Up to
+    5,000 rows.
+gemm
+    The time that the operations of onefit's route (`onefit.plan`) would take at the speed of a matrix product of
+    1,500 rows, measured in the same run.
 
-The two refit loops run only the first repeats of a case and are extrapolated linearly to L: nothing they
-compute is shared between repeats. All other methods run all L repeats.
+Loops over training sets are sampled: they hold out fold 0, then it and each other fold, then fold 1 and so on, until
+their budget of seconds is spent; the total is by proportion to the number of folds, pairs, repeats and values. The
+fold errors that they reach must agree with onefit's ("difference" is the largest relative one); above 1e-8 the
+benchmark stops. A time is otherwise the shortest of the runs that fit in the budget.
 
-A ratio is the time of the line's method over the time of a route of onefit: above 1, that route is faster.
-"peak MB" is what Python and NumPy held at most during the call (tracemalloc, in a run that is not timed).
-"difference" is the largest relative difference of e_in and e_out from onefit's automatic route; above 1e-8
-the benchmark stops with an error.
+"peak MB" is the peak of a process that runs onefit on the case, less that of a process with a tiny case: data, BLAS
+and compiled workspaces are in it; the paper's shapes below 1,600 rows are left out (-). (!) marks more than 1 GB with
+p < n < 20,000.
 
-After the table: the whole path of penalties of `onefit.error_curve` against refits at every value, a leave-two-out
-curve against curves with ten folds, and a RidgeCV that is tuned in every training set against its own refits.
+With ``--plan``: both routes on a grid of shapes, and how far `onefit.plan` is from the better one. With
+``--calibrate``: the costs that `onefit.plan` has in it, fitted to times on this machine. With ``--growth FILE``: time
+against n, p, K, L and the number of values, as a picture.
 """
 
 from __future__ import annotations
@@ -33,45 +47,86 @@ from __future__ import annotations
 import argparse
 import platform
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import version
 
 from threadpoolctl import threadpool_limits
 
-from .cases import CASES, Case
-from .curve import curve_lines
-from .measure import compare_case
-from .table import markdown, plain
+from onefit.linalg import compiled
+
+from .bars import bars
+from .cases import PAPER, QUICK, SECTIONS
+from .measure import gemm_speed, measure
+from .memory import peaks
+from .table import HEAD, Line, markdown, plain
 
 __all__ = ["main"]
 
+LARGE = 1600
+"""Rows from which the memory of the paper's shapes is worth a process of its own."""
+
+BAR_HEAD = ("bar", "measured", "should be", "")
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure all cases and print the table."""
+    """Measure what is asked for and print it."""
+    options = _options(arguments)
+    if options.plan or options.calibrate:
+        from .planning import calibrate, plan_report
+
+        with threadpool_limits(limits=1):
+            print((calibrate if options.calibrate else plan_report)(options.quick))
+        return
+    if options.growth:
+        from .growth import growth
+
+        with threadpool_limits(limits=1):
+            print(growth(options.growth, options.quick))
+        return
+    _compare(options)
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--quick", action="store_true", help="a tenth of the repeats, few runs of each method")
-    parser.add_argument("--markdown", action="store_true", help="print the table as Markdown")
-    parser.add_argument("--seconds", type=float, default=3.0, help="budget of each method on each case")
-    options = parser.parse_args(arguments)
+    parser.add_argument("--quick", action="store_true", help="tiny cases: that everything runs")
+    parser.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
+    parser.add_argument("--seconds", type=float, default=0.5, help="budget of each method on each case")
+    parser.add_argument("--no-memory", action="store_true", help="leave out the peaks of memory")
+    parser.add_argument("--plan", action="store_true", help="both routes and the choice, over a grid of shapes")
+    parser.add_argument("--calibrate", action="store_true", help="fit the costs of onefit.plan to this machine")
+    parser.add_argument("--growth", metavar="FILE", help="draw time against each size")
+    return parser.parse_args(arguments)
 
-    cases = [case.quick() for case in CASES] if options.quick else CASES
-    budget = 0.1 * options.seconds if options.quick else options.seconds
+
+def _compare(options: argparse.Namespace) -> None:
+    """Bars, then the table section by section."""
+    budget = 0.02 if options.quick else options.seconds
+    sections = QUICK if options.quick else SECTIONS
+    form = markdown if options.markdown else plain
+    found = bars(options.quick, 3 * budget)
+    print(form(BAR_HEAD, [bar.cells() for bar in found], ("bar", "")), end="\n\n", flush=True)
     with threadpool_limits(limits=1):
-        rows = [row for case in cases for row in compare_case(case, budget)]
-    print(markdown(rows) if options.markdown else plain(rows))
-    print(f"\n{_footnote(cases)}\n")
-    with threadpool_limits(limits=1):
-        for line in curve_lines(options.quick):
-            print(f"- {line}")
+        gemm = gemm_speed(200 if options.quick else 1500)
+    measured = [case for cases in sections.values() for case in cases if not (case in PAPER and case.n < LARGE)]
+    megabytes = {} if options.no_memory else peaks(measured[:1] if options.quick else measured)
+    for name, cases in sections.items():
+        lines = []
+        for case in cases:
+            with threadpool_limits(limits=1):
+                route, timings = measure(replace(case), budget, gemm)  # a copy, whose data go with it
+            lines.append(Line(case, route, timings, megabytes.get(case)).cells())
+        print(name, form(HEAD, lines), sep="\n\n", end="\n\n", flush=True)
+    print(_footnote(gemm))
 
 
-def _footnote(cases: Sequence[Case]) -> str:
+def _footnote(gemm: float) -> str:
     versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scikit-learn", "onefit"))
-    sampled = ", ".join(str(case.refit_repeats) for case in cases)
+    kernel = f"compiled kernels with {compiled.instructions()}" if compiled.is_on() else "no compiled kernels"
     return (
-        f"One thread, Python {platform.python_version()}, {versions}.\n"
-        f"Refit loops ran the first {sampled} repeats of the cases in turn, extrapolated linearly to L."
+        f"One thread, Python {platform.python_version()}, {versions}, {kernel}; a large matrix product runs at "
+        f"{gemm / 1e9:.0f} GF/s."
     )
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import Ridge, RidgeCV
+from sklearn.model_selection import GridSearchCV
 
+from .cases import Case
 from .sweep import HeldOut
 
-__all__ = ["design_and_penalty", "normal_equations", "scikit_learn"]
+__all__ = ["design_and_penalty", "normal_equations", "scikit_learn", "searched"]
 
 Array = NDArray[np.float64]
 
@@ -20,21 +24,37 @@ def design_and_penalty(X: Array, lam: float) -> tuple[Array, Array]:
     return np.column_stack([np.ones(len(X)), X]), penalty
 
 
-def scikit_learn(X: Array, y: Array, lam: float) -> HeldOut:
-    """A Ridge of scikit-learn for each training set."""
+def _refitted(make: Any, case: Case) -> HeldOut:
+    """A new estimator for each training set."""
+    X, y = case.X, case.y
 
     def held_out(rows: NDArray[np.intp]) -> Array:
         train = np.ones(len(y), dtype=bool)
         train[rows] = False
-        model = Ridge(alpha=lam).fit(X[train], y[train])
+        model = make().fit(X[train], y[train])
         return y[rows] - model.predict(X[rows])
 
     return held_out
 
 
-def normal_equations(X: Array, y: Array, lam: float) -> HeldOut:
+def scikit_learn(case: Case) -> HeldOut:
+    """A Ridge of scikit-learn for each training set, or a RidgeCV if the case is tuned."""
+    if case.tuned:
+        return _refitted(lambda: RidgeCV(alphas=case.alphas), case)
+    return _refitted(lambda: Ridge(alpha=case.alphas[case.checked]), case)
+
+
+def searched(case: Case) -> HeldOut:
+    """A GridSearchCV of five folds for each training set: tuned inside, by another criterion than RidgeCV."""
+    return _refitted(
+        lambda: GridSearchCV(Ridge(), {"alpha": case.alphas}, cv=5, scoring="neg_mean_squared_error"), case
+    )
+
+
+def normal_equations(case: Case) -> HeldOut:
     """Normal equations formed from the rows of each training set: what the paper compares itself with."""
-    design, penalty = design_and_penalty(X, lam)
+    design, penalty = design_and_penalty(case.X, case.alphas[case.checked])
+    y = case.y
 
     def held_out(rows: NDArray[np.intp]) -> Array:
         train = np.ones(len(y), dtype=bool)

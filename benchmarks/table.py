@@ -1,58 +1,79 @@
-"""Rows of measurements as text."""
+"""Measurements as text."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from .measure import Row
-from .methods import ROUTES
+from .cases import Case
+from .measure import Timing
 
-__all__ = ["markdown", "plain"]
+__all__ = ["HEAD", "Line", "markdown", "plain"]
 
-HEAD = (
-    "n",
-    "p",
-    "K",
-    "L",
-    "method",
-    "ms a repeat",
-    *(f"time / {route}" for route in ROUTES),
-    "peak MB",
-    "difference",
-)
-TEXT = HEAD.index("method")
-
-
-def _cells(row: Row) -> list[str]:
-    case, method = row.case, row.method
-    return [
-        *(str(number) for number in (case.n, case.p, case.n_folds, case.n_repeats)),
-        method.name,
-        f"{method.milliseconds:.3g}" if method.milliseconds < 100 else f"{method.milliseconds:.0f}",
-        *(_ratio(row.ratios[route]) for route in ROUTES),
-        "" if method.megabytes is None else f"{method.megabytes:.1f}",
-        f"{row.difference:.0e}",
-    ]
+METHODS = {
+    "gram": "gram",
+    "onestep": "onestep",
+    "twin": "kernel off",
+    "scikit-learn": "Ridge refits",
+    "search": "their CV",
+    "NumPy": "NumPy refits",
+    "Proposition 1": "Prop. 1",
+    "gemm": "gemm",
+}
+HEAD = ("n", "p", "K", "L", "values", "route", "ms a repeat", *METHODS.values(), "peak MB", "difference")
+LARGE = 1000
+"""Megabytes above which a case with fewer columns than rows and fewer than 20,000 rows is marked."""
 
 
-def _ratio(ratio: float) -> str:
-    return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"
+@dataclass(frozen=True)
+class Line:
+    """One case of the table: the timings by method, and megabytes if measured."""
+
+    case: Case
+    route: str
+    timings: dict[str, Timing]
+    megabytes: float | None
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it holds more memory than it should."""
+        case = self.case
+        return self.megabytes is not None and self.megabytes > LARGE and case.p < case.n < 20_000
+
+    def cells(self) -> list[str]:
+        """Text of the line: times over onefit's own."""
+        case, own = self.case, self.timings["onefit"].seconds
+        ratios = [self.timings[name].seconds / own if name in self.timings else None for name in METHODS]
+        differences = [t.difference for t in self.timings.values() if t.difference is not None]
+        mark = " (!)" if self.is_large else ""
+        return [
+            *(str(number) for number in (case.n, case.p, case.n_folds, case.n_repeats, case.n_values)),
+            self.route,
+            _number(1e3 * own / case.n_repeats),
+            *("-" if ratio is None else _number(ratio) for ratio in ratios),
+            "-" if self.megabytes is None else f"{self.megabytes:.0f}{mark}",
+            f"{max(differences):.0e}",
+        ]
 
 
-def plain(rows: Sequence[Row]) -> str:
-    """Aligned columns, a blank line between cases."""
-    cells = [list(HEAD), *(_cells(row) for row in rows)]
-    widths = [max(len(line[column]) for line in cells) for column in range(len(HEAD))]
-    lines = []
-    for number, line in enumerate(cells):
-        if number and (number == 1 or rows[number - 1].case != rows[number - 2].case):
-            lines.append("")
-        pairs = enumerate(zip(line, widths, strict=True))
-        lines.append("  ".join(c.ljust(w) if i == TEXT else c.rjust(w) for i, (c, w) in pairs).rstrip())
-    return "\n".join(lines)
+def _number(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.2g}"
 
 
-def markdown(rows: Sequence[Row]) -> str:
+def plain(head: Sequence[str], lines: Sequence[Sequence[str]], text: Sequence[str] = ("route",)) -> str:
+    """Aligned columns; those named ``text`` to the left."""
+    cells = [list(head), *map(list, lines)]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(head))]
+    left = [name in text for name in head]
+    return "\n".join(
+        "  ".join(
+            c.ljust(w) if is_left else c.rjust(w) for c, w, is_left in zip(line, widths, left, strict=True)
+        ).rstrip()
+        for line in cells
+    )
+
+
+def markdown(head: Sequence[str], lines: Sequence[Sequence[str]], text: Sequence[str] = ("route",)) -> str:
     """A table of Markdown."""
-    rule = ["---" if column == TEXT else "---:" for column in range(len(HEAD))]
-    return "\n".join(f"| {' | '.join(line)} |" for line in [list(HEAD), rule, *map(_cells, rows)])
+    rule = ["---" if name in text else "---:" for name in head]
+    return "\n".join(f"| {' | '.join(line)} |" for line in [list(head), rule, *map(list, lines)])

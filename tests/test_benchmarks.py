@@ -1,8 +1,11 @@
 """The benchmarks run, on small cases, and their methods agree with onefit: they cannot rot."""
 
+from __future__ import annotations
+
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -16,17 +19,139 @@ def _root_on_path(monkeypatch):
         del sys.modules[name]
 
 
-def test_every_method_gives_the_same_fold_errors_on_a_small_case():
+def run_main(capsys, *arguments):
+    """What ``python -m benchmarks`` prints."""
+    from benchmarks.__main__ import main
+
+    main(["--quick", *arguments])
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("sizes", [(61, 3, 5, 4), (20, 30, 5, 2), (61, 3, 5, 2, 6), (25, 3, 25), (25, 3, 25, 1, 4)])
+def test_every_method_gives_the_same_fold_errors(sizes):
     from benchmarks.cases import Case
-    from benchmarks.measure import TOLERANCE, compare_case
+    from benchmarks.measure import TOLERANCE, measure
 
-    rows = compare_case(Case(61, 3, 5, 4, 2), 0.0)
-    assert {row.method.name.partition(":")[0] for row in rows} >= {"onefit gram", "onefit onestep", "onefit auto"}
-    assert max(row.difference for row in rows) <= TOLERANCE
+    case = Case(*sizes)
+    route, timings = measure(case, 10.0, 1e9)  # time enough for every training set
+    assert route in {"gram", "onestep"}
+    assert {"onefit", "twin", "scikit-learn", "NumPy", "Proposition 1", "gemm"} <= set(timings)
+    assert ("search" in timings) == (case.n_values > 1 or case.leaves_two_out)
+    assert all(timing.seconds > 0 for timing in timings.values())
+    assert all(timings[name].difference <= TOLERANCE for name in ("twin", "scikit-learn", "NumPy", "Proposition 1"))
 
 
-def test_a_refit_loop_can_be_timed():
+def test_a_tuned_case_agrees_with_ridge_cv():
     from benchmarks.cases import Case
-    from benchmarks.curve import refit_seconds
+    from benchmarks.measure import TOLERANCE, measure
 
-    assert refit_seconds(Case(61, 3, 5, 1, 1)) > 0
+    _, timings = measure(Case(40, 3, 4, 1, 5, tuned=True), 10.0, 1e9)
+    assert timings["scikit-learn"].difference <= TOLERANCE
+    assert timings["search"].difference is None
+
+
+def test_methods_that_disagree_stop_the_benchmark():
+    from benchmarks.cases import Case
+    from benchmarks.measure import time_peer
+    from benchmarks.ours import errors_of, run
+    from benchmarks.refits import scikit_learn
+
+    case = Case(40, 3, 4)
+    e_in, e_out = errors_of(case, run(case))
+    assert time_peer("Ridge", scikit_learn, case, (e_in, e_out), 10.0).difference <= 1e-12
+    with pytest.raises(AssertionError, match=r"Ridge differs from onefit by 1\.0e-06"):
+        time_peer("Ridge", scikit_learn, case, (e_in, e_out / (1 + 1e-6)), 10.0)
+
+
+def test_a_sample_extends_to_all_training_sets_by_proportion():
+    from benchmarks.sweep import Sample
+
+    found = Sample(4, preparation=0.5, singles=[1.0, 3.0], pairs=[10.0])
+    assert found.seconds(n_repeats=3) == 0.5 + 3 * (4 * 2.0 + 6 * 10.0)
+    assert found.seconds(n_repeats=3, n_values=7) == 7 * found.seconds(n_repeats=3)
+
+
+def test_a_sample_stops_when_its_budget_is_spent_and_keeps_whole_folds_only():
+    from benchmarks.cases import Case
+    from benchmarks.refits import normal_equations
+    from benchmarks.sweep import sample
+
+    case = Case(40, 3, 5)
+    short = sample(lambda: normal_equations(case), case.folds[0], 0.0)
+    assert (list(short.e_out), list(short.e_in), len(short.pairs)) == ([0], [], 1)
+    whole = sample(lambda: normal_equations(case), case.folds[0], 60.0)
+    assert (len(whole.e_out), len(whole.e_in), len(whole.pairs)) == (5, 5, 20)
+
+
+def test_quick_run_prints_every_bar_and_every_section(capsys):
+    from benchmarks.cases import QUICK, SECTIONS
+
+    printed = run_main(capsys)
+    assert set(QUICK) == set(SECTIONS)
+    assert all(name in printed for name in QUICK)
+    for bar in ("at least 250 x", "at least 300 x", "at most 6 x", "at least 20 x", "at least 1000 x", "at least 50 x"):
+        assert bar in printed
+    assert "at least 1.6 x" in printed
+    assert "at most 0.2 s" in printed
+
+
+def test_a_bar_holds_on_its_own_side():
+    from benchmarks.bars import Bar
+
+    assert Bar("ratio", 250.0, 250).verdict == "pass"
+    assert Bar("ratio", 249.0, 250).verdict == "FAIL"
+    assert Bar("seconds", 0.2, 0.2, at_least=False).verdict == "pass"
+    assert Bar("seconds", 0.3, 0.2, at_least=False).verdict == "FAIL"
+
+
+def test_memory_counts_the_data_of_a_process_of_its_own():
+    from benchmarks.cases import Case
+    from benchmarks.memory import peaks
+
+    case = Case(200_000, 20, 3)
+    assert peaks([case])[case] > 2 * case.n * case.p * 8 / 1e6  # X, and its basis
+
+
+def test_a_large_case_is_marked_only_where_memory_should_be_small():
+    from benchmarks.cases import Case
+    from benchmarks.measure import Timing
+    from benchmarks.table import Line
+
+    timings = {"onefit": Timing(1.0), "scikit-learn": Timing(250.0, 1e-12)}
+    tall, wide = Line(Case(1000, 5, 10), "gram", timings, 1001.0), Line(Case(5, 1000, 5), "gram", timings, 1001.0)
+    assert tall.is_large
+    assert not wide.is_large
+    assert "1001 (!)" in tall.cells()
+    assert "250" in tall.cells()
+
+
+def test_plan_and_calibration_run(capsys):
+    assert "shapes" in run_main(capsys, "--plan")
+    printed = run_main(capsys, "--calibrate")
+    assert printed.count('"gram"') == printed.count('"onestep"') == 2
+
+
+def test_calibration_finds_the_costs_behind_times_that_follow_them():
+    from benchmarks.ours import widths
+    from benchmarks.planning import Cell, fit_costs, grid
+
+    from onefit.routes.plan import work
+
+    truth = {"call": 2e6, "decompositions": 0.3, "entries": 4.0, "operators": 0.05}
+    cells = []
+    for case in grid(quick=False):
+        terms = work(*widths(case), np.ceil(case.n / case.n_folds))["onestep"]
+        cells.append(Cell(case, {"onestep": 1e-9 * sum(truth[name] * terms[name] for name in truth)}, "onestep"))
+    costs, factor = fit_costs(cells, "onestep")
+    assert factor == pytest.approx(1.0, abs=1e-9)
+    assert {name: cost for name, cost in costs.items() if cost > 1e-6} == pytest.approx(truth, rel=1e-6)
+
+
+def test_growth_is_drawn_with_the_exponents_of_a_power(tmp_path, capsys):
+    from benchmarks.growth import exponent
+
+    sizes = np.array([10.0, 20.0, 40.0, 80.0])
+    assert exponent(sizes, 3 * sizes**1.5) == pytest.approx(1.5, abs=1e-12)
+    path = tmp_path / "growth.png"
+    assert "rows n: onefit" in run_main(capsys, "--growth", str(path))
+    assert path.read_bytes().startswith(b"\x89PNG")

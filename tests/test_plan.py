@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 import onefit
 from helpers import FAST_ROUTES, ROUTES
 from onefit.errors import OneFitError
+from onefit.linalg import compiled
+from onefit.routes.plan import NANOSECONDS, work
 
 
 def quartic(n, p):
@@ -61,12 +63,14 @@ def test_no_breakeven_when_one_step_always_wins():
 
 
 @given(st.integers(20, 5000), st.integers(1, 3000), st.data())
-def test_choice_is_the_cheaper_fast_route(n, p, data):
+def test_choice_is_the_fast_route_of_fewer_seconds(n, p, data):
     n_folds = data.draw(st.integers(3, min(n, 500)))
     plan = onefit.plan(n, p, n_folds, n_repeats=data.draw(st.integers(1, 50)), n_values=data.draw(st.integers(1, 50)))
     assert set(plan.flops) >= set(ROUTES)
     assert all(np.isfinite(plan.flops[route]) and plan.flops[route] > 0 for route in ROUTES)
-    assert plan.choice == min(FAST_ROUTES, key=plan.flops.__getitem__)
+    assert set(plan.seconds) == set(FAST_ROUTES)
+    assert all(np.isfinite(plan.seconds[route]) and plan.seconds[route] > 0 for route in FAST_ROUTES)
+    assert plan.choice == min(FAST_ROUTES, key=plan.seconds.__getitem__)
     assert isinstance(plan.reason, str)
     assert plan.choice in plan.reason
 
@@ -77,6 +81,49 @@ def test_choice_is_the_cheaper_fast_route(n, p, data):
 )
 def test_choice_at_the_measured_crossovers(n, p, n_folds, choice):
     assert onefit.plan(n, p, n_folds).choice == choice
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_choice_at_the_measured_crossovers_holds_with_the_kernel_and_without(is_on):
+    with compiled.switched(is_on):
+        assert onefit.plan(2000, 20, 10).choice == "gram"
+        assert onefit.plan(500, 200, 50).choice == onefit.plan(200, 300, 10).choice == "onestep"
+
+
+def test_flops_are_those_of_the_notes():
+    n, p, K, L, V = 600, 7, 20, 3, 2
+    m, systems, pairs = n // K, K * (K + 1) // 2, K * (K - 1) // 2
+    flops = onefit.plan(n, p, K, L, V).flops
+    assert flops["gram"] == pytest.approx(
+        4 * n * p**2 + L * (2 * n * p**2 + V * (systems * p**3 / 3 + 2 * n * K * p)), rel=1e-14
+    )
+    assert flops["onestep"] == pytest.approx(V * (2 * n**2 * p + L * (pairs * 7 * m**3 + K * m**3) / 3), rel=1e-14)
+    assert flops["refit"] == pytest.approx(L * V * systems * (n * p**2 + p**3 / 3), rel=1e-14)
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_every_cost_is_of_a_term_of_the_work(is_on):
+    with compiled.switched(is_on):
+        small, large = work(400, 30, 20, 2, 3, 20.0), work(4000, 300, 4, 2, 60, 1000.0)
+    for route, costs in NANOSECONDS[is_on].items():
+        assert set(costs) <= set(small[route]) | set(large[route])
+        assert all(cost > 0 for cost in costs.values())
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+@given(st.integers(10, 3000), st.integers(1, 500), st.integers(1, 60), st.integers(1, 9), st.data())
+def test_seconds_grow_with_repeats_and_values(is_on, n, p, L, V, data):
+    K = data.draw(st.integers(3, min(n, 400)))
+    with compiled.switched(is_on):
+        base, more = onefit.plan(n, p, K, L, V).seconds, onefit.plan(n, p, K, 2 * L, V + 1).seconds
+    assert all(more[route] > base[route] for route in FAST_ROUTES)
+
+
+def test_plan_as_text_marks_the_choice_and_shows_flops_and_seconds():
+    plan = onefit.plan(500, 20, 10, n_repeats=5)
+    marked = [line for line in str(plan).splitlines() if line.startswith(" ->")]
+    assert len(marked) == 1
+    assert f"{plan.flops['gram']:.3g} flops, about {plan.seconds['gram']:.2g} s" in marked[0]
 
 
 def test_flops_grow_with_repeats_and_values():
