@@ -153,10 +153,10 @@ class _Block:
 
     def _tile(self, low_j: int, high_j: int, low_k: int, high_k: int, mean: FloatArray, scatter: FloatArray) -> None:
         L, d, columns = self.folds.n_repeats, self.d, self.V * self.Q
-        pairs = [(j, k) for j in range(low_j, high_j) for k in range(max(j + 1, low_k), high_k)]
-        if not pairs:
+        above = np.arange(low_j, high_j)[:, None] < np.arange(low_k, high_k)
+        sets = np.argwhere(above) + np.array([low_j, low_k])
+        if not len(sets):
             return
-        sets = np.array(pairs)
         change, refitted = self._solve(sets)
         if self.route.is_compiled and self.kept is not None and not refitted:
             members, shape = self.folds.members, (L, *mean.shape[1:3], columns)
@@ -164,7 +164,7 @@ class _Block:
             tables = (mean.reshape(shape), scatter.reshape(shape))  # views
             compiled.predict(self.kept, self.r, change, weights, self.folds.sizes, sets, tables)
             return
-        jj, kk = np.array(pairs).T
+        jj, kk = sets.T
         by_pair = change.transpose(1, 0, 2, 3)
         table = np.zeros((L, high_j - low_j, d, high_k - low_k, columns))
         table[:, jj - low_j, :, kk - low_k] = by_pair
