@@ -11,6 +11,7 @@ from sklearn.neighbors import KNeighborsRegressor
 
 import onefit
 from helpers import FOLD_ERRORS, ROUTES, assert_same_results, quiet_nested_cv, warned_nested_cv
+from onefit.folds import Folds, RandomFolds
 
 
 def test_same_seed_gives_the_same_partitions_on_every_route(regression):
@@ -112,3 +113,17 @@ def test_many_repeats_do_not_warn(regression):
     result, warned = warned_nested_cv(Ridge(), *regression, n_folds=10, n_repeats=40, random_state=0)
     assert result.monte_carlo_error < 0.1
     assert onefit.errors.MonteCarloWarning not in warned
+
+
+@pytest.mark.parametrize(("n", "n_folds"), [(12, 4), (53, 5), (10, 4), (7, 3)])
+def test_members_and_slots_are_those_of_the_ids(n, n_folds):
+    """Routes read the rows of a fold from its members and from the ids: in the same, rising order."""
+    folds = RandomFolds(n, n_folds, 123).block(3, 9)
+    again = Folds(folds.ids, n_folds)
+    np.testing.assert_array_equal(folds.members, again.members)
+    np.testing.assert_array_equal(folds.slots, again.slots)
+    np.testing.assert_array_equal(folds.present, folds.members < n)
+    found = np.take_along_axis(folds.members.reshape(6, -1), folds.slots, axis=1)
+    np.testing.assert_array_equal(found, np.broadcast_to(np.arange(n), (6, n)))
+    for name in ("members", "slots", "sizes", "present"):
+        np.testing.assert_array_equal(getattr(folds.part(2, 4), name), getattr(folds, name)[2:4])

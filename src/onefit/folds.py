@@ -45,7 +45,7 @@ class Folds:
 
     @cached_property
     def members(self) -> IntArray:
-        """Row numbers of each fold, (repeats, folds, largest fold), padded with n."""
+        """Row numbers of each fold in rising order, (repeats, folds, largest fold), padded with n."""
         order = np.argsort(self.ids, axis=1, kind="stable")
         ends = np.cumsum(self.sizes, axis=1) + (self.n - self.sizes.sum(axis=1, keepdims=True))
         position = (ends - self.sizes)[:, :, None] + np.arange(self.sizes.max())
@@ -142,18 +142,15 @@ class RandomFolds:
         return Folds(ids, self.n_folds, start)
 
     def _dealt(self, order: IntArray, start: int) -> Folds:
-        """Rows dealt out in turn, in these orders: their places are known, and need not be sorted out again."""
+        """Rows dealt out in turn, in these orders: it is known which are in a fold, and only they need be sorted."""
         L, n, K = len(order), self.n, self.n_folds
+        ids = np.empty((L, n), dtype=np.intp)
+        np.put_along_axis(ids, order, (np.arange(n) % K)[None], axis=1)
         m = -(-n // K)
-        turn = np.arange(n)
-        ids, slots = np.empty((2, L, n), dtype=np.intp)
-        np.put_along_axis(ids, order, (turn % K)[None], axis=1)
-        np.put_along_axis(slots, order, (turn % K * m + turn // K)[None], axis=1)
-        members = np.full((L, m * K), n)
+        members = np.full((L, m * K), n)  # padding is larger than all rows, and stays last
         members[:, :n] = order
         folds = Folds(ids, K, start)
-        folds.__dict__["slots"] = slots
-        folds.__dict__["members"] = np.ascontiguousarray(members.reshape(L, m, K).swapaxes(1, 2))
+        folds.__dict__["members"] = np.sort(members.reshape(L, m, K).swapaxes(1, 2), axis=2)
         return folds
 
     def _deal(self, rng: np.random.Generator) -> IntArray:
