@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LinearRegression, Ridge
+from threadpoolctl import threadpool_info
 
 import onefit
 from helpers import FOLD_ERRORS, data, quiet_nested_cv, quietly, random_folds, random_weights
@@ -17,6 +18,7 @@ from onefit.fold_errors import moments
 from onefit.linalg import compiled
 from onefit.linalg.downdate import Downdate
 from onefit.linalg.reinsch import DenseBasis, Reinsch
+from onefit.routes.base import threads
 
 pytestmark = pytest.mark.skipif(not compiled.is_there(), reason="the compiled kernels were not built")
 INSTRUCTIONS = ("baseline", "AVX2", "AVX-512")
@@ -184,3 +186,78 @@ def test_predictions_of_pairs_equal_the_twin(seed, L, K, m, d, C):
                 expected[1, repeat, j, k] = np.square(losses - losses.mean(axis=0)).sum(axis=0)
     np.testing.assert_allclose(mean, expected[0], rtol=1e-11, atol=1e-13)
     np.testing.assert_allclose(scatter, expected[1], rtol=1e-10, atol=1e-11)
+
+
+@pytest.mark.parametrize("route", ["gram", "onestep"])
+@pytest.mark.parametrize("on", [True, False])
+def test_training_sets_that_are_refitted_give_each_row_its_own_residual(route, on):
+    """Near-singular without row 0, in random folds and with weights: rows in another order would not go unnoticed."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    X[:, 2] *= 1e-3
+    X[0, 2] = 10.0
+    y, weights = rng.standard_normal(60), rng.uniform(0.2, 3.0, 60)
+    arguments = {"n_folds": 6, "n_repeats": 5, "random_state": 0, "sample_weight": weights}
+    with compiled.switched(on):
+        fast = quiet_nested_cv(LinearRegression(), X, y, route=route, **arguments)
+    slow = quiet_nested_cv(LinearRegression(), X, y, route="refit", **arguments)
+    np.testing.assert_allclose(fast.heldout["prediction"], slow.heldout["prediction"], rtol=1e-7)
+    np.testing.assert_allclose(fast.raw_estimate, slow.raw_estimate, rtol=1e-8)
+
+
+@pytest.mark.parametrize("on", [True, False])
+@pytest.mark.parametrize("seed", [4, 10, 17])
+def test_pairs_whose_leverages_round_to_one_are_refitted(seed, on):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((30, 4))
+    X[:3] *= 10 ** rng.uniform(6, 9, (3, 1))
+    y = rng.standard_normal(30)
+    model = onefit.PenalizedRegression(lam=1e-3, fit_intercept=False)  # refits by QR: Ridge is not accurate here
+    with compiled.switched(on):
+        fast = quiet_nested_cv(model, X, y, n_folds="n", route="onestep")
+    slow = quiet_nested_cv(model, X, y, folds=np.arange(30)[None], route="refit")
+    np.testing.assert_allclose(fast.fold_errors.e_in, slow.fold_errors.e_in, rtol=1e-6)
+
+
+def test_indices_out_of_range_are_refused():
+    downdate, grams, right, sets = problem(0, 1, 3, 4, 1, 1)
+    with pytest.raises(ValueError, match="sets holds a number that is out of range"):
+        downdate.solve(grams, right, sets + 50_000_000)
+    with pytest.raises(ValueError, match="sizes holds a number"):
+        compiled.moments(np.zeros((1, 2, 1, 1)), np.zeros((1, 2, 1)), np.zeros((1, 2)), np.array([3]))
+
+
+def test_blas_gets_its_threads_back_when_calls_overlap():
+    def threads_of_blas():
+        return [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
+
+    before = threads_of_blas()
+    with threads(2), threads(2):
+        assert set(threads_of_blas()) == {1}
+    first, second = threads(2), threads(2)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert set(threads_of_blas()) == {1}
+    second.__exit__(None, None, None)
+    assert threads_of_blas() == before
+
+
+def test_an_unknown_setting_is_refused():
+    code = "import onefit"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={"ONEFIT_KERNEL": "AVX512"})
+    assert run.returncode != 0
+    assert "ONEFIT_KERNEL is 'AVX512'; it may be on, off, baseline, AVX2, AVX-512" in run.stderr
+
+
+def test_an_error_in_one_thread_stops_the_others():
+    X, y = data(400, 3, seed=2)
+
+    def report(done, total):
+        calls.append(done)
+        raise KeyboardInterrupt
+
+    calls = []
+    with pytest.raises(KeyboardInterrupt):
+        onefit.nested_cv(Ridge(1.0), X, y, n_folds="n", n_jobs=2, progress=report)
+    assert len(calls) <= 2

@@ -91,7 +91,8 @@ def nested_cv(
         Seed of the partitions. Repeat l is the same whatever the number of repeats or jobs. An estimator that draws
         random numbers itself needs its own ``random_state``.
     n_jobs : int, default=None
-        Jobs of the refit route, as in joblib.
+        Jobs of the refit route, as in joblib; threads over repeats, or over tiles of pairs of rows, on the fast routes.
+        -1 is all cores.
     progress : bool or callable, default=None
         True writes a line on standard error; a callable gets (done, total).
 

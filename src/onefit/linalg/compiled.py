@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import DataError
 from ..typing import FloatArray, IntArray
 
 _kernel: Any
@@ -35,7 +36,11 @@ __all__ = [
     "systems",
 ]
 
-_SETTING = os.environ.get("ONEFIT_KERNEL", "on")
+SETTINGS = {name.lower(): name for name in ("on", "off", "baseline", "AVX2", "AVX-512")}
+_ASKED = os.environ.get("ONEFIT_KERNEL", "on")
+if _ASKED.lower() not in SETTINGS:
+    raise DataError(f"The environment variable ONEFIT_KERNEL is {_ASKED!r}; it may be {', '.join(SETTINGS.values())}.")
+_SETTING = SETTINGS[_ASKED.lower()]
 _state: dict[str, Any] = {"on": _kernel is not None and _SETTING != "off"}
 _INSTRUCTIONS = _kernel.use(_SETTING) if _kernel is not None else ""
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from threading import Lock
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -59,8 +60,35 @@ def threads(n_threads: int) -> Iterator[Callable[..., Iterator[Any]]]:
     if n_threads == 1:
         yield map
         return
-    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_threads) as pool:
-        yield pool.map
+    with _one_blas_thread():
+        pool = ThreadPoolExecutor(n_threads)
+        try:
+            yield pool.map
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+class _Blas:
+    """How many hold BLAS to one thread: the limit is the process's, so the first sets it and the last restores it."""
+
+    lock: ClassVar[Any] = Lock()
+    users: ClassVar[int] = 0
+    limits: ClassVar[Any] = None
+
+
+@contextmanager
+def _one_blas_thread() -> Iterator[None]:
+    with _Blas.lock:
+        if _Blas.users == 0:
+            _Blas.limits = threadpool_limits(1, user_api="blas")
+        _Blas.users += 1
+    try:
+        yield
+    finally:
+        with _Blas.lock:
+            _Blas.users -= 1
+            if _Blas.users == 0 and _Blas.limits is not None:
+                _Blas.limits.restore_original_limits()
 
 
 @dataclass(frozen=True)

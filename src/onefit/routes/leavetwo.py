@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from threading import Lock
+from threading import Event, Lock
 
 import numpy as np
 
@@ -218,11 +218,13 @@ class _Pairs:
         """Accumulate the sums over all pairs; each thread has its own, and every so many tiles."""
         n, side = len(self.y), tile_side(self.route.n_values * self.y.shape[1])
         tiles = [(low, other) for low in range(0, n, side) for other in range(low, n, side)]
-        n_threads, lock = self.route.n_threads, Lock()
+        n_threads, lock, stopped = self.route.n_threads, Lock(), Event()
 
         def accumulate(thread: int) -> _Sums:
             sums = _Sums(self.losses.shape)
             for low, other in tiles[thread::n_threads]:
+                if stopped.is_set():
+                    break
                 ii, jj = np.arange(low, min(low + side, n)), np.arange(other, min(other + side, n))
                 if not self._fused(ii, jj, sums):
                     self._tile(ii, jj, sums)
@@ -231,8 +233,11 @@ class _Pairs:
             return sums
 
         with threads(n_threads) as run:
-            for sums in run(accumulate, range(n_threads)):
-                self.sums.add(sums)
+            try:
+                for sums in run(accumulate, range(n_threads)):
+                    self.sums.add(sums)
+            finally:
+                stopped.set()  # if one has failed, or the user has had enough, the others need not go on
 
     def _fused(self, ii: IntArray, jj: IntArray, to: _Sums) -> bool:
         """Pairs of a tile by the compiled kernel, output by output; False, with nothing done, if it cannot serve."""
@@ -336,10 +341,11 @@ class _Pairs:
     ) -> list[tuple[int, int]]:
         """Pairs whose smaller eigenvalue, between determinant/trace and twice that, is too small to trust."""
         least = self.least[value, 0]
-        sound = determinant >= least * trace
+        alone = self.diagonal[value] >= least
+        # the trace says nothing if rounding errors have made both diagonals negative
+        sound = (determinant >= least * trace) & alone[ii, None] & alone[jj]
         if sound.all():
             return []
-        alone = self.diagonal[value] >= least
         sound |= self.light[value][ii, None] & alone[jj]
         sound |= self.light[value][jj] & alone[ii, None]
         if on_diagonal:

@@ -93,6 +93,18 @@ static void release(buffers *b) {
     b->count = 0;
 }
 
+/* Whether whole numbers lie between low and high: an index that does not would crash the interpreter. */
+static int lie_between(const int64_t *values, size_t count, int64_t low, int64_t high) {
+    for (size_t i = 0; i < count; i++)
+        if (values[i] < low || values[i] > high) return 0;
+    return 1;
+}
+
+static PyObject *refuse(buffers *b, const char *name) {
+    release(b);
+    return PyErr_Format(PyExc_ValueError, "kernel: %s holds a number that is out of range", name);
+}
+
 static double *workspace(size_t doubles) { return aligned_alloc(64, (8 * doubles + 127) / 64 * 64); }
 
 /* gram(grams (L, K, d, d), right (L, K, d, V, Q), D (V, d), probe (V, d), sets (n_sets, 2), change (L, n_sets, d, V, Q),
@@ -113,6 +125,7 @@ static PyObject *py_gram(PyObject *self, PyObject *args) {
     t.change = take(&b, o[5], 1, (size_t)L * n_sets * d * V * Q, "change");
     t.norms = take(&b, o[6], 1, (size_t)L * n_sets * V, "norms");
     if (b.count < 0) return NULL;
+    if (!lie_between(t.sets, 2 * (size_t)n_sets, -1, K - 1)) return refuse(&b, "sets");
     const kernels *k = chosen;
     t.padded = (d + k->NB - 1) / k->NB * k->NB;
     t.ld = t.padded;
@@ -149,6 +162,7 @@ static PyObject *py_moments(PyObject *self, PyObject *args) {
     t.mean = take(&b, o[4], 1, (size_t)F * O * C, "mean");
     t.scatter = take(&b, o[5], 1, (size_t)F * O * C, "scatter");
     if (b.count < 0) return NULL;
+    if (!lie_between(t.sizes, (size_t)F, 0, m)) return refuse(&b, "sizes");
     double *space = workspace((size_t)O * C + 1);
     if (space) {
         Py_BEGIN_ALLOW_THREADS
@@ -283,7 +297,9 @@ static PyObject *py_predict(PyObject *self, PyObject *args) {
     t.mean = take(&b, o[6], 1, folds * t.K * t.C, "mean");
     t.scatter = take(&b, o[7], 1, folds * t.K * t.C, "scatter");
     if (b.count < 0) return NULL;
-    double *space = workspace((size_t)(t.d + t.m) * 3 * 8 + t.n_sets + 1);
+    if (!lie_between(t.sets, 2 * (size_t)t.n_sets, 0, t.K - 1)) return refuse(&b, "sets");
+    if (!lie_between(t.sizes, folds, 0, t.m)) return refuse(&b, "sizes");
+    double *space = workspace((size_t)(t.d + t.m) * 3 * 8 + t.K + 1 + 2 * t.n_sets);
     if (space) {
         Py_BEGIN_ALLOW_THREADS
         chosen->predict(&t, space);

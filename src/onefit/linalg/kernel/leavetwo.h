@@ -41,7 +41,8 @@ static inline void NAME(few_pairs)(const double *A, NAME(rows) at_i, long i, NAM
     const double a_i = at_i.a[i], r_i = at_i.r[i];
     const VEC a = NAME(load)(A, count), a_j = NAME(load)(at_j.a + j, count), r_j = NAME(load)(at_j.r + j, count);
     const VEC determinant = keep * (a_i * a_j - a * a) + (1.0 - keep);
-    sums->doubtful += ~(determinant >= least * (a_i + a_j)) & (keep > 0.0);
+    /* the trace says nothing if rounding errors have made both diagonals negative */
+    sums->doubtful += ~((determinant >= least * (a_i + a_j)) & (a_j >= least) & (SPREAD(a_i) >= least)) & (keep > 0.0);
     const VEC inverse = 1.0 / determinant;
     const VEC x_i = (r_i * a_j - a * r_j) * inverse, x_j = (a_i * r_j - a * r_i) * inverse;
     const VEC l_i = keep * (at_i.g[i] * NAME(loss_of)(x_i, is_absolute));

@@ -64,16 +64,17 @@ static inline void NAME(predict_columns)(const predict_task *t, long repeat, lon
 
 static void NAME(predict)(const predict_task *t, double *space) {
     VEC *pack = (VEC *)space, *losses = pack + t->d * NV;
-    int64_t *list = (int64_t *)(losses + t->m * NV);
+    int64_t *starts = (int64_t *)(losses + t->m * NV), *list = starts + t->K + 1; /* sets by fold */
+    memset(starts, 0, 8 * (t->K + 1));
+    for (long s = 0; s < 2 * t->n_sets; s++) starts[t->sets[s] + 1]++;
+    for (long f = 0; f < t->K; f++) starts[f + 1] += starts[f];
+    for (long s = 2 * t->n_sets - 1; s >= 0; s--) list[--starts[t->sets[s] + 1]] = s / 2;
     for (long f = 0; f < t->K; f++) {
-        long length = 0;
-        for (long s = 0; s < t->n_sets; s++)
-            if (t->sets[2 * s] == f || t->sets[2 * s + 1] == f) list[length++] = s;
+        const int64_t *own = list + starts[f + 1];
+        const long end = f + 1 < t->K ? starts[f + 2] : 2 * t->n_sets, columns = (end - starts[f + 1]) * t->C;
         for (long repeat = 0; repeat < t->L; repeat++)
-            for (long low = 0; low < length * t->C; low += NV * W) {
-                const long left = length * t->C - low;
-                NAME(predict_columns)(t, repeat, f, list, low, left < NV * W ? left : NV * W, pack, losses);
-            }
+            for (long low = 0; low < columns; low += NV * W)
+                NAME(predict_columns)(t, repeat, f, own, low, columns - low < NV * W ? columns - low : NV * W, pack, losses);
     }
 }
 #undef NV
