@@ -13,9 +13,10 @@ __all__ = ["Downdate"]
 MANY = 12
 """From this many values on, an eigendecomposition of a system costs less than a factorization at each of them."""
 
-MANY_COMPILED = 40
-LARGE_COMPILED = 150
-"""The same for the compiled kernel, whose factorizations are many times faster: only if the systems are large, too."""
+MANY_COMPILED = 50
+LARGE_COMPILED = 250
+"""The same for the compiled kernel, whose factorizations are faster: measured, it takes 0.7 times as long as an
+eigendecomposition with d = 200 and 50 values, 1.1 with d = 300 and 50, 1.7 with d = 300 and 100."""
 
 HELD = 1e200
 
