@@ -12,7 +12,7 @@ import pandas as pd
 from ..errors import DataError
 from ..typing import BoolArray, FloatArray
 from ..validation import check_penalty_value
-from .basis import Basis, BSplineBasis
+from .basis import Basis
 from .smooth import Smooth, check_knots, make_smooth
 from .table import Table, listed
 
@@ -124,14 +124,10 @@ def _range(x: FloatArray) -> tuple[FloatArray, FloatArray]:
 class SmoothPart(Part):
     """A smooth function that sums to zero over the rows; its roughness is that over the unit interval."""
 
-    def __init__(
-        self, place: int, column: str, x: FloatArray, curve: Smooth, lam: float | None, by_steps: bool
-    ) -> None:
+    def __init__(self, place: int, column: str, x: FloatArray, curve: Smooth, lam: float | None) -> None:
         self.place, self.column, self.curve, self.lam = place, column, curve, lam
         self.grid, self.rug = _range(x)
         self.size = curve.size
-        # differences of coefficients have no units of x
-        self._power = 0.0 if by_steps else 1.5
 
     @property
     def name(self) -> str:
@@ -141,8 +137,7 @@ class SmoothPart(Part):
     @property
     def root(self) -> FloatArray:
         """Root of the penalty."""
-        scaled: FloatArray = self.curve.span**self._power * self.curve.root
-        return scaled
+        return self.curve.unit_root
 
     def read(self, table: Table) -> FloatArray:
         """Values of its column in a table."""
@@ -243,8 +238,7 @@ class SmoothTerm:
         n_basis = defaults.n_basis if self.n_basis is None else self.n_basis
         knots = np.array(self.knots) if isinstance(self.knots, tuple) else self.knots
         curve = make_smooth(kind, x, n_basis, knots, f"column {name!r}", weights)
-        by_steps = kind == "ps" and isinstance(curve.basis, BSplineBasis)
-        return SmoothPart(place, name, x, curve, self.lam, by_steps)
+        return SmoothPart(place, name, x, curve, self.lam)
 
     def frozen(self, part: Part) -> SmoothTerm:
         """The same with the knots of a part."""

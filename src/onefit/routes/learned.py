@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 from scipy import linalg
 
@@ -58,13 +56,10 @@ class _Repeat(Repeat):
         """All rows in the orthogonal basis of the design."""
         return self.route.Q
 
-    @cached_property
-    def _totals(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Over all rows and by folds: products of Q with y and with the rest of y; and its squares."""
-        route = self.route
-        totals, by_fold = self.products(np.hstack([route.root[:, None] * route.padded_y, route.rest]))
-        squares = np.square(route.rest)
-        return totals, by_fold, np.vstack([squares[self.members].sum(axis=1), squares.sum(axis=0)])
+    @property
+    def rest(self) -> FloatArray:
+        """What the columns do not reach of y."""
+        return self.route.rest
 
     def floats_each(self, n_out: int) -> int:
         """Numbers that a training set needs."""
@@ -112,7 +107,7 @@ class _Repeat(Repeat):
         route, Q = self.route, self.route.y.shape[1]
         L, inverse, is_sound = inverse_factors(np.eye(route.Q.shape[1]) - self.gram(out))
         L, inverse, out = L[is_sound], inverse[is_sound], out[is_sound]
-        totals, by_fold, squares = self._totals
+        totals, by_fold, squares = self.totals
         projected = inverse @ (totals - by_fold[out].sum(axis=1))
         z, of_rest = projected[..., :Q], projected[..., Q:]
         rest = squares[-1] - squares[out].sum(axis=1) - np.square(of_rest).sum(axis=1)

@@ -72,6 +72,11 @@ class Repeat(ABC):
     def Zw(self) -> FloatArray:
         """All rows in an orthogonal basis, times the roots of their weights, (n + 1, d); row n is padding."""
 
+    @property
+    @abstractmethod
+    def rest(self) -> FloatArray:
+        """What the columns do not reach of y, times the roots of the weights, (n + 1, Q)."""
+
     @abstractmethod
     def floats_each(self, n_out: int) -> int:
         """Numbers that a training set without ``n_out`` folds needs."""
@@ -101,10 +106,16 @@ class Repeat(ABC):
         left: BoolArray = (self.ids[None, :, None] == out[:, None, :]).any(axis=2)
         return left
 
-    def products(self, targets: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """``Zw'targets`` over all rows (d, T) and by folds (K, d, T)."""
+    @cached_property
+    def totals(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Over all rows (d, 2Q) and by folds (K, d, 2Q): products of Zw with y and with its rest; squares of the rest.
+
+        The squares (K + 1, Q) are by folds, those of all rows last.
+        """
+        targets = np.hstack([self.route.root[:, None] * self.route.padded_y, self.rest])
         by_fold = self.Zw[self.members].swapaxes(1, 2) @ targets[self.members]
-        return self.Zw.T @ targets, by_fold
+        squares = np.square(self.rest)
+        return self.Zw.T @ targets, by_fold, np.vstack([squares[self.members].sum(axis=1), squares.sum(axis=0)])
 
     @cached_property
     def _grams(self) -> FloatArray:

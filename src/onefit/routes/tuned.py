@@ -110,13 +110,10 @@ class _Repeat(Repeat):
         """All rows in the Demmler-Reinsch basis."""
         return self.route.whole.Zw
 
-    @cached_property
-    def _totals(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Over all rows and by folds: products of Zw with y and with the rest of y; and its squares."""
-        route, rest = self.route, self.route.whole.rest
-        totals, by_fold = self.products(np.hstack([route.root[:, None] * route.padded_y, rest]))
-        squares = np.square(rest)
-        return totals, by_fold, np.vstack([squares[self.members].sum(axis=1), squares.sum(axis=0)])
+    @property
+    def rest(self) -> FloatArray:
+        """What the columns do not reach of y."""
+        return self.route.whole.rest
 
     def floats_each(self, n_out: int) -> int:
         """Numbers that a training set needs."""
@@ -151,7 +148,7 @@ class _Repeat(Repeat):
         x = 1.0 - whole.tau * theta
         seen = (x > 0) & (np.arange(d) < d - whole.n_null)  # theta ascends
         root_x = np.where(seen, 1.0 / np.sqrt(np.where(seen, x, 1.0)), 0.0)
-        totals, by_fold, squares = self._totals
+        totals, by_fold, squares = self.totals
         right = totals - by_fold[out].sum(axis=1)
         projected = np.where(seen[:, :, None], T.swapaxes(1, 2) @ right, 0.0)
         gamma = root_x[:, :, None] * projected
