@@ -43,7 +43,11 @@ ORDER = [
     "api",
     "datasets",
     "__init__",
+    "files",
+    "report",
+    "cli",
     "demo",
+    "__main__",
 ]
 MAX_FILE_LINES = 450
 MAX_BODY_LINES = 60
