@@ -275,7 +275,7 @@ def test_small_alphas_where_scikit_learn_itself_cannot_be_asked():
         (RidgeCV(ALPHAS, cv=3), "cv or scoring"),
         (RidgeCV(ALPHAS, scoring="neg_mean_absolute_error"), "cv or scoring"),
         (RidgeClassifierCV(ALPHAS, class_weight="balanced"), "class_weight"),
-        (make_pipeline(StandardScaler(), RidgeCV(ALPHAS)), "fitted anew"),
+        (make_pipeline(StandardScaler(), RidgeCV(ALPHAS, cv=3)), "cv or scoring"),
     ],
     ids=str,
 )

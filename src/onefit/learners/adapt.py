@@ -14,13 +14,14 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier, RidgeClassifierCV, RidgeCV
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
+from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
 from sklearn.utils import get_tags
 
 from ..errors import DataError, RouteError
 from ..typing import FloatArray
 from ..validation import Problem, check_penalty_value, numeric_matrix
 from .gram import GramLearner
+from .scaled import ScaledLearner
 from .smoother import DesignSmoother, KernelSmoother, Smoother, SparseSmoother
 from .tuned import TunedLearner
 
@@ -85,29 +86,70 @@ def adapt(estimator: Any, problem: Problem, transformers: str, path: Path | None
 def _adapt_pipeline(pipeline: Pipeline, problem: Problem, transformers: str, path: Path | None) -> Adapted:
     """Transform X once if that is exact (stateless steps) or asked for (freeze); else only refits are honest."""
     stateful = [type(step).__name__ for step in _steps(pipeline) if not _is_stateless(step)]
-    if stateful and transformers != "freeze":
+    name, last = pipeline.steps[-1]
+    scales = transformers != "freeze" and _only_scales(pipeline, problem)
+    if stateful and transformers != "freeze" and not scales:
         return Adapted(
             None,
             reason=f"{', '.join(stateful)} must be fitted anew in every training set; "
             'transformers="freeze" fits once on all rows and takes a fast route',
         )
-    name, last = pipeline.steps[-1]
     if path is not None:
         if not path[0].startswith(f"{name}__"):
             return Adapted(None, reason=f"the parameter {path[0]} is not the last step's, so the model is refitted")
         path = path[0].removeprefix(f"{name}__"), path[1]
     if not _says_itself(last) and type(last) not in SMOOTHERS and type(last) not in TUNED:
         return Adapted(None, reason=f"{type(last).__name__} has no exact fast route")
+    before = _transformed(problem, _steps(pipeline)[: -1 if scales else None])
+    if not scales:
+        inner = adapt(last, before, transformers, path)
+        return replace(inner, exactness=FROZEN if stateful else inner.exactness)
+    return _adapt_scaled(_steps(pipeline)[-1], last, before, transformers, path)
+
+
+def _transformed(problem: Problem, steps: Sequence[Any]) -> Problem:
+    """The problem with X transformed by some steps, fitted on all rows."""
     X = problem.X
-    if len(pipeline.steps) > 1:
+    for step in steps:
         try:
-            X = clone(pipeline[:-1]).fit_transform(X, problem.target)
+            X = clone(step).fit_transform(X, problem.target)
         except Exception as error:
             raise DataError(
                 f"The pipeline's transformers failed on all rows: {type(error).__name__}: {error}"
             ) from error
-    inner = adapt(last, replace(problem, X=X, feature_names=None), transformers, path)
-    return replace(inner, exactness=FROZEN if stateful else inner.exactness)
+    return replace(problem, X=X, feature_names=None) if len(steps) else problem
+
+
+def _only_scales(pipeline: Pipeline, problem: Problem) -> bool:
+    """Whether all that the pipeline learns before a ridge regression is the mean and deviation of the columns."""
+    steps, last = _steps(pipeline), pipeline.steps[-1][1]
+    ridge = last._onefit_is_ridge if _says_itself(last) else type(last) in RIDGE
+    return (
+        bool(steps)
+        and type(steps[-1]) is StandardScaler
+        and all(_is_stateless(step) for step in steps[:-1])
+        and ridge
+        and bool(last.fit_intercept)
+        and problem.weights is None  # those of a pipeline go to its last step, and the scaler knows nothing of them
+        and not sparse.issparse(problem.X)
+    )
+
+
+def _adapt_scaled(scaler: StandardScaler, last: Any, problem: Problem, transformers: str, path: Path | None) -> Adapted:
+    """A ridge regression whose columns are scaled anew in every training set."""
+    if not scaler.with_std or type(last) is LinearRegression:
+        return adapt(last, problem, transformers, path)  # the intercept absorbs the means, least squares the scales
+    X = numeric_matrix(problem)
+    inner = adapt(last, _transformed(problem, [scaler]), transformers, path)
+    learner = inner.tuned if inner.smoother is None else inner.smoother
+    if learner is None:
+        return inner
+    assert not isinstance(learner, GramLearner)
+    if X.shape[1] >= problem.n:
+        return Adapted(
+            None, reason="there are as many columns as rows, and all of them are scaled in every training set"
+        )
+    return Adapted(None, tuned=ScaledLearner(learner, X))
 
 
 def _says_itself(estimator: Any) -> bool:
@@ -280,6 +322,7 @@ def _penalties(alpha: Any, n_outputs: int) -> FloatArray:
 
 
 TUNED = (RidgeCV, RidgeClassifierCV)
+RIDGE = (LinearRegression, Ridge, RidgeClassifier, *TUNED)
 PENALTIES = {Ridge: "alpha", RidgeClassifier: "alpha", KernelRidge: "alpha"}
 SMOOTHERS: dict[type, Callable[[Any, Problem, FloatArray | None], Smoother]] = {
     LinearRegression: _linear,

@@ -113,6 +113,9 @@ class DesignModel(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ign
     _onefit_takes_frames = False
     """Whether the hooks below take X as the user gave it, with columns that are not numbers."""
 
+    _onefit_is_ridge = False
+    """Whether the penalty is the sum of squares of the coefficients of X itself, so that its scale is a parameter."""
+
     def _onefit_obstacle(self) -> str:
         """Why only refits can serve this model as it is set; empty if the fast routes can."""
         return ""

@@ -86,6 +86,10 @@ class PenalizedRegression(DesignModel):
         self._fit_design(self._onefit_design(X, weights), y, weights)
         return self
 
+    @property
+    def _onefit_is_ridge(self) -> bool:  # type: ignore[override]
+        return self.penalty is None
+
     def _onefit_design(self, X: FloatArray, weights: FloatArray | None) -> Design:
         """X itself."""
         p = X.shape[1]

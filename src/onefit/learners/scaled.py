@@ -1,0 +1,88 @@
+"""Ridge regression on columns that are scaled anew in every training set."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..criteria import RowPart, Spectrum
+from ..errors import TrainingSetError
+from ..typing import FloatArray
+from .gram import GramLearner, TrainingStatistics
+from .smoother import NOT_UNIQUE, Smoother
+from .tuned import TunedLearner
+
+__all__ = ["ScaledLearner"]
+
+
+class ScaledLearner(GramLearner):
+    r"""Scikit-learn's StandardScaler before a ridge regression with an intercept, which absorbs the centring.
+
+    The deviation of column j is ``||R_1j, ..., R_dj|| / sqrt(n)`` without the first row, that of the constant. With
+    ``R diag(1/s) = U diag(mu)^(1/2) V'`` below that row, every penalty and every criterion is a function of mu and
+    of ``U'z``.
+
+    Parameters
+    ----------
+    inner : Smoother or TunedLearner
+        The last step on columns scaled by the deviations of all rows: its penalties, or how it chooses one.
+    X : array (n, p)
+        The columns before they are scaled.
+    """
+
+    steps = 4
+    reason = "the columns are scaled anew in every training set, from its triangular factor"
+
+    def __init__(self, inner: Smoother | TunedLearner, X: FloatArray) -> None:
+        self.tuned = inner if isinstance(inner, TunedLearner) else None
+        self.smoother = inner.smoother if isinstance(inner, TunedLearner) else inner
+        self.X = np.hstack([np.ones((len(X), 1)), X - X.mean(axis=0)])
+        self.n_values = 1 if self.tuned else self.smoother.n_values
+        self.needs_rows = self.tuned is not None and self.tuned.needs_rows
+        # a column whose deviation is below this is constant up to rounding, and the scaler lets it be
+        self._dust = len(X) * np.finfo(float).eps * np.abs(X).max(axis=0, initial=0.0)
+
+    def coefficients(self, statistics: TrainingStatistics) -> FloatArray:
+        """Coefficients (B, V, 1 + p, Q) of the constant and the columns as they were."""
+        R, z = statistics.R, statistics.z
+        deviation = np.linalg.norm(R[:, 1:, 1:], axis=1) / np.sqrt(statistics.n)[:, None]
+        varies = deviation > self._dust
+        scale = np.where(varies, deviation, 1.0)
+        U, s, Vt = np.linalg.svd(R[:, 1:, 1:] * (varies / scale)[:, None], full_matrices=False)
+        gamma = U.swapaxes(1, 2) @ z[:, 1:]
+        lams = self._penalties(statistics, U, np.square(s), gamma)[:, :, None]
+        if not lams.all() and (s <= max(R.shape[1:]) * np.finfo(float).eps * s[:, :1]).any():
+            error = TrainingSetError(f"Columns are linear combinations of the others, {NOT_UNIQUE}")
+            error.lam = 0.0
+            raise error
+        shrunk = s[:, None, :, None] * gamma[:, None] / (np.square(s)[:, None, :, None] + lams)
+        beta = Vt.swapaxes(1, 2)[:, None] @ shrunk / scale[:, None, :, None]
+        constant = (z[:, None, :1] - R[:, None, :1, 1:] @ beta) / R[:, None, :1, :1]
+        return np.concatenate([constant, beta], axis=2)
+
+    def _penalties(
+        self, statistics: TrainingStatistics, U: FloatArray, mu: FloatArray, gamma: FloatArray
+    ) -> FloatArray:
+        """The penalties of each training set, (B, V, Q)."""
+        B, Q = len(mu), gamma.shape[2]
+        if self.tuned is None:
+            return np.broadcast_to(self.smoother.lams, (B, self.n_values, Q))
+        n = statistics.n
+        spectrum = Spectrum(
+            mu=mu,
+            gamma=gamma,
+            rest=statistics.rest,
+            spare=n - 1 - mu.shape[1],
+            n=n,
+            n_rows=n,
+            constant=np.zeros(B),
+            rows=self._row_part(statistics, U) if self.needs_rows else None,
+        )
+        return self.tuned.choose(spectrum)[:, None]
+
+    def _row_part(self, statistics: TrainingStatistics, U: FloatArray) -> RowPart:
+        """Rows in the directions of the fit, for leave-one-out."""
+        T = np.zeros((len(U), U.shape[1] + 1, U.shape[2] + 1))
+        T[:, 0, 0] = 1.0
+        T[:, 1:, 1:] = U
+        directions, left = statistics.rows(T)
+        return RowPart(directions[..., 1:], 1.0 - np.square(directions).sum(axis=2), left)

@@ -1,0 +1,166 @@
+"""Columns scaled anew in every training set, without refits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier, RidgeClassifierCV, RidgeCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+
+import onefit
+from helpers import FOLD_ERRORS, badly_scaled, data, quiet_nested_cv, quietly, random_folds, random_groups, relative_gap
+from onefit import PenalizedRegression
+from onefit.criteria import CRITERIA
+
+ALPHAS = np.logspace(-2, 3, 12)
+
+
+def scaled(last, *before):
+    return make_pipeline(*before, StandardScaler(), last)
+
+
+def assert_equals_refits(estimator, X, y, rtol=1e-9, route="gram", **keywords):
+    """Fast route and real refits agree in all fold errors; returns the fast result."""
+    keywords = {"n_folds": 5, "n_repeats": 2, "random_state": 0, **keywords}
+    fast = quiet_nested_cv(estimator, X, y, **keywords)
+    slow = quiet_nested_cv(estimator, X, y, **keywords, route="refit")
+    assert (fast.route, fast.exactness, slow.route) == (route, "exact", "refit")
+    for name in FOLD_ERRORS:
+        gap = relative_gap(getattr(fast.fold_errors, name), getattr(slow.fold_errors, name))
+        assert gap <= rtol, f"{name}: {gap:.2e}"
+    return fast
+
+
+@given(
+    n=st.integers(12, 60),
+    p=st.integers(1, 8),
+    K=st.integers(3, 6),
+    alpha=st.sampled_from([1e-6, 1e-2, 1.0, 1e3]),
+    n_outputs=st.sampled_from([None, 2]),
+    loss=st.sampled_from(["squared_error", "absolute_error", "huber"]),
+    seed=st.integers(0, 99),
+)
+@settings(max_examples=40, deadline=None)
+def test_scaled_ridge_equals_its_refits(n, p, K, alpha, n_outputs, loss, seed):
+    X, y = data(n, p, seed, n_outputs)
+    assert_equals_refits(scaled(Ridge(alpha)), 10 * X + 3, y, n_folds=K, loss=loss, random_state=seed)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("n_outputs", [None, 3])
+@pytest.mark.parametrize("shape", [(50, 6), (41, 28), (30, 1)], ids=str)
+def test_a_penalty_chosen_on_scaled_columns(shape, n_outputs, criterion):
+    X, y = data(*shape, 1, n_outputs)
+    y = y + 2 * np.random.default_rng(2).standard_normal(y.shape)
+    assert_equals_refits(scaled(PenalizedRegression(lam=criterion)), X * np.arange(1, shape[1] + 1), y)
+
+
+@pytest.mark.parametrize("per_target", [False, True])
+def test_ridge_cv_on_scaled_columns(per_target):
+    X, Y = data(50, 6, 3, 3)
+    assert_equals_refits(scaled(RidgeCV(ALPHAS, alpha_per_target=per_target)), X * 7 ** np.arange(6), Y)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("last", [RidgeClassifier(2.0), RidgeClassifierCV(ALPHAS)], ids=str)
+def test_classifiers_on_scaled_columns(last, n_classes):
+    X, y = data(60, 4, 5)
+    labels = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
+    assert_equals_refits(scaled(last), X * [1, 10, 100, 1000], labels)
+
+
+def test_a_penalty_for_each_output():
+    X, Y = data(40, 5, 6, 2)
+    assert_equals_refits(scaled(Ridge([0.1, 50.0])), X, Y)
+
+
+def test_columns_of_very_different_size():
+    X, y = data(60, 6, 7)
+    assert_equals_refits(scaled(Ridge(1.0)), badly_scaled(X, 1), y)
+    assert_equals_refits(scaled(Ridge(1.0)), X + 1e6 * np.arange(6), y, rtol=1e-8)  # means cost sklearn digits, too
+
+
+def test_means_and_groups_and_leave_two_out():
+    X, y = data(40, 3, 8)
+    assert_equals_refits(scaled(Ridge(1.0)), X, y, n_folds="n", n_repeats=1)
+    assert_equals_refits(scaled(Ridge(1.0)), X, y, groups=random_groups(40, 9), n_folds=4)
+    assert_equals_refits(
+        scaled(Ridge(1.0)), X, y, folds=random_folds(40, 5, 2, unscored=3), n_folds="auto", n_repeats="auto"
+    )
+
+
+def test_a_column_that_is_constant_in_some_training_sets_is_left_alone_there():
+    X, y = data(40, 3, 9)
+    folds = random_folds(40, 5)
+    X[:, 1] = 5.0 + (folds[0] == 2)
+    assert_equals_refits(scaled(Ridge(1.0)), X, y, folds=folds, n_folds="auto", n_repeats="auto")
+
+
+def test_collinear_columns_are_no_matter_with_a_penalty():
+    X, y = data(40, 3, 10)
+    X = np.hstack([X, X[:, :1] + X[:, 1:2]])
+    assert_equals_refits(scaled(Ridge(1.0)), X, y)
+    with pytest.raises(onefit.errors.TrainingSetError, match="linear combinations"):
+        quiet_nested_cv(scaled(Ridge(0.0)), X, y, n_folds=5)
+
+
+def test_training_sets_with_fewer_rows_than_columns():
+    X, y = data(30, 24, 11)
+    assert_equals_refits(scaled(Ridge(1.0)), X, y, n_folds=3)
+
+
+def test_steps_before_the_scaler():
+    X, y = data(60, 3, 12)
+    assert_equals_refits(scaled(Ridge(1.0), PolynomialFeatures(2, include_bias=False)), X, y)
+
+
+@pytest.mark.parametrize("last", [LinearRegression(), Ridge(2.0)], ids=str)
+@pytest.mark.parametrize("scaler", [StandardScaler(), StandardScaler(with_std=False)], ids=str)
+def test_scales_that_do_not_matter_leave_all_routes_open(scaler, last):
+    if isinstance(last, Ridge) and scaler.with_std:
+        pytest.skip("these scales do matter")
+    X, y = data(60, 4, 13)
+    assert_equals_refits(make_pipeline(scaler, last), X, y, route="onestep", n_folds="n", n_repeats=1)
+
+
+def test_the_curve_of_a_scaled_ridge_is_that_of_its_values():
+    X, y = data(40, 4, 14)
+    keywords = {"param_name": "ridge__alpha", "param_range": ALPHAS, "n_folds": 5, "n_repeats": 2, "random_state": 0}
+    fast = quietly(onefit.error_curve, scaled(Ridge()), X * [1, 2, 4, 8], y, **keywords)
+    slow = quietly(onefit.error_curve, scaled(Ridge()), X * [1, 2, 4, 8], y, **keywords, route="refit")
+    assert fast.results[0].route == "gram"
+    assert relative_gap(fast.estimate, slow.estimate) < 1e-9
+    assert relative_gap(fast.high, slow.high) < 1e-9
+    assert fast.scores["gcv"].notna().all()
+    at = fast.deploy(ALPHAS[3])
+    expected = PenalizedRegression(lam=ALPHAS[3]).fit(StandardScaler().fit_transform(X * [1, 2, 4, 8]), y)
+    np.testing.assert_allclose(at.predict(X), at[-1].predict(at[0].transform(X)))
+    np.testing.assert_allclose(fast.scores["gcv"].iloc[3], expected.scores_["gcv"], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "keywords", "reason"),
+    [
+        (scaled(Ridge(fit_intercept=False)), {}, "fitted anew"),
+        (scaled(PenalizedRegression(penalty=np.eye(3))), {}, "fitted anew"),
+        (make_pipeline(StandardScaler(), PolynomialFeatures(2), Ridge()), {}, "fitted anew"),
+        (scaled(Ridge()), {"sample_weight": np.linspace(1, 2, 30)}, "fitted anew"),
+        (scaled(RidgeCV(ALPHAS, cv=3)), {}, "cv or scoring"),
+        (scaled(Ridge(positive=True)), {}, "positive"),
+    ],
+    ids=str,
+)
+def test_what_the_scales_of_a_training_set_do_not_decide_is_refitted(pipeline, keywords, reason):
+    X, y = data(30, 3, 15)
+    result = quiet_nested_cv(pipeline, X, y, n_folds=3, n_repeats=1, **keywords)
+    assert result.route == "refit"
+    assert reason in result.route_reason
+
+
+def test_as_many_columns_as_rows_are_refitted():
+    X, y = data(20, 25, 16)
+    result = quiet_nested_cv(scaled(Ridge()), X, y, n_folds=3, n_repeats=1)
+    assert (result.route, "as many columns" in result.route_reason) == ("refit", True)
