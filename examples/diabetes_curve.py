@@ -1,5 +1,8 @@
-"""Choose the penalty of a ridge regression with its uncertainty in sight, on scikit-learn's diabetes data.
+"""
+Which penalty, and how sure?
+============================
 
+Choose the penalty of a ridge regression with its uncertainty in sight, on scikit-learn's diabetes data.
 Run ``python examples/diabetes_curve.py [--output DIR]``; it prints the choice and draws it in ``curve.png``.
 """
 

@@ -1,5 +1,8 @@
-"""How smooth should the curve be, and how sure is that? A spline through Silverman's motorcycle data.
+"""
+How smooth should the curve be?
+===============================
 
+And how sure is that? A spline through Silverman's motorcycle data.
 Run ``python examples/motorcycle.py [--output DIR]``; it prints what it finds and draws it in ``motorcycle.png``.
 """
 
@@ -114,7 +117,6 @@ def _draw(X: np.ndarray, y: np.ndarray, model: SplineRegression, curve: onefit.E
     curve.plot(axes=[axes["error"], axes["difference"]])
     folder.mkdir(parents=True, exist_ok=True)
     figure.savefig(folder / PICTURE, dpi=150)
-    plt.close(figure)
     return folder / PICTURE
 
 

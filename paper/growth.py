@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from benchmarks.growth import exponent
 
 import onefit
+from benchmarks.growth import exponent
 
 from .counts import ONE_STEP, REFIT, total
 from .shapes import Shape

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from benchmarks.sweep import HeldOut
 from numpy.typing import NDArray
 from sklearn.linear_model import Ridge
+
+from benchmarks.sweep import HeldOut
 
 from .shapes import Array, System
 

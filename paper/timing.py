@@ -10,11 +10,11 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from benchmarks.measure import difference_of
-from benchmarks.sweep import Sample, sample
 from numpy.typing import NDArray
 
 import onefit
+from benchmarks.measure import difference_of
+from benchmarks.sweep import Sample, sample
 from onefit.errors import OneFitWarning
 
 from .peers import PEERS

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+
 from benchmarks.table import markdown
 
 __all__ = ["describe_counts", "describe_errors", "describe_fits", "describe_folds", "describe_growth"]

@@ -813,3 +813,57 @@ def test_a_path_that_cannot_move_all_terms_goes_by_refits():
     assert "lam of its own" in curve.results[0].route_reason
     alone = quiet_nested_cv(model.set_params(lam=1.0), X, y, n_folds=4, n_repeats=1, random_state=0)
     np.testing.assert_allclose(curve.estimate[1], alone.estimate, rtol=1e-9)
+
+
+# ------------------------------------------------------------------------------------------------------- summary
+
+
+def test_a_rare_level_is_named_with_given_penalties_too():
+    X, y = with_rare_level(2)
+    with pytest.raises(TrainingSetError, match=r"level 'D' of column 'group' has 2 row\(s\); merge it") as caught:
+        quiet_nested_cv(AdditiveModel(lam=1.0), X, y, **SETTINGS)
+    assert caught.value.lam is None
+    with pytest.raises(TrainingSetError, match=r"level 'D' of column 'group' has 2 row\(s\); merge it"):
+        quietly(onefit.error_curve, AdditiveModel(), X, y, param_name="lam", param_range=[1.0, 2.0], **SETTINGS)
+
+
+@pytest.mark.parametrize("kind", ["none", "zeros"])
+def test_the_summary_has_what_can_be_computed_from_the_residuals(kind):
+    X, y = frame()
+    weights = random_weights(len(y), kind)
+    terms = [smooth("x"), linear("z"), factor("dose")]
+    model = AdditiveModel(terms).fit(X, y, sample_weight=weights)
+    w = np.ones(len(y)) if weights is None else weights
+    rss, centred = w @ (y - model.predict(X)) ** 2, y - np.average(y, weights=w)
+    squares, n = w @ centred**2, int((w > 0).sum())
+    lines = model.summary().splitlines()
+    assert lines[0].split() == ["term", "edf", "lam", "over"]
+    assert [line.split()[0] for line in lines[1:4]] == ["s(x)", "z", "dose"]
+    assert lines[1].split()[1:3] == [f"{model.edf_by_term_['s(x)']:.2f}", f"{model.lam_[0]:.3g}"]
+    assert lines[2].split()[1:3] == ["1.00", "-"]
+    assert lines[3].endswith("'none', 'low', 'high'")
+    assert lines[4].startswith(f"{n} rows, {model.edf_:.2f} degrees of freedom")
+    adjusted = 1 - (rss / (n - model.edf_)) / (squares / (n - 1))
+    expected = f"REML {model.scores_['reml']:.5g}, deviance explained {100 * (1 - rss / squares):.1f}%"
+    assert lines[5] == f"scale {rss / (n - model.edf_):.4g}, {expected}, adjusted R2 {adjusted:.3f}"
+
+
+def test_the_summary_of_one_term_has_mgcv_s_numbers():
+    found = json.loads((DATA / "C3_cr_mcycle_results.json").read_text())
+    x, y = np.loadtxt(DATA / "C3_cr_mcycle_data.csv", delimiter=",", skiprows=1).T
+    last = AdditiveModel(n_basis=20).fit(x[:, None], y).summary().splitlines()[-2:]
+    assert f"{found['edf_reml']:.2f} degrees of freedom" in last[0]
+    assert f"REML {found['reml_at_opt']:.5g}," in last[1]
+
+
+def test_the_summary_has_a_line_for_each_output_and_says_where_a_criterion_ended():
+    X, y = sample(n_outputs=2)
+    X[:, 1] = np.random.default_rng(1).permutation(X[:, 1])
+    lines = AdditiveModel(lam="gcv").fit(X, y).summary().splitlines()
+    assert [line.split(":")[0] for line in lines[-2:]] == ["output 0", "output 1"]
+    assert "GCV" in lines[-1]
+    y = np.sin(6 * X[:, 0]) + X[:, 1] + np.random.default_rng(2).normal(0, 0.1, len(X))
+    model = AdditiveModel().fit(X, y)
+    assert model.lam_at_end_ == ["", "most"]
+    assert ["(most)" in line for line in model.summary().splitlines()] == [False, False, True, False, False]
+    assert "y is constant" in AdditiveModel(lam=1.0).fit(X, np.ones(len(X))).summary()

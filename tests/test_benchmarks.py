@@ -134,7 +134,6 @@ def test_plan_and_calibration_run(capsys):
 def test_calibration_finds_the_costs_behind_times_that_follow_them():
     from benchmarks.ours import widths
     from benchmarks.planning import Cell, fit_costs, grid
-
     from onefit.routes.plan import work
 
     truth = {"call": 2e6, "decompositions": 0.3, "entries": 4.0, "operators": 0.05}

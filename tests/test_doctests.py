@@ -8,9 +8,7 @@ import pytest
 
 import onefit
 
-MODULES = [
-    name for _, name, _ in pkgutil.walk_packages(onefit.__path__, "onefit.") if not name.endswith(("demo", "__main__"))
-]
+MODULES = [name for _, name, _ in pkgutil.walk_packages(onefit.__path__, "onefit.") if not name.endswith("__main__")]
 
 
 @pytest.mark.parametrize("name", ["onefit", *MODULES])

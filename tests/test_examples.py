@@ -1,4 +1,4 @@
-"""The examples that are run as scripts, and the page on the models: what they print is true."""
+"""The examples of the gallery, and what the page on the models names: what they print is true."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import io
 import json
 import re
 import runpy
+import warnings
 from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
 import pytest
+from sklearn.linear_model import Ridge
 
 import onefit
 from helpers import DATA, quiet_nested_cv
@@ -148,22 +150,98 @@ def test_the_fpcr_example_ends_in_a_picture(tmp_path, capsys):
     assert "one data set" in printed
 
 
-# -------------------------------------------------------------------------------------- the page
+# ------------------------------------------------------------------------------ the short examples
 
 
-def test_the_page_on_the_models_prints_what_stands_there(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def is_short(path):
+    """Whether an example runs from top to bottom, without options."""
+    return "argparse" not in path.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module", params=sorted(path.name for path in (ROOT / "examples").glob("*.py") if is_short(path)))
+def short(request):
+    """Name of a short example, what it prints, its names, and how many pictures it leaves."""
     mpl.use("Agg")
-    page = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
-    snippets = re.findall(r"(?ms)^```python\n(.*?)^```\n\n((?:    [^\n]*\n)+)", page)
-    assert len(snippets) == page.count("```python") == 6
-    names = {}
-    for code, expected in snippets:
-        exec(code, names)
-        printed = capsys.readouterr().out
-        assert printed.splitlines() == [line[4:] for line in expected.splitlines()]
-    assert is_picture(tmp_path / "terms.png")
-    assert is_picture(tmp_path / "omega.png")
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+        warnings.simplefilter("error", onefit.errors.OneFitWarning)
+        names = example(request.param)
+    pictures = len(plt.get_fignums())
+    plt.close("all")
+    return request.param, printed.getvalue(), names, pictures
+
+
+def test_a_short_example_warns_of_nothing_it_does_not_speak_of_and_leaves_one_picture(short):
+    assert short[3] == 1
+
+
+def test_a_short_example_says_what_is_true(short):
+    CLAIMS[short[0]](short[1], short[2])
+
+
+def claims_of_groups(printed, names):
+    """Ignored groups cover too seldom; counted ones as promised, within three binomial standard errors."""
+    ignored, counted = numbers(r"(\d+)% hold the true error", printed)
+    error = 100 * np.sqrt(0.9 * 0.1 / 200)
+    assert ignored < 90 - 6 * error
+    assert abs(counted - 90) < 3 * error
+
+
+def claims_of_compare(printed, names):
+    """The errors of all models overlap, and one pair is told apart all the same."""
+    comparison = names["comparison"]
+    assert comparison.models["low"].max() < comparison.models["high"].min()
+    assert comparison.to_frame().loc[("additive", "20 neighbours"), "high"] < 0
+    assert dict(comparison.models["route"])["20 neighbours"] == "refit"
+    assert list(comparison.models["route"]).count("refit") == 1
+
+
+def claims_of_tuned(printed, names):
+    """Tuning outside gives the smaller estimate, by more than chance."""
+    mean, error = numbers(r"inside minus outside: (\S+) \(standard error (\S+)\)", printed)[0]
+    assert mean > 3 * error
+
+
+def claims_of_heavy_tails(printed, names):
+    """The slower a loss grows, the narrower its interval; one row makes most of the squared error."""
+    ends = numbers(r"interval from (\S+) to (\S+) times", printed)
+    assert (np.diff(ends[:, 1] / ends[:, 0]) < 0).all()
+    assert numbers(r"row \d+: (\d+)% of the sum", printed)[0] > 50
+    assert "HeavyTailWarning" in printed
+
+
+def claims_of_outputs(printed, names):
+    """Each output has the figures of a run of its own, and may have a penalty of its own."""
+    body, blood, result = (names[name] for name in ("body", "blood", "result"))
+    for q, name in enumerate(blood):
+        alone = onefit.nested_cv(Ridge(alpha=1.0), body, blood[name])
+        np.testing.assert_allclose(result.estimate[q], alone.estimate, rtol=1e-10)
+        np.testing.assert_allclose(result.interval[0][q], alone.interval[0], rtol=1e-10)
+    assert len(set(names["best"])) > 1
+
+
+def claims_of_signal(printed, names):
+    """Every interval holds the true error, and only fixed components are taken as given."""
+    for estimate, low, high, truth in numbers(r": (\S+) \((\S+) to (\S+)\), true (\S+);", printed):
+        assert low < truth < high
+        assert low < estimate < high
+    assert re.findall(r"; (.*)", printed) == ["exact", "given the transformers", "exact"]
+
+
+CLAIMS = {
+    "groups.py": claims_of_groups,
+    "compare_models.py": claims_of_compare,
+    "tuned_inside.py": claims_of_tuned,
+    "heavy_tails.py": claims_of_heavy_tails,
+    "many_outputs.py": claims_of_outputs,
+    "signal_regression.py": claims_of_signal,
+}
+
+
+# -------------------------------------------------------------------------------------- the page
 
 
 def test_the_page_on_the_models_names_tests_and_files_that_exist():

@@ -26,13 +26,13 @@ ORDER = [
     "config",
     "criteria",
     "learners",
+    "display",
     "routes",
     "intervals",
     "scores",
     "montecarlo",
     "repeats",
     "progress",
-    "display",
     "results",
     "curve",
     "comparison",
@@ -46,7 +46,6 @@ ORDER = [
     "files",
     "report",
     "cli",
-    "demo",
     "__main__",
 ]
 MAX_FILE_LINES = 450
@@ -125,17 +124,17 @@ def test_no_import_cycle():
 @pytest.mark.parametrize(
     "source",
     [
-        "import onefit.demo",
-        "from onefit import demo",
-        "from onefit.demo import main",
-        "from . import demo",
-        "from .demo import main",
-        "def f():\n    from onefit.demo import main",
+        "import onefit.cli",
+        "from onefit import cli",
+        "from onefit.cli import main",
+        "from . import cli",
+        "from .cli import main",
+        "def f():\n    from onefit.cli import main",
         "import onefit",
     ],
 )
 def test_the_check_sees_every_form_of_import(source):
-    assert uphill(SOURCE / "display.py", source) <= {"onefit.demo", "onefit"}
+    assert uphill(SOURCE / "display.py", source) <= {"onefit.cli", "onefit"}
     assert uphill(SOURCE / "display.py", source) != set()
 
 

@@ -490,3 +490,64 @@ def test_pipelines_give_the_same_numbers_on_every_route_they_can_take(transforme
     is_stateless = isinstance(transformer, FunctionTransformer)
     assert auto.route == ("gram" if is_stateless else "refit")
     assert auto.exactness == refit.exactness == ("given the transformers" if is_stateless else "exact")
+
+
+# ------------------------------------------------------------------------------------------------------- pictures
+
+
+def drawn(ax):
+    """The line, the ends of the band and the points of an axes."""
+    band = ax.collections[-1].get_paths()[0].vertices
+    points = ax.collections[0].get_offsets() if len(ax.collections) > 1 else None
+    return ax.lines[0].get_xydata(), band, points
+
+
+def test_the_plot_shows_the_curve_that_predict_gives_its_band_and_the_data():
+    X, y = curve_data(seed=20)
+    model = SplineRegression(8).fit(X, y)
+    ax = model.plot(X=X, y=y, confidence_level=0.9)
+    line, band, points = drawn(ax)
+    mean, std = model.predict(line[:, :1], return_std=True)
+    np.testing.assert_allclose(line[:, 1], mean, rtol=STRICT)
+    np.testing.assert_allclose(line[[0, -1], 0], [X.min(), X.max()])
+    z = 1.6448536269514722
+    middle = line[100]
+    ends = np.sort(band[np.isclose(band[:, 0], middle[0], rtol=0, atol=1e-12), 1])
+    np.testing.assert_allclose(ends, [mean[100] - z * std[100], mean[100] + z * std[100]], rtol=STRICT)
+    np.testing.assert_allclose(points, np.column_stack([X[:, 0], y]), rtol=STRICT)
+    assert ax.get_xlabel() == "column 0"
+    assert model.plot(ax) is ax
+
+
+def test_the_plot_of_several_columns_has_a_part_for_each_and_they_sum_to_the_prediction():
+    X, y = curve_data(p=3, seed=21)
+    X[:, 1] = 5.0
+    table = pd.DataFrame(X, columns=["age", "constant", "dose"])
+    model = SplineRegression(8).fit(table, y)
+    axes = model.plot(X=table, y=y)
+    assert [ax.get_xlabel() for ax in axes] == ["age", "dose"]
+    assert axes[0].get_ylabel() == "part of age"
+    parts = [np.interp(X[:, j], *drawn(ax)[0].T) for j, ax in zip((0, 2), axes, strict=True)]
+    np.testing.assert_allclose(model.intercept_ + sum(parts), model.predict(table), atol=1e-3 * np.ptp(y))
+    residuals = y - model.predict(table)
+    for j, ax in zip((0, 2), axes, strict=True):
+        others = table.copy()
+        np.testing.assert_allclose(drawn(ax)[2][:, 0], others.iloc[:, j])
+    shown = [drawn(ax)[2][:, 1] for ax in axes]
+    np.testing.assert_allclose(shown[0] + shown[1], model.predict(table) - model.intercept_ + 2 * residuals, rtol=1e-9)
+
+
+def test_the_plot_takes_one_output_and_refuses_what_it_cannot_draw():
+    X, y = curve_data(seed=22, n_outputs=2)
+    model = SplineRegression(8).fit(X, y)
+    line = drawn(model.plot(output=1))[0]
+    np.testing.assert_allclose(line[:, 1], model.predict(line[:, :1])[:, 1], rtol=STRICT)
+    with pytest.raises(DataError, match="both X and y"):
+        model.plot(X=X)
+    with pytest.raises(DataError, match="output"):
+        model.plot(output=2)
+    with pytest.raises(DataError, match="fitted to another number"):
+        model.plot(X=X, y=y[:, 0])
+    several = SplineRegression(8).fit(np.column_stack([X, X[::-1]]), y)
+    with pytest.raises(onefit.errors.OneFitError, match="needs as many axes"):
+        several.plot(model.plot())

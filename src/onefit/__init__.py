@@ -7,17 +7,20 @@
 >>> result = onefit.nested_cv(Ridge(alpha=0.1), X, y, random_state=0)
 """
 
+from importlib import import_module as _import_module
 from importlib.metadata import version as _version
+from typing import TYPE_CHECKING, Any
 
-from . import datasets, errors, losses
-from .api import compare, error_curve, nested_cv
-from .comparison import Comparison
-from .config import show_config
-from .curve import ErrorCurve
-from .models import FPCR, AdditiveModel, PenalizedRegression, SignalRegression, SplineRegression
-from .models.terms import factor, linear, smooth
-from .results import NestedCVResult
-from .routes import Plan, breakeven_folds, plan
+if TYPE_CHECKING:
+    from . import datasets, errors, losses
+    from .api import compare, error_curve, nested_cv
+    from .comparison import Comparison
+    from .config import show_config
+    from .curve import ErrorCurve
+    from .models import FPCR, AdditiveModel, PenalizedRegression, SignalRegression, SplineRegression
+    from .models.terms import factor, linear, smooth
+    from .results import NestedCVResult
+    from .routes import Plan, breakeven_folds, plan
 
 __version__ = _version("onefit")
 __all__ = [
@@ -43,3 +46,30 @@ __all__ = [
     "show_config",
     "smooth",
 ]
+
+# Imported when first asked for, so that the command line can print its help without loading scikit-learn.
+_HOMES = {
+    "api": ("compare", "error_curve", "nested_cv"),
+    "comparison": ("Comparison",),
+    "config": ("show_config",),
+    "curve": ("ErrorCurve",),
+    "models": ("FPCR", "AdditiveModel", "PenalizedRegression", "SignalRegression", "SplineRegression"),
+    "models.terms": ("factor", "linear", "smooth"),
+    "results": ("NestedCVResult",),
+    "routes": ("Plan", "breakeven_folds", "plan"),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("datasets", "errors", "losses"):
+        return _import_module(f".{name}", __name__)
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(_import_module(f".{_HOME[name]}", __name__), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from . import display
+from .display.html import comparison_html
 from .results import NestedCVResult
 
 __all__ = ["Comparison"]
@@ -51,6 +52,9 @@ class Comparison:
 
     def __repr__(self) -> str:
         return f"<Comparison\n{self.summary()}\n>"
+
+    def _repr_html_(self) -> str:
+        return comparison_html(self)
 
     def plot(self, axes: Any = None, output: int = 0) -> Any:
         """Draw the models' errors, and beside them their paired differences.

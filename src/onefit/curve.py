@@ -11,12 +11,13 @@ import pandas as pd
 from scipy import special
 
 from . import display
+from .display.html import curve_html
 from .errors import DataError
 from .results import NestedCVResult
 from .typing import BoolArray, FloatArray, IntArray
 from .validation import check_choice, check_level
 
-__all__ = ["Difference", "ErrorCurve", "as_values", "simplest_minimum", "simplicity"]
+__all__ = ["Difference", "ErrorCurve", "as_values", "simplest_minimum", "simplicity", "spans_decades"]
 
 SELECTIONS = ("min", "one_se", "loo", "gcv", "reml", "kfold")
 
@@ -182,6 +183,9 @@ class ErrorCurve:
             f"(simpler is {self.simpler}){note}>"
         )
 
+    def _repr_html_(self) -> str:
+        return curve_html(self)
+
     def _title(self, output: str) -> str:
         return f"Output {output}: generalization error, {100 * self.confidence_level:g}% intervals"
 
@@ -212,7 +216,7 @@ class ErrorCurve:
             confidence_level=self.confidence_level,
             indistinguishable=same[output] if self.output_names else same,
             edf=None if self.edf is None else _columns(self.edf)[:, output],
-            log_axis=bool(numeric and _spans_decades(self.values)),
+            log_axis=bool(numeric and spans_decades(self.values)),
             title=None if self.output_names is None else self._title(self.output_names[output]),
             axes=axes,
         )
@@ -256,7 +260,7 @@ def _columns(array: FloatArray) -> FloatArray:
     return array.reshape(len(array), -1)
 
 
-def _spans_decades(values: Any) -> bool:
+def spans_decades(values: Any) -> bool:
     """Whether a logarithmic axis serves: no negative values, and the positive ones span more than a decade."""
     positive = values[values > 0]
     return bool((values >= 0).all() and len(positive) > 1 and positive.max() > 10 * positive.min())

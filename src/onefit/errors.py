@@ -9,6 +9,7 @@ __all__ = [
     "ExtrapolationWarning",
     "FoldError",
     "HeavyTailWarning",
+    "InterruptedWarning",
     "IntervalError",
     "LossOverflowError",
     "MonteCarloWarning",
@@ -75,6 +76,10 @@ class MonteCarloWarning(OneFitWarning):
 
 class HeavyTailWarning(OneFitWarning):
     """A few losses carry the variance, so the interval will cover less often than it says."""
+
+
+class InterruptedWarning(OneFitWarning):
+    """The user stopped a job, and its figures are those of the repeats that were complete."""
 
 
 class TrainingSizeWarning(OneFitWarning):

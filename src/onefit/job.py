@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from contextlib import ExitStack
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
 
 from .chain import ascending, outward
-from .errors import DataError, FoldError, IntervalError, LossOverflowError, RouteError
+from .errors import DataError, FoldError, IntervalError, LossOverflowError, RouteError, TrainingSetError
 from .fold_errors import FoldErrors, Rows, RowTotals
 from .folds import ExplicitFolds, FoldSource, RandomFolds, entropy_of, explicit_folds
 from .intervals import RULES, Rule
 from .learners import Adapted, GramLearner, TunedLearner, adapt, freeze
 from .losses import Loss, find_loss
 from .montecarlo import MOST_REPEATS
-from .progress import Progress, check_progress
-from .repeats import collect, mean_cv
+from .progress import Progress, Units, check_progress
+from .repeats import Counts, collect, counts_of, mean_cv, stopped_after, stopped_in_bias
 from .routes import GramRoute, LearnedRoute, LeaveTwoOut, OneStepRoute, RefitRoute, Route, SideBySide, TunedRoute
-from .routes.leavetwo import n_tiles
 from .routes.plan import choose
 from .typing import FloatArray, IntArray
 from .validation import Problem, check_choice, check_estimator, check_integer, check_level, check_problem
@@ -88,6 +88,14 @@ class Contender:
     values: tuple[Any, ...] | None = None
 
 
+class Fact(NamedTuple):
+    """Name of a route, why it was taken, and whether it is exact."""
+
+    name: str
+    reason: str
+    exactness: str
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What a job computes."""
@@ -101,7 +109,8 @@ class Outcome:
 class Job:
     """Checked data, partitions and the route, with the reason for it; ``n_repeats`` None is "auto".
 
-    ``routes`` are the name, reason and exactness at each value.
+    ``facts`` are the name, reason and exactness of the route at each value. ``counts`` say what progress counts:
+    refits if there are any, else the fast routes. ``notes`` are what happened while it ran.
     """
 
     problem: Problem
@@ -112,24 +121,40 @@ class Job:
     n_repeats: int | None
     bias_source: tuple[FoldSource, int] | None
     route: Route | LeaveTwoOut
-    routes: tuple[tuple[str, str, str], ...]
+    facts: tuple[Fact, ...]
+    counts: tuple[Counts, ...]
     adapted: tuple[Adapted, ...]
     progress: Progress
     n_threads: int
+    notes: list[str] = field(default_factory=list)
 
     @property
     def rows(self) -> Rows:
         """Weights and groups of the rows."""
         return Rows.of(self.problem.weights, self.problem.groups)
 
+    @property
+    def routes(self) -> tuple[Fact, ...]:
+        """Name, reason and exactness of the route at each value, with the notes after the reason."""
+        return tuple(Fact(each.name, "; ".join([each.reason, *self.notes]), each.exactness) for each in self.facts)
+
+    @property
+    def units(self) -> Units:
+        """What progress counts."""
+        if isinstance(self.route, LeaveTwoOut):
+            return Units(self.route.n_units, self.route.units)
+        K, repeats = self.source.n_folds, self.n_repeats or MOST_REPEATS
+        n_bias = 0 if self.bias_source is None else self.bias_source[1]
+        total = sum(each.n_units(K, repeats, True) + each.n_units(K, n_bias, False) for each in self.counts)
+        names = {each.units for each in self.counts}
+        of_each = sum(each.n_units(K, 1, True) for each in self.counts) if names == {"repeats"} else 1
+        return Units(total, names.pop() if len(names) == 1 else "steps", of_each, is_most=self.n_repeats is None)
+
     def run(self) -> Outcome:
         """Compute the fold errors."""
         with np.errstate(over="ignore", invalid="ignore"):  # the check below speaks of it once
-            if isinstance(self.route, LeaveTwoOut):
-                outcome = Outcome(*self.route.compute(), None)
-            else:
-                outcome = self._run_repeats(self.route)
-            self.progress.finish()
+            with self.progress.running(self.units):
+                outcome = self._run()
             fine = np.isfinite(np.square(outcome.errors.raw)).all(axis=(0, 2))
         if not fine.all():
             error = LossOverflowError(
@@ -139,12 +164,23 @@ class Job:
             raise error
         return outcome
 
+    def _run(self) -> Outcome:
+        try:
+            if isinstance(self.route, LeaveTwoOut):
+                return Outcome(*self.route.compute(), None)
+            with ExitStack() as stack:
+                for each in self.counts:
+                    if isinstance(each, RefitRoute):
+                        stack.enter_context(each.workers_kept())
+                return self._run_repeats(self.route)
+        except TrainingSetError as error:
+            _add_hint(error, self.adapted)
+            raise
+
     def _run_repeats(self, route: Route) -> Outcome:
-        Q = self.problem.n_outputs
-        counts_fits = any(name == "refit" for name, _, _ in self.routes)
-        tick = None if counts_fits else self.progress.advance
+        Q, is_refitted = self.problem.n_outputs, any(isinstance(each, RefitRoute) for each in self.counts)
         make_chain = outward if len(self.adapted) == 1 and self.adapted[0].smoother is not None else ascending
-        errors, totals = collect(
+        done = collect(
             route,
             self.source,
             self.rows,
@@ -152,14 +188,25 @@ class Job:
             self.n_repeats,
             self.rule,
             self.loss,
-            tick,
             make_chain,
-            1 if counts_fits else self.n_threads,
+            1 if is_refitted else self.n_threads,
+            self.progress.stop,
+            keeps_complete=is_refitted,
         )
-        bias_cv = None
-        if self.bias_source is not None:
-            bias_cv = mean_cv(route, self.bias_source[0], self.rows, Q, self.bias_source[1])
-        return Outcome(errors, totals, bias_cv)
+        errors, bias_cv = done.errors, None
+        if done.is_stopped:
+            self.notes.append(stopped_after(errors.n_repeats, self.n_repeats, self.bias_source is not None))
+        elif self.bias_source is not None:
+            bias_cv, count = mean_cv(route, self.bias_source[0], self.rows, Q, self.bias_source[1], is_refitted)
+            if count < self.bias_source[1]:
+                self.notes.append(stopped_in_bias(count, self.bias_source[1]))
+        return Outcome(errors, done.totals, bias_cv)
+
+
+def _add_hint(error: TrainingSetError, adapted: Sequence[Adapted]) -> None:
+    """Let the message say what a model takes for the likely cause."""
+    hints = {hint for each in adapted if (hint := getattr(each.smoother, "hint", ""))}
+    error.args = (" ".join([str(error), *sorted(hints)]),)
 
 
 def prepare(contenders: Sequence[Contender], X: Any, y: Any, settings: Settings) -> Job:
@@ -170,7 +217,7 @@ def prepare(contenders: Sequence[Contender], X: Any, y: Any, settings: Settings)
     check_choice("transformers", settings.transformers, ("refit", "freeze"))
     if settings.n_jobs is not None and (settings.n_jobs == 0 or not isinstance(settings.n_jobs, int | np.integer)):
         raise DataError(f"n_jobs={settings.n_jobs!r} must be a positive integer, or -1 for all cores, or None.")
-    report = check_progress(settings.progress)
+    progress = Progress(check_progress(settings.progress))
     problem = _check_problem(contenders, X, y, settings)
     loss = find_loss(settings.loss, problem.classes)
     K, L = _check_counts(problem, settings)
@@ -185,10 +232,10 @@ def prepare(contenders: Sequence[Contender], X: Any, y: Any, settings: Settings)
             'folds, or interval="covariance".'
         )
     bias_source = _bias_partitions(problem, source, settings.bias_folds, entropy)
-    progress = Progress(report, _work(contenders, adapted, source, repeats, bias_source, problem.n_outputs))
-    route, routes = _choose_routes(contenders, problem, adapted, source, repeats, loss, settings, progress)
-    threads = _n_threads(settings)
-    return Job(problem, loss, rule, level, source, repeats, bias_source, route, routes, adapted, progress, threads)
+    chosen = _choose_routes(contenders, problem, adapted, source, repeats, loss, settings, progress)
+    return Job(
+        problem, loss, rule, level, source, repeats, bias_source, *chosen, adapted, progress, _n_threads(settings)
+    )
 
 
 def _n_threads(settings: Settings) -> int:
@@ -219,25 +266,6 @@ def _adapt(contender: Contender, problem: Problem, settings: Settings) -> Adapte
 def _with_exactness(adapted: Adapted, contender: Contender, problem: Problem) -> Adapted:
     """Refits of our own models take their knots and components as given, too."""
     return replace(adapted, exactness=freeze(contender.estimators[0], problem)[1])
-
-
-def _work(
-    contenders: Sequence[Contender],
-    adapted: Sequence[Adapted],
-    source: FoldSource,
-    repeats: int | None,
-    bias_source: tuple[FoldSource, int] | None,
-    n_outputs: int,
-) -> int:
-    """Units of progress: fits, or else tiles of pairs of rows, or repeats."""
-    K, L = source.n_folds, repeats or MOST_REPEATS
-    fitted = sum(
-        len(c.estimators) for c, a in zip(contenders, adapted, strict=True) if a.smoother is None and a.tuned is None
-    )
-    if fitted:
-        return fitted * (K * (K + 1) // 2 * L + (0 if bias_source is None else K * bias_source[1]))
-    values = sum(a.smoother.n_values for a in adapted if a.smoother is not None)
-    return n_tiles(source.n, values * n_outputs) if source.n == K and all(a.tuned is None for a in adapted) else L
 
 
 def _units(problem: Problem) -> int:
@@ -331,19 +359,23 @@ def _choose_routes(
     loss: Loss,
     settings: Settings,
     progress: Progress,
-) -> tuple[Route | LeaveTwoOut, tuple[tuple[str, str, str], ...]]:
-    """One route for each contender, side by side on the axis of values; one pass for all that leave two rows out."""
+) -> tuple[Route | LeaveTwoOut, tuple[Fact, ...], tuple[Counts, ...]]:
+    """One route for each contender, side by side; one pass for all that leave two rows out. And what they count."""
     sizes = np.sort(_whole(source).sizes, axis=1)
     smallest = int(source.n - sizes[:, -2:].sum(axis=1).max())
     smoothers = [each.smoother for each in adapted if each.smoother is not None]
     for smoother in [*smoothers, *(each.tuned.smoother for each in adapted if each.tuned is not None)]:
-        smoother.check_fits(smallest)
+        try:
+            smoother.check_fits(smallest)
+        except TrainingSetError as error:
+            _add_hint(error, adapted)
+            raise
     leaves_two = isinstance(source, RandomFolds) and source.n_folds == problem.n and problem.groups is None
     can = len(smoothers) == len(adapted) and not any(smoother.why_not_onestep for smoother in smoothers)
     if leaves_two and can and settings.route in ("auto", "onestep"):
-        facts = [("onestep", "two rows out at a time, in 2 x 2 systems", each.exactness) for each in adapted]
+        facts = [Fact("onestep", "two rows out at a time, in 2 x 2 systems", each.exactness) for each in adapted]
         together = LeaveTwoOut(problem, smoothers, loss, progress.advance, _n_threads(settings))
-        return together, _by_value(facts, [smoother.n_values for smoother in smoothers])
+        return together, _by_value(facts, [smoother.n_values for smoother in smoothers]), ()
     if source.n_folds > MOST_FOLDS:
         raise FoldError(
             f"{source.n_folds} folds would need tables of {source.n_folds}^2 pairs; use at most {MOST_FOLDS} folds. "
@@ -353,13 +385,14 @@ def _choose_routes(
         _choose_route(contender, problem, each, source.n_folds, repeats, int(sizes.max()), loss, settings, progress)
         for contender, each in zip(contenders, adapted, strict=True)
     ]
-    facts = [(route.name, reason, each.exactness) for (route, reason), each in zip(chosen, adapted, strict=True)]
+    facts = [Fact(route.name, reason, each.exactness) for (route, reason), each in zip(chosen, adapted, strict=True)]
     routes = [route for route, _ in chosen]
     by_value = _by_value(facts, [route.n_values for route in routes])
-    return routes[0] if len(routes) == 1 else SideBySide(routes), by_value
+    counts = counts_of(routes, progress.advance, is_one_repeat=repeats == 1)
+    return routes[0] if len(routes) == 1 else SideBySide(routes), by_value, counts
 
 
-def _by_value(facts: Sequence[tuple[str, str, str]], counts: Sequence[int]) -> tuple[tuple[str, str, str], ...]:
+def _by_value(facts: Sequence[Fact], counts: Sequence[int]) -> tuple[Fact, ...]:
     return tuple(fact for fact, count in zip(facts, counts, strict=True) for _ in range(count))
 
 

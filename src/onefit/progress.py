@@ -1,58 +1,212 @@
-"""Progress of long jobs: a callback, or a line on standard error."""
+"""Progress of long jobs: a callback, or a bar with the expected time on standard error."""
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import shutil
 import sys
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, ClassVar, TextIO
 
 from .errors import DataError
 
-__all__ = ["Progress", "check_progress"]
+__all__ = ["Bar", "Progress", "Stopped", "Units", "check_progress"]
+
+PATIENCE = 1.0
+"""Seconds that a job may take without a bar, unless the user asks for one."""
+
+REFRESH, REFRESH_FILE = 0.1, 10.0
+"""Seconds between two looks of the bar, and between two lines where nothing can be written over, as in a file."""
+
+LONGEST, SHORTEST = 30, 8
+"""Blocks of a bar; what does not fit beside the shortest one is left out."""
+
+Report = Callable[[int, int], object]
+
+
+class Stopped(Exception):
+    """Ends a thread for whose result nobody waits any more."""
+
+
+@dataclass(frozen=True)
+class Units:
+    """What a job counts: how many, their name, how many make one of that name, and whether fewer may do."""
+
+    total: int
+    name: str = "steps"
+    each: int = 1
+    is_most: bool = False
 
 
 class Progress:
-    """Counts finished units and reports them as (done, total); ``None`` reports nothing."""
+    """Counts finished units, from any thread, and reports them as (done, total); ``None`` reports nothing.
 
-    def __init__(self, report: Callable[[int, int], object] | None, total: int) -> None:
-        self.report, self.total, self.done = report, total, 0
+    Reports come one at a time and never go back; the first is (0, total), and the last, of a job that ends well, is
+    (total, total).
+    """
+
+    def __init__(self, report: Report | None) -> None:
+        self.report, self.done, self.total = report, 0, 0
+        self._lock, self._is_stopped = Lock(), False
+
+    @contextmanager
+    def running(self, units: Units) -> Iterator[None]:
+        """While the job runs; its end may come before the total, by a stopping rule or by the user."""
+        self.done, self.total, self._is_stopped = 0, units.total, False
+        bar = self.report if isinstance(self.report, Bar) else None
+        try:
+            if bar is not None:
+                bar.units = units
+            self._tell(0)
+            yield
+            self._tell(self.total)
+        finally:
+            if bar is not None:
+                bar.close()
 
     def advance(self, units: int) -> None:
-        """Count ``units`` more."""
-        self.done = min(self.done + units, self.total)
-        if self.report is not None and self.done < self.total:
-            self.report(self.done, self.total)
+        """Count ``units`` more; raises `Stopped` once the job has been stopped."""
+        with self._lock:
+            if self._is_stopped:
+                raise Stopped
+            before, self.done = self.done, min(self.done + units, self.total)
+            if before < self.done < self.total:
+                self._tell(self.done)
 
-    def finish(self) -> None:
-        """Report the end, which a stopping rule may reach before the total."""
+    def stop(self) -> None:
+        """Let threads that still count end."""
+        self._is_stopped = True
+
+    def _tell(self, done: int) -> None:
         if self.report is not None:
-            self.report(self.total, self.total)
+            self.report(done, self.total)
 
 
-class _Line:
-    """A line on standard error, overwritten at most five times a second."""
+class Bar:
+    """A line on a stream, written over as the job goes on.
 
-    def __init__(self) -> None:
-        self.start = self.last = time.monotonic()
+    Parameters
+    ----------
+    stream : text stream
+    is_asked_for : bool
+        Whether it is shown at once, and its last state stays; else it is for jobs of more than a second, and goes.
+    """
+
+    _turn: ClassVar[Any] = Lock()  # two bars in one line can be read by nobody
+
+    def __init__(self, stream: TextIO, is_asked_for: bool) -> None:
+        self.stream, self.is_asked_for, self.units = stream, is_asked_for, Units(0)
+        self._start, self._last, self._shown, self._is_drawing = time.monotonic(), -REFRESH_FILE, 0, False
+        self._full, self._empty = _blocks(stream)
+        self._is_file = not _is_seen(stream)
 
     def __call__(self, done: int, total: int) -> None:
+        """Show that ``done`` of ``total`` units are done."""
         now = time.monotonic()
-        if done < total and now - self.last < 0.2:
+        if done == 0:
+            self._start = now
+        elapsed = now - self._start
+        if done >= total:
+            if self.is_asked_for:
+                self._draw(f"onefit  {self._full * SHORTEST}  done in {_words(elapsed)}", "\n")
+        elif now - self._last >= self._refresh and (self.is_asked_for or elapsed >= PATIENCE):
+            self._last = now
+            self._draw(self.line(done, total, elapsed), "\n" if self._is_file else "")
+
+    @property
+    def _refresh(self) -> float:
+        return REFRESH_FILE if self._is_file else REFRESH
+
+    def line(self, done: int, total: int, elapsed: float) -> str:
+        """The bar, the share, the count and the time left, as far as they fit."""
+        each, part = self.units.each, done / total
+        about = "at most" if self.units.is_most else "about"
+        left = f"{about} {_words(elapsed / done * (total - done))} left" if done else ""
+        words = [f"{int(100 * part)}%", f"{done // each}/{total // each} {self.units.name}", left]
+        room = _width(self.stream) - 1  # in the last column some terminals begin a new line
+        while len(words) > 1 and len("  ".join(["onefit", *words])) + 2 + SHORTEST > room:
+            del words[1]  # the count, and then the time
+        words = [word for word in words if word]
+        length = min(LONGEST, max(room - len("  ".join(["onefit", *words])) - 2, 1))
+        filled = int(length * part)
+        return "  ".join(["onefit", self._full * filled + self._empty * (length - filled), *words])
+
+    def close(self) -> None:
+        """Clear what was not finished."""
+        if self._shown:
+            self._draw("", "\r")
+        if self._is_drawing:
+            self._is_drawing = False
+            Bar._turn.release()
+
+    def _draw(self, text: str, end: str = "") -> None:
+        """Write over the line; a stream that cannot be written to is nothing to stop for."""
+        if not self._is_drawing and not Bar._turn.acquire(blocking=False):
             return
-        self.last = now
-        left = f"at most {(now - self.start) / max(done, 1) * (total - done):.0f} s left"
-        message = "done" if done >= total else f"{done}/{total}, {left}"
-        print(f"\ronefit: {message:<40}", end="\n" if done >= total else "", file=sys.stderr, flush=True)
+        self._is_drawing = True
+        try:
+            self.stream.write(f"{'' if self._is_file else chr(13)}{text:<{self._shown}}{end}")
+            self.stream.flush()
+        except (OSError, ValueError):  # closed, or gone
+            pass
+        self._shown = 0 if end else len(text)
 
 
-def check_progress(progress: Any) -> Callable[[int, int], object] | None:
-    """None for off, a line on standard error for True, or the callable itself."""
-    if progress is None or progress is False:
+def check_progress(progress: Any) -> Report | None:
+    """What reports: the callable itself, a bar for True, none for False; None is a bar where somebody sees it."""
+    if progress is None or progress is True:
+        is_asked_for = progress is True
+        stream = sys.stderr  # None if there is no console
+        return Bar(stream, is_asked_for) if stream is not None and (is_asked_for or _is_seen(stream)) else None
+    if progress is False:
         return None
-    if progress is True:
-        return _Line()
     if callable(progress):
-        report: Callable[[int, int], object] = progress
+        report: Report = progress
         return report
     raise DataError(f"progress={progress!r} must be True, False, None or a function of (done, total).")
+
+
+def _is_seen(stream: TextIO) -> bool:
+    """Whether a stream is a terminal or a notebook's, and this process is not one of many."""
+    if multiprocessing.current_process().name != "MainProcess":
+        return False
+    try:
+        is_terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
+    except (AttributeError, OSError, ValueError):
+        return False
+    return is_terminal or _in_notebook()
+
+
+def _in_notebook() -> bool:
+    """Whether this is the kernel of a notebook."""
+    get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    return get_ipython is not None and getattr(get_ipython(), "kernel", None) is not None
+
+
+def _blocks(stream: TextIO) -> tuple[str, str]:
+    """Characters for done and to come that the stream can write."""
+    try:
+        "█░".encode(getattr(stream, "encoding", None) or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return "#", "-"
+    return "█", "░"
+
+
+def _width(stream: TextIO) -> int:
+    """Columns of the terminal."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except (AttributeError, OSError, ValueError):
+        return shutil.get_terminal_size().columns
+
+
+def _words(seconds: float) -> str:
+    """A time in the unit that suits it."""
+    if seconds < 99.5:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 99.5 * 60 else f"{seconds / 3600:.1f} h"

@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 
 from .display import plot_intervals
+from .display.html import result_html
 from .scores import Figure
 from .typing import FloatArray
 
-__all__ = ["FoldErrorTables", "NestedCVResult"]
+__all__ = ["FoldErrorTables", "NestedCVResult", "plain"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +144,9 @@ class NestedCVResult:
     def __repr__(self) -> str:
         return f"<NestedCVResult\n{self.summary()}\n>"
 
+    def _repr_html_(self) -> str:
+        return result_html(self)
+
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each output with all figures of the chosen rule."""
         names = ("estimate", "standard_error", "bias", "mse", "mse_is_floored", "inflation", "raw_estimate")
@@ -164,7 +168,7 @@ class NestedCVResult:
         whole["intervals"] = self.intervals.reset_index().to_dict(orient="records")
         for name in ("rmse", "r2"):
             whole[name] = None if whole[name] is None else whole[name]._asdict()
-        return {name: _plain(value) for name, value in whole.items()}
+        return {name: plain(value) for name, value in whole.items()}
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the interval of each rule side by side.
@@ -200,16 +204,16 @@ class NestedCVResult:
         )
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Python objects that json.dumps takes with allow_nan=False."""
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
+        return plain(value.tolist())
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, np.generic):
-        return _plain(value.item())
+        return plain(value.item())
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 
-from .errors import HeavyTailWarning, MonteCarloWarning, TrainingSizeWarning
+from .errors import HeavyTailWarning, InterruptedWarning, MonteCarloWarning, TrainingSizeWarning
 from .job import Job, Outcome
 from .montecarlo import MOST_REPEATS
 from .results import NestedCVResult
@@ -20,6 +20,9 @@ _LEVEL = 4  # warn -> warn_reader -> public function -> its caller
 
 def warn_reader(result: NestedCVResult, job: Job, outcome: Outcome, value: int = 0) -> None:
     """Emit the warnings that apply."""
+    is_first = len(job.adapted) == 1 or value == 0  # of several models, each of which is asked for
+    for note in job.notes if is_first else ():
+        warnings.warn(f"{note[0].upper()}{note[1:]}.", InterruptedWarning, stacklevel=_LEVEL - 1)
     if result.rule == "covariance" and result.reason:
         warnings.warn(result.reason, TrainingSizeWarning, stacklevel=_LEVEL - 1)
     _warn_monte_carlo(result, job)
@@ -51,6 +54,8 @@ def _warn_monte_carlo(result: NestedCVResult, job: Job) -> None:
         more = 'Use more repeats (n_repeats="auto" stops below 5%, or at 200)'
         if result.rule == "naive":
             more, remedy = "It uses one partition only", ': interval="covariance" uses all'
+        elif job.notes:
+            more = "The job was stopped: let it go on for longer"
         elif job.n_repeats is None:
             more = f'n_repeats="auto" ended at its limit of {MOST_REPEATS}: give a larger number'
         warnings.warn(

@@ -16,7 +16,7 @@ from .style import CHOSEN, GRID, OTHER, SHADE, AxesArray, given_axes, loss_label
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_curve"]
+__all__ = ["limits", "plot_curve", "reaches"]
 
 PARTS = ("the curve", "the difference from the best value")
 FEW_VALUES = 20  # up to this many values each has a point of its own
@@ -107,7 +107,7 @@ def plot_curve(
     for part in (upper, lower):
         positions.prepare(part)
     labels = selected_labels(upper, positions, selected)
-    far, near = _reaches(*error) if positions.names is None else (np.inf, np.inf)
+    far, near = reaches(*error) if positions.names is None else (np.inf, np.inf)
     _draw_part(upper, positions, *error, reach=far, room=headroom(upper, labels))
     _draw_part(lower, positions, *change, reach=near, room=0.0)
     lower.axhline(0.0, color=OTHER, linewidth=1.0, zorder=2)
@@ -132,7 +132,7 @@ def _new_pair() -> AxesArray:
     return new_axes(2, 1, (7.0, 6.0), sharex=True, height_ratios=[1.25, 1.0])
 
 
-def _reaches(estimate: FloatArray, low: FloatArray, high: FloatArray) -> tuple[float, float]:
+def reaches(estimate: FloatArray, low: FloatArray, high: FloatArray) -> tuple[float, float]:
     """How far above the best the curve is shown, and how far above zero the differences."""
     if not np.isfinite(estimate).any():
         return np.inf, np.inf
@@ -155,7 +155,7 @@ def _draw_part(
     room: float,
 ) -> None:
     """A curve with its band, or a point and a bar a category; `room` is the share of the height to leave on top."""
-    bottom, top = _limits(estimate, low, high, reach)
+    bottom, top = limits(estimate, low, high, reach)
     axes.set_ylim(bottom, bottom + (top - bottom) / (1.0 - room))
     order = np.argsort(positions.at, kind="stable")
     x, y = positions.at[order], np.where(np.isfinite(estimate), estimate, np.nan)[order]
@@ -176,7 +176,7 @@ def _draw_part(
     axes.set_axisbelow(True)
 
 
-def _limits(estimate: FloatArray, low: FloatArray, high: FloatArray, reach: float) -> tuple[float, float]:
+def limits(estimate: FloatArray, low: FloatArray, high: FloatArray, reach: float) -> tuple[float, float]:
     """Vertical limits around estimates and intervals, but no farther than `reach` from the lowest estimate."""
     points = estimate[np.isfinite(estimate)]
     if points.size == 0:

@@ -26,6 +26,7 @@ from ..validation import check_choice, check_integer, check_level, check_penalty
 from .base import DesignModel
 from .fitting import Design, PenalizedFit, fit_design
 from .joint import AdditiveLearner, check_path, choose_from_rows, joint_penalty
+from .summary import FitFacts, additive_summary
 from .table import Table, is_frame
 from .terms import Defaults, FactorTerm, Part, Rows, SmoothPart, Term, as_terms, default_terms, rare_level
 
@@ -172,6 +173,7 @@ class AdditiveModel(DesignModel):
         self.lam_, self.lam_at_end_ = lams[smooths], [choice.at_end[t] for t in smooths]
         self._parts, self.term_names_ = parts, [part.name for part in parts]
         self.edf_by_term_ = dict(zip(self.term_names_, _edf_by_part(parts, D, rows.weights, fit), strict=True))
+        self._facts = FitFacts.of(Y, rows.weights)
         return self
 
     def _keep(self, fit: PenalizedFit, is_single: bool, fit_intercept: bool) -> None:
@@ -335,6 +337,31 @@ class AdditiveModel(DesignModel):
             panels.append(TermPanel(part.grid, effect, effect - half, effect + half, part.column, label, part.rug))
         return plot_terms(panels, axes=axes)
 
+    def summary(self) -> str:
+        """Return the terms and how well they fit together, as text.
+
+        A line for each term with its degrees of freedom, its penalty ("most" or "least" as in ``lam_at_end_``) and the
+        range or levels of its column. Then ``scale_``; the criterion that chose the penalties, or GCV if they were
+        given; the share of the weighted squares about the mean of y that the model explains; and R2 adjusted for the
+        degrees of freedom, ``1 - scale_ / variance of y``. There are no p-values: how well the model predicts is for
+        `nested_cv` to say, and whether it is better with a term, for `compare`.
+
+        Examples
+        --------
+        >>> from onefit import AdditiveModel
+        >>> from onefit.datasets import load_motorcycle
+        >>> print(AdditiveModel(n_basis=20).fit(*load_motorcycle(return_X_y=True)).summary())
+        term     edf       lam  over
+        s(x0)  11.78  5.82e-05  2.4 to 57.6
+        133 rows, 12.78 degrees of freedom, the intercept among them
+        scale 509, REML 616.01, deviance explained 80.1%, adjusted R2 0.782
+        """
+        check_is_fitted(self)
+        name = self.lam if isinstance(self.lam, str) else "gcv"
+        edf, scale, score = self.edf_by_term_.values(), np.atleast_1d(self.scale_), np.atleast_1d(self.scores_[name])
+        about = (self._facts, self.edf_, scale, (name.upper(), score))
+        return additive_summary(self._parts, list(edf), list(self.lam_), self.lam_at_end_, *about)
+
     # ----------------------------------------------------------------------------------------------- face to the routes
 
     def _onefit_design(self, X: Any, weights: FloatArray | None) -> Design:
@@ -347,13 +374,15 @@ class AdditiveModel(DesignModel):
         """A path of penalties that all terms share, or the penalties as they are given."""
         rows = self._rows(X, weights)
         parts = [part for _, part in self._make(rows)]
-        rare_level(parts, rows)
+        hint = rare_level(parts, rows)
         if lams is None:
             design, lams = _design(parts, rows.table, self._strengths(parts)[0]), np.ones((1, 1))
         else:
             check_path(parts)
             design = _design(parts, rows.table, np.ones(len(parts)))
-        return DesignSmoother(design.X, design.penalty, True, lams, weights)
+        smoother = _AdditiveSmoother(design.X, design.penalty, True, lams, weights)
+        smoother.hint = hint
+        return smoother
 
     def _onefit_tuned(self, X: Any, weights: FloatArray | None) -> TunedLearner | None:
         """Nothing with one penalty only."""
@@ -378,6 +407,12 @@ class AdditiveModel(DesignModel):
             return self
         frozen: AdditiveModel = clone(self).set_params(terms=terms)
         return frozen
+
+
+class _AdditiveSmoother(DesignSmoother):
+    """A smoother that knows what may be wrong if a training set does not determine the fit."""
+
+    hint = ""
 
 
 def _side_by_side(parts: list[Part], table: Table) -> FloatArray:

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import linalg
+from scipy.special import ndtri
 from sklearn.base import clone
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from ..display.fit import plot_fit
+from ..display.style import given_axes, new_axes
 from ..errors import DataError
 from ..linalg.columns import Penalty
 from ..typing import FloatArray
+from ..validation import check_integer, check_level
 from .base import DesignModel
 from .basis import Basis
 from .fitting import Design
 from .smooth import Smooth, make_smooth
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+    from ..display import AxesArray
+
 __all__ = ["SplineRegression"]
+
+PLOT_POINTS = 200
+PANEL_SIZE = (4.5, 3.5)
 
 
 class SplineRegression(DesignModel):
@@ -109,6 +124,85 @@ class SplineRegression(DesignModel):
         self._fit_design(self._design(self.smooths_, X), y, weights)
         self.knots_ = [np.zeros(0) if smooth.basis is None else smooth.basis.knots for smooth in self.smooths_]
         return self
+
+    def plot(
+        self,
+        ax: Axes | Sequence[Axes] | AxesArray | None = None,
+        X: Any = None,
+        y: Any = None,
+        confidence_level: float = 0.95,
+        output: int = 0,
+    ) -> Axes | AxesArray:
+        """Plot the curve with its pointwise band, between its outer knots.
+
+        The band is ``mean +- z std`` with the standard deviation of `predict`. With several columns there is a panel
+        for each that is not constant, with its part of the sum: it is centred, and its band leaves out the intercept.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; a new figure by default. With several columns, a sequence with one for each panel.
+        X, y : array-like, default=None
+            Data to show as points; with several columns, less the parts of the other columns and the intercept.
+        confidence_level : float, default=0.95
+        output : int, default=0
+            Which column of y.
+
+        Returns
+        -------
+        matplotlib.axes.Axes, or an array of them if there are several columns
+
+        Examples
+        --------
+        >>> from onefit import SplineRegression
+        >>> from onefit.datasets import load_motorcycle
+        >>> X, y = load_motorcycle(return_X_y=True)
+        >>> ax = SplineRegression().fit(X, y).plot(X=X, y=y)
+        >>> ax.get_ylabel()
+        'y'
+        """
+        check_is_fitted(self)
+        z = float(ndtri((1.0 + check_level(confidence_level)) / 2))
+        q = check_integer("output", output, 0, len(np.atleast_2d(self.coef_)) - 1)
+        names, is_one = self._names(len(self.smooths_)), len(self.smooths_) == 1
+        shown = [j for j, smooth in enumerate(self.smooths_) if smooth.basis is not None]
+        data = self._points(X, y, q)
+        width, height = (7.0, 4.0) if is_one else PANEL_SIZE
+        labels = tuple("y" if is_one else f"part of {names[j]}" for j in shown)
+        axes = new_axes(1, len(shown), (width * len(shown), height)) if ax is None else given_axes(ax, labels)
+        for j, label, panel in zip(shown, labels, axes, strict=True):
+            basis = self.smooths_[j].basis
+            assert basis is not None
+            at = np.linspace(basis.low, basis.high, PLOT_POINTS)
+            mean, std = (each[:, q] for each in self._part(j, at))
+            points = None if data is None else (data[0][:, j], data[1] + self._part(j, data[0][:, j])[0][:, q])
+            plot_fit(at, mean, mean - z * std, mean + z * std, points, ax=panel, xlabel=names[j], ylabel=label)
+        return axes[0] if is_one else axes
+
+    def _points(self, X: Any, y: Any, output: int) -> tuple[FloatArray, FloatArray] | None:
+        """X and the residuals (n,) of the data to show."""
+        if X is None and y is None:
+            return None
+        if X is None or y is None:
+            raise DataError("plot shows points if it is given both X and y; give the other one, too, or neither.")
+        check_consistent_length(X, y)
+        X = self._check_new(X)
+        observed = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
+        if observed.shape[1] != len(np.atleast_2d(self.coef_)):
+            raise DataError(f"y has {observed.shape[1]} column(s), and the model was fitted to another number of them.")
+        fitted = self._combine(np.hstack([np.ones((len(X), 1)), _side_by_side(self.smooths_, X)]), False)[0]
+        return X, observed[:, output] - fitted.reshape(len(X), -1)[:, output]
+
+    def _part(self, j: int, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The function of a column, (m, Q), and its standard deviation; the only one with the intercept."""
+        own = self.smooths_[j](x)
+        C = np.zeros((len(x), 1 + self.coef_.shape[-1]))
+        C[:, 0] = len(self.smooths_) == 1
+        first = 1 + sum(smooth.size for smooth in self.smooths_[:j])
+        C[:, first : first + own.shape[1]] = own
+        mean, std = self._combine(C, True)
+        assert std is not None
+        return mean.reshape(len(x), -1), std.reshape(len(x), -1)
 
     def _smooths(self, X: FloatArray, weights: FloatArray | None) -> list[Smooth]:
         """The functions of each column, for these rows."""

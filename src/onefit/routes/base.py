@@ -23,13 +23,27 @@ from ..losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
 
-__all__ = ["BLOCK_BYTES", "TABLE_BYTES", "Piece", "Route", "SmootherRoute", "per_block", "refit_residuals", "threads"]
+__all__ = [
+    "BLOCK_BYTES",
+    "TABLE_BYTES",
+    "Piece",
+    "Route",
+    "SmootherRoute",
+    "ignore",
+    "per_block",
+    "refit_residuals",
+    "threads",
+]
 
 BLOCK_BYTES = 8 * 2**20
 """Working memory of a batch of small systems: about what the caches hold."""
 
 TABLE_BYTES = 128 * 2**20
 """Memory of a table that is kept: an operator, or the losses of a block of repeats."""
+
+
+def ignore(units: int) -> None:
+    """Count nothing."""
 
 
 class Route(Protocol):
@@ -107,12 +121,18 @@ class Piece:
 
 
 class SmootherRoute(ABC):
-    """A route that computes a linear smoother's path without refitting it."""
+    """A route that computes a linear smoother's path without refitting it.
+
+    ``tick`` counts repeats, each at every value. It is called in every block, with zero if that completes none: it may
+    end a thread by an error.
+    """
 
     name: str
+    units = "repeats"
 
     def __init__(self, problem: Problem, smoother: Smoother, loss: Loss) -> None:
         self.smoother, self.loss = smoother, loss
+        self.tick: Callable[[int], None] = ignore
         self.y = smoother.centre(problem.y)
         self.n_values = smoother.n_values
         self.outputs = list(smoother.outputs(problem.n_outputs))
@@ -121,14 +141,29 @@ class SmootherRoute(ABC):
         # padding gets a real row's y, so that a user's loss never sees made-up values
         self._observed = np.vstack([problem.y, problem.y[:1]])
 
+    def n_units(self, n_folds: int, n_repeats: int, with_pairs: bool) -> int:
+        """How many units there are in so many repeats."""
+        return n_repeats * self.n_values * len(self.outputs)
+
     @abstractmethod
     def pieces(self, folds: Folds, group: int, with_pairs: bool) -> Iterator[Piece]:
         """Compute one group of outputs, in whatever blocks suit the route."""
+
+    def _counted(self, folds: Folds, group: int, with_pairs: bool) -> Iterator[Piece]:
+        """The pieces; each is counted when it has been taken in."""
+        for piece in self.pieces(folds, group, with_pairs):
+            yield piece
+            self.count(pieces=len(piece.u) * len(piece.values))
+
+    def count(self, *, pieces: int = 0, sets: int = 0) -> None:
+        """Count repeats at each value (pieces), or training sets, whichever are the route's unit."""
+        self.tick(pieces)
 
     def moments(
         self, u: FloatArray, rows: IntArray, present: BoolArray, outputs: IntArray
     ) -> tuple[FloatArray, FloatArray]:
         """Mean and scatter over axis -2 of the weighted losses of residuals ``u`` (..., m, Q) at ``rows`` (..., m)."""
+        self.tick(0)
         losses = self.loss.of(self._observed[rows][..., outputs], u)
         if self._weights is not None:
             losses = losses * self._weights[rows][..., None]
@@ -147,6 +182,7 @@ class SmootherRoute(ABC):
 
     def loss_weights(self, rows: IntArray) -> FloatArray:
         """Relative weights of the losses of some rows."""
+        self.tick(0)  # the kernels ask for them in every block
         return np.ones(rows.shape) if self._weights is None else self._weights[rows]
 
     def singles(self, folds: Folds) -> HeldOut:
@@ -154,7 +190,7 @@ class SmootherRoute(ABC):
         Q = self.y.shape[1]
         single = HeldOut.empty(folds, self.n_values, Q, self.loss.n_losses(Q))
         for group, (outputs, _) in enumerate(self.outputs):
-            for piece in self.pieces(folds, group, with_pairs=False):
+            for piece in self._counted(folds, group, with_pairs=False):
                 self._record_single(single, folds, piece, outputs)
         return single
 
@@ -164,7 +200,7 @@ class SmootherRoute(ABC):
         pairs = PairErrors.empty(folds, self.n_values, Q, self.loss.n_losses(Q))
         folds_of = np.arange(folds.n_folds)
         for group, (outputs, _) in enumerate(self.outputs):
-            for piece in self.pieces(folds, group, with_pairs=True):
+            for piece in self._counted(folds, group, with_pairs=True):
                 assert piece.mean is not None
                 assert piece.scatter is not None
                 part = slice(piece.start, piece.start + len(piece.u))

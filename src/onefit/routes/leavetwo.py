@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from threading import Event, Lock
+from threading import Event
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from ..chain import Chain, ascending, outward
 from ..errors import OneFitWarning, RouteError
 from ..fold_errors import FoldErrors, HeldOut, Rows, RowTotals, spread_of_losses
 from ..folds import Folds
-from ..learners import Smoother
+from ..learners import KernelSmoother, Smoother
 from ..linalg import batched, compiled
 from ..linalg.path import OperatorPath, StoredPath, factor_path
 from ..losses import Loss
@@ -22,9 +22,12 @@ from ..validation import Problem
 from .base import refit_residuals, threads
 from .onestep import make_operator
 
-__all__ = ["LeaveTwoOut", "n_tiles"]
+__all__ = ["LeaveTwoOut"]
 
 LARGE_BYTES = 2**30
+KERNEL_BYTES = 2**30
+"""Above this a kernel model has spoken of its matrices when it was made."""
+
 TILE_BYTES = 8 * 2**20
 
 
@@ -51,10 +54,13 @@ class LeaveTwoOut:
     With ``D_ij = l_i - l_i(-ij)``, the covariance rule needs only the sums of D over rows and over columns and
     the sum of the products ``D_ij D_ji``, so A is made in tiles and forgotten; all parameter values in the same pass,
     with the products between values, which their paired differences need. For p >= n and kernels one n x n matrix is
-    held. Several smoothers stand one after the other on the axis of values.
+    held. Several smoothers stand one after the other on the axis of values. ``tick`` counts tiles.
+
+    The user can stop it between two tiles, but not within a decomposition, which is one call of LAPACK.
     """
 
     name = "onestep"
+    units = "tiles"
 
     def __init__(
         self,
@@ -70,7 +76,8 @@ class LeaveTwoOut:
         self.rows = Rows.of(problem.weights, None)
         n = problem.n
         self.folds = Folds(np.arange(n, dtype=np.intp)[None], n)
-        if any(smoother.wants_dual for smoother in smoothers) and 8 * n**2 > LARGE_BYTES:
+        said = [isinstance(smoother, KernelSmoother) and 8 * n**2 > KERNEL_BYTES for smoother in smoothers]
+        if any(smoother.wants_dual for smoother in smoothers) and 8 * n**2 > LARGE_BYTES and not any(said):
             warnings.warn(
                 f"With p >= n, or a kernel, leaving two rows out holds some matrices of {n} x {n}, "
                 f"{8 * n**2 / 2**30:.1f} GB each; so does n_folds=10. A design with p < n does not.",
@@ -85,6 +92,11 @@ class LeaveTwoOut:
             yield everyone
         else:
             yield from everyone[:, None]
+
+    @property
+    def n_units(self) -> int:
+        """Number of tiles of pairs of rows."""
+        return sum(n_tiles(self.problem.n, self.n_values * len(outputs)) for outputs in self._groups())
 
     def compute(self) -> tuple[FoldErrors, RowTotals]:
         """Fold errors of the one repeat that there is, and its held-out rows."""
@@ -218,7 +230,7 @@ class _Pairs:
         """Accumulate the sums over all pairs; each thread has its own, and every so many tiles."""
         n, side = len(self.y), tile_side(self.route.n_values * self.y.shape[1])
         tiles = [(low, other) for low in range(0, n, side) for other in range(low, n, side)]
-        n_threads, lock, stopped = self.route.n_threads, Lock(), Event()
+        n_threads, stopped = self.route.n_threads, Event()
 
         def accumulate(thread: int) -> _Sums:
             sums = _Sums(self.losses.shape)
@@ -228,8 +240,7 @@ class _Pairs:
                 ii, jj = np.arange(low, min(low + side, n)), np.arange(other, min(other + side, n))
                 if not self._fused(ii, jj, sums):
                     self._tile(ii, jj, sums)
-                with lock:
-                    self.route.tick(1)
+                self.route.tick(1)
             return sums
 
         with threads(n_threads) as run:

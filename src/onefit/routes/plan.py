@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from ..display.html import plan_html
 from ..linalg import compiled
 from ..linalg.downdate import LARGE_COMPILED, MANY, MANY_COMPILED
 from ..validation import check_integer
@@ -126,6 +127,9 @@ class Plan:
             lines.append(f" {mark} {route:<8} {count:10.3g} flops{about}")
         return "\n".join([*lines, self.reason])
 
+    def _repr_html_(self) -> str:
+        return plan_html(self)
+
 
 def plan(n: int, p: int, n_folds: int, n_repeats: int = 1, n_values: int = 1) -> Plan:
     """Count the floating point operations of each route, estimate its time, and choose.
@@ -150,7 +154,7 @@ def plan(n: int, p: int, n_folds: int, n_repeats: int = 1, n_values: int = 1) ->
       eigendecomposition of a system, ``15 q^3``, serves all;
     - onestep: for each value ``2 n^2 q`` for the residual operator; a repeat and value ``7/3 m^3`` for each pair of
       folds and ``m^3 / 3`` for each fold;
-    - refit: ``n p^2 + p^3 / 3`` for each of K(K+1)/2 training sets, values and repeats, as the paper counts.
+    - refit: ``n p^2 + p^3 / 3`` for each of K(K+1)/2 training sets, values and repeats.
 
     Operations differ in speed: a large matrix product runs ten times faster than a factorization of a small system, and
     small systems are mostly overhead. So the choice goes by seconds: the amounts of work that grow differently with

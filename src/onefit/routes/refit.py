@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import inspect
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -14,26 +18,26 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ..errors import EXTRAPOLATES, DataError, RefitError
 from ..fold_errors import HeldOut, PairErrors, Rows, moments
-from ..folds import Folds
+from ..folds import Folds, FoldSource
 from ..losses import Loss
 from ..typing import FloatArray, IntArray
 from ..validation import Problem
-from .base import per_block
 
 __all__ = ["RefitRoute", "weight_name"]
 
 MOST_TASKS = 256
-"""Fits between two reports of progress."""
+"""Fits between two reports of progress, if the backend cannot hand over results as they come."""
 
 
 class RefitRoute:
     """Every estimator with ``fit`` and ``predict``.
 
     The backend is joblib's: ``joblib.parallel_config`` chooses threads, processes or a cluster. One estimator
-    a parameter value; K(K+1)/2 training sets a repeat.
+    a parameter value; K(K+1)/2 training sets a repeat. ``tick`` counts fits.
     """
 
     name = "refit"
+    units = "fits"
 
     def __init__(
         self,
@@ -47,15 +51,50 @@ class RefitRoute:
         self.n_jobs, self.tick = n_jobs, tick
         self.n_values = len(self.estimators)
         self._weights = Rows.of(problem.weights, None).weights
+        self._kept: Any = None
+        self._ahead: Any = None
+        self._n_ahead = 0
         if problem.weights is not None:
             for estimator in self.estimators:
                 weight_name(estimator)
+
+    def n_units(self, n_folds: int, n_repeats: int, with_pairs: bool) -> int:
+        """Number of fits."""
+        return self.n_values * n_repeats * (n_folds * (n_folds + 1) // 2 if with_pairs else n_folds)
+
+    @contextmanager
+    def workers_kept(self) -> Iterator[None]:
+        """Keep the workers from one call to the next: then blocks can be small."""
+        with _workers(self.n_jobs) as self._kept:
+            try:
+                yield
+            finally:
+                self._end_ahead()
+                self._kept = None
+
+    def look_ahead(self, source: FoldSource, start: int, goal: int) -> None:
+        """Begin with the pairs of these repeats, which `pairs` is then asked for one by one.
+
+        So the workers need not wait for each other at the end of every repeat.
+        """
+        self._end_ahead()
+        if self._kept is not None and self._kept.return_generator:
+            repeats = (source.block(repeat, repeat + 1) for repeat in range(start, goal))
+            tasks = ((folds, task) for folds in repeats for task in self._tasks(folds, _with_pairs(folds.n_folds)))
+            self._ahead = self._kept(self._fit(folds, *task) for folds, task in tasks)
+            self._n_ahead = self.n_units(source.n_folds, goal - start, with_pairs=True)
+
+    def _end_ahead(self) -> None:
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None:
+            _end(ahead)
 
     def singles(self, folds: Folds) -> HeldOut:
         """Each row's residual and loss with its own fold out."""
         Q = self.problem.n_outputs
         single = HeldOut.empty(folds, self.n_values, Q, self.loss.n_losses(Q))
         out = [(j,) for j in range(folds.n_folds)]
+        self._end_ahead()  # that was for pairs
         for repeat, held, value, (residuals,) in self._run(folds, out):
             self._record(single, folds, repeat, held[0], value, residuals)
         return single
@@ -64,8 +103,7 @@ class RefitRoute:
         """The same, and the losses of each fold with it and another out."""
         Q, K = self.problem.n_outputs, folds.n_folds
         pairs = PairErrors.empty(folds, self.n_values, Q, self.loss.n_losses(Q))
-        out: list[tuple[int, ...]] = [(j, k) if k > j else (j,) for j in range(K) for k in range(j, K)]
-        for repeat, held, value, parts in self._run(folds, out):
+        for repeat, held, value, parts in self._run(folds, _with_pairs(K)):
             if len(held) == 1:
                 self._record(pairs.single, folds, repeat, held[0], value, parts[0])
             for fold, other, residuals in zip(held, reversed(held), parts, strict=True):
@@ -82,34 +120,49 @@ class RefitRoute:
         single.residuals[repeat, rows, value] = residuals
         single.losses[repeat, rows, value] = self.loss.of(self.problem.y[rows], residuals)
 
+    def _tasks(self, folds: Folds, out: Sequence[tuple[int, ...]]) -> list[tuple[int, tuple[int, ...], int]]:
+        return [(r, held, v) for r in range(folds.n_repeats) for held in out for v in range(self.n_values)]
+
     def _run(
         self, folds: Folds, out: Sequence[tuple[int, ...]]
-    ) -> Iterable[tuple[int, tuple[int, ...], int, list[FloatArray]]]:
-        """Held-out residuals of every training set: (repeat, folds out, value, residuals of each)."""
-        tasks = [(r, held, v) for r in range(folds.n_repeats) for held in out for v in range(self.n_values)]
-        bytes_each = 16 * folds.n / folds.n_folds * self.problem.n_outputs
-        step = min(per_block(bytes_each), MOST_TASKS)
-        with Parallel(n_jobs=self.n_jobs) as parallel:
+    ) -> Iterator[tuple[int, tuple[int, ...], int, list[FloatArray]]]:
+        """Held-out residuals of every training set, as they come: (repeat, folds out, value, residuals of each)."""
+        tasks = self._tasks(folds, out)
+        for (repeat, held, value), parts in zip(tasks, self._predictions(folds, tasks), strict=True):
+            if self.tick is not None:
+                self.tick(1)
+            tests = [np.flatnonzero(folds.ids[repeat] == fold) for fold in held]
+            yield repeat, held, value, [self._residuals(*each) for each in zip(tests, parts, strict=True)]
+
+    def _predictions(self, folds: Folds, tasks: Sequence[tuple[int, tuple[int, ...], int]]) -> Iterator[list[Any]]:
+        """What the fits predict, in the order of the tasks."""
+        if self._ahead is not None:
+            yield from islice(self._ahead, len(tasks))
+            self._n_ahead -= len(tasks)
+            if self._n_ahead == 0:
+                next(self._ahead, None)  # lets joblib finish; to close it instead would end the workers
+            return
+        with nullcontext(self._kept) if self._kept is not None else _workers(self.n_jobs) as parallel:
+            step = len(tasks) if parallel.return_generator else MOST_TASKS
             for start in range(0, len(tasks), step):
-                some = tasks[start : start + step]
-                tests = [[np.flatnonzero(folds.ids[r] == fold) for fold in held] for r, held, _ in some]
-                results = parallel(
-                    delayed(_heldout_predictions)(
-                        value,
-                        self.estimators[value],
-                        self.problem.X,
-                        self.problem.target,
-                        self.problem.weights,
-                        folds.training_rows(repeat, *held),
-                        test,
-                        f"repeat {folds.first + repeat} with fold(s) {', '.join(map(str, held))} held out",
-                    )
-                    for (repeat, held, value), test in zip(some, tests, strict=True)
-                )
-                if self.tick is not None:
-                    self.tick(len(some))
-                for (repeat, held, value), test, parts in zip(some, tests, results, strict=True):
-                    yield repeat, held, value, [self._residuals(*each) for each in zip(test, parts, strict=True)]
+                results = parallel(self._fit(folds, *task) for task in tasks[start : start + step])
+                try:
+                    yield from results
+                finally:
+                    _end(results)
+
+    def _fit(self, folds: Folds, repeat: int, held: tuple[int, ...], value: int) -> Any:
+        """One fit, for joblib."""
+        return delayed(_heldout_predictions)(
+            value,
+            self.estimators[value],
+            self.problem.X,
+            self.problem.target,
+            self.problem.weights,
+            folds.training_rows(repeat, *held),
+            [np.flatnonzero(folds.ids[repeat] == fold) for fold in held],
+            f"repeat {folds.first + repeat} with fold(s) {', '.join(map(str, held))} held out",
+        )
 
     def _residuals(self, rows: IntArray, predictions: Any) -> FloatArray:
         """Residuals (rows, Q), of the codes if the predictions are classes."""
@@ -123,6 +176,27 @@ class RefitRoute:
             values = classes.encode(index)
         residuals: FloatArray = y - values
         return residuals
+
+
+def _workers(n_jobs: int | None) -> Any:
+    """Workers that hand over results as they come, if the backend can do that."""
+    try:
+        return Parallel(n_jobs=n_jobs, return_as="generator")
+    except ValueError:
+        return Parallel(n_jobs=n_jobs)
+
+
+def _end(results: Iterable[Any]) -> None:
+    """Stop the fits whose results nobody wants any more."""
+    if isinstance(results, Generator) and inspect.getgeneratorstate(results) != inspect.GEN_CLOSED:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # joblib tells how many tasks were cancelled
+            results.close()
+
+
+def _with_pairs(K: int) -> list[tuple[int, ...]]:
+    """Folds that are out, of all K(K+1)/2 training sets."""
+    return [(j, k) if k > j else (j,) for j in range(K) for k in range(j, K)]
 
 
 def _heldout_predictions(

@@ -1,0 +1,230 @@
+"""What was asked -> the library's results, with notes, warnings and the Python that repeats it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+import onefit
+
+from ..errors import DataError, InterruptedWarning, OneFitError
+from ..files import check_writable
+from ..routes.refit import weight_name
+from .asking import Ask, Penalties
+from .preparing import Prepared, prepare
+from .reading import STANDARD_INPUT, read_table
+from .recipes import Recipe, make_recipe
+from .script import Call, write_script
+
+__all__ = ["Answer", "answer_compare", "answer_curve", "answer_run", "check_outputs", "last_step"]
+
+FAST_VALUES, REFIT_VALUES = 30, 10
+"""Values of a curve whose range was not given."""
+
+DECADES = 3
+"""So many on either side of the penalty that was chosen."""
+
+
+@dataclass
+class Answer:
+    """Results and what goes with them."""
+
+    ask: Ask
+    prepared: Prepared
+    recipes: tuple[Recipe, ...]
+    result: Any = None
+    curve: Any = None
+    comparison: Any = None
+    fitted: Any = None
+    python: str = ""
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    was_interrupted: bool = False
+
+    def call(self, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
+        """Call the library and keep its warnings, each once."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = function(*arguments, **keywords)
+        for each in caught:
+            if not issubclass(each.category, DeprecationWarning | PendingDeprecationWarning | FutureWarning):
+                self.warnings.append(" ".join(str(each.message).split()))
+            self.was_interrupted |= issubclass(each.category, InterruptedWarning)
+        self.warnings = list(dict.fromkeys(self.warnings))
+        return found
+
+    def keywords(self) -> dict[str, Any]:
+        """Keywords of the public functions."""
+        data = {"groups": self.prepared.groups, "sample_weight": self.prepared.weights}
+        code = self.ask.loss_code()
+        loss = eval(code, {"onefit": onefit}) if code else None
+        return {**self.ask.keywords(), **data, "loss": loss, "progress": False if self.ask.quiet else None}
+
+    def keywords_code(self, **other: Any) -> dict[str, str]:
+        """The same in Python; ``other`` stand in their place."""
+        code = {name: repr(value) for name, value in {**self.ask.keywords(), **other}.items()}
+        if self.prepared.groups is not None:
+            code["groups"] = "groups"
+        if self.prepared.weights is not None:
+            code["sample_weight"] = "weights"
+        if self.ask.loss_code():
+            code["loss"] = self.ask.loss_code()
+        return code
+
+
+def check_outputs(report: Path | None, json: str | None, force: bool, data: str = STANDARD_INPUT) -> None:
+    """Refuse before anything is computed what could not be written after it."""
+    files = [Path(path) for path in (report, None if json == STANDARD_INPUT else json) if path is not None]
+    for path in files:
+        check_writable(path, force)
+        if data != STANDARD_INPUT and os.path.exists(data) and path.exists() and os.path.samefile(path, data):
+            raise OneFitError(f"{str(path)!r} is the table itself and is not overwritten; give another name.")
+    if len({os.path.realpath(path) for path in files}) < len(files):
+        raise OneFitError("--report and --json name the same file; give two names.")
+    if report is not None:
+        lacking = [name for name in ("jinja2", "plotly") if importlib.util.find_spec(name) is None]
+        if lacking:
+            raise OneFitError(f'--report needs {" and ".join(lacking)}; install them: pip install "onefit[cli]".')
+
+
+def _start(ask: Ask, fits_frame: bool) -> tuple[Answer, str]:
+    """The data and the models, and the Python that reads the table."""
+    check_outputs(ask.report, ask.json, ask.force, ask.source.path)
+    table, read = read_table(ask.source)
+    prepared = prepare(table, ask.roles, keeps_categories=fits_frame and ask.models == ("additive",))
+    if len(prepared.X) < 3:
+        raise DataError(f"There are only {len(prepared.X)} row(s); nested cross-validation needs at least 3.")
+    recipes = tuple(make_recipe(name, prepared, ask.lam, ask.tuned) for name in ask.models)
+    answer = Answer(ask, prepared, recipes)
+    answer.notes += [*prepared.notes, *dict.fromkeys(note for recipe in recipes for note in recipe.notes)]
+    if prepared.is_incomplete:
+        how = "once: the error is that given the imputation" if ask.freeze else "anew in every training set"
+        answer.notes.append(f"Missing values were imputed (median, most frequent level) {how}.")
+    return answer, read
+
+
+def answer_run(ask: Ask) -> Answer:
+    """How well one model predicts."""
+    answer, read = _start(ask, fits_frame=True)
+    recipe, X, y = answer.recipes[0], answer.prepared.X, answer.prepared.y
+    if ask.range is not None and not recipe.penalty:
+        raise DataError(f"--lambda: the model {recipe.name} has no penalty; leave --lambda out.")
+    answer.result = answer.call(onefit.nested_cv, recipe.estimator, X, y, **answer.keywords())
+    calls = [Call("nested_cv", "result", recipe.code, answer.keywords_code())]
+    if answer.was_interrupted:
+        answer.python = write_script(ask, read, answer.prepared, [recipe], calls)
+        return answer
+    is_fast = bool(recipe.penalty) and answer.result.route != "refit"
+    if ask.wants_file or ask.range is not None:
+        answer.fitted = _fit(answer, recipe)
+    if ask.range is not None or (ask.wants_file and is_fast):
+        calls.append(_add_curve(answer, recipe))
+    answer.python = write_script(ask, read, answer.prepared, [recipe], calls)
+    return answer
+
+
+def _fit(answer: Answer, recipe: Recipe) -> Any:
+    """The model on all rows."""
+    weights = answer.prepared.weights
+    extra = {} if weights is None else {weight_name(recipe.estimator): weights}
+    try:
+        return answer.call(clone(recipe.estimator).fit, answer.prepared.X, answer.prepared.y, **extra)
+    except Exception as error:  # of an estimator of the user's, on more rows than it was just fitted to
+        raise DataError(
+            f"The model {recipe.name} cannot be fitted to all rows: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _add_curve(answer: Answer, recipe: Recipe) -> Call:
+    """The error along the penalty, on the folds of the result."""
+    ask, result = answer.ask, answer.result
+    at = make_recipe(recipe.name, answer.prepared, lam=1.0)
+    values = ask.range or _default_range(answer, recipe, answer.fitted)
+    # a curve on the folds of the result can be set beside it; leave two out has only one way to fold
+    leaves_two = result.n_folds == (len(answer.prepared.X) if answer.prepared.groups is None else _n_groups(answer))
+    folds = {"n_folds": "n" if leaves_two else result.n_folds, "n_repeats": result.n_repeats}
+    path = {"param_name": at.penalty, "param_range": values.values}
+    answer.curve = answer.call(
+        onefit.error_curve, at.estimator, answer.prepared.X, answer.prepared.y, **{**answer.keywords(), **folds, **path}
+    )
+    return Call("error_curve", "curve", at.code, answer.keywords_code(**folds), (repr(at.penalty), values.code))
+
+
+def _n_groups(answer: Answer) -> int:
+    return len(np.unique(answer.prepared.groups))
+
+
+def last_step(fitted: Any) -> Any:
+    """The model at the end of a pipeline, without what transforms the target."""
+    last = fitted.steps[-1][1] if hasattr(fitted, "steps") else fitted
+    return getattr(last, "regressor_", last)
+
+
+def _default_range(answer: Answer, recipe: Recipe, fitted: Any) -> Penalties:
+    """Three decades on either side of the penalty that the model chose, in whole powers of ten."""
+    last = last_step(fitted)
+    count = REFIT_VALUES if recipe.name in ("lasso", "kernel") and not answer.ask.freeze else FAST_VALUES
+    if hasattr(last, "alphas_"):  # LassoCV: from the penalty that leaves nothing
+        return Penalties(float(np.min(last.alphas_)), float(np.max(last.alphas_)), count)
+    chosen = np.atleast_1d(getattr(last, "lam_", getattr(last, "alpha", 1.0))).astype(float)
+    if hasattr(last, "lam_range_"):
+        chosen = np.clip(chosen, last.lam_range_[0] * 10**DECADES, last.lam_range_[1] / 10**DECADES)
+    elif hasattr(last, "lam_at_end_"):  # terms that are straight lines have any large penalty
+        inside = [lam for lam, end in zip(chosen, last.lam_at_end_, strict=True) if not end]
+        chosen = np.array(inside or [1.0])
+    positive = chosen[chosen > 0]
+    middle = round(float(np.log10(np.median(positive)))) if len(positive) else 0
+    return Penalties(float(f"1e{middle - DECADES}"), float(f"1e{middle + DECADES}"), count)
+
+
+def answer_curve(ask: Ask) -> Answer:
+    """The error of one model along a parameter."""
+    answer, read = _start(replace(ask, penalties=None if ask.range else ask.penalties), fits_frame=True)
+    answer.ask = ask
+    recipe = answer.recipes[0]
+    if ask.param is not None:
+        at, name, values, code = recipe, _parameter(recipe, ask.param), list(ask.values), repr(list(ask.values))
+    elif not recipe.penalty:
+        raise DataError(f"The model {recipe.name} has no penalty; give --param NAME --values a,b,c.")
+    else:
+        at = make_recipe(recipe.name, answer.prepared, lam=1.0)
+        penalties = ask.range or _default_range(answer, recipe, _fit(answer, recipe))
+        name, values, code = at.penalty, penalties.values, penalties.code
+    path = {"param_name": name, "param_range": values, "simpler": ask.simpler}
+    X, y = answer.prepared.X, answer.prepared.y
+    answer.curve = answer.call(onefit.error_curve, at.estimator, X, y, **{**answer.keywords(), **path})
+    other = {} if ask.simpler == "larger" else {"simpler": ask.simpler}
+    call = Call("error_curve", "curve", at.code, answer.keywords_code(**other), (repr(name), code))
+    answer.recipes = (at,)
+    answer.python = write_script(ask, read, answer.prepared, [at], [call])
+    if ask.wants_file and not answer.was_interrupted:
+        best = clone(at.estimator).set_params(**{name: answer.curve.select("min")})
+        answer.fitted = _fit(answer, replace(at, estimator=best))
+    return answer
+
+
+def _parameter(recipe: Recipe, name: str) -> str:
+    """The full name of a parameter; that of one step of a pipeline may be given without the step."""
+    known = recipe.estimator.get_params() if hasattr(recipe.estimator, "get_params") else {}
+    inside = [each for each in known if each.endswith(f"__{name}")]
+    return inside[0] if name not in known and len(inside) == 1 else name
+
+
+def answer_compare(ask: Ask) -> Answer:
+    """Several models on the same folds."""
+    answer, read = _start(ask, fits_frame=False)
+    estimators = {recipe.name: recipe.estimator for recipe in answer.recipes}
+    answer.comparison = answer.call(
+        onefit.compare, estimators, answer.prepared.X, answer.prepared.y, **answer.keywords()
+    )
+    call = Call("compare", "comparison", "", answer.keywords_code())
+    answer.python = write_script(ask, read, answer.prepared, answer.recipes, [call])
+    return answer

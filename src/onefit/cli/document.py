@@ -1,0 +1,137 @@
+"""Answers as JSON and as a report."""
+
+from __future__ import annotations
+
+import json
+import platform
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from ..files import write_whole
+from ..results import plain
+from .answering import Answer, last_step
+from .reading import STANDARD_INPUT
+
+__all__ = ["SCHEMA", "json_text", "write_report_of"]
+
+SCHEMA = 1
+"""Raised when a name in the JSON goes or changes its meaning; new names do not raise it."""
+
+LIBRARIES = ("onefit", "numpy", "scipy", "scikit-learn", "pandas")
+SELECTIONS = ("min", "one_se", "loo", "gcv", "reml", "kfold")
+
+
+def json_text(answer: Answer, command: str) -> str:
+    """The whole answer as JSON; what is not a number is null."""
+    ask, prepared = answer.ask, answer.prepared
+    request = {
+        "data": ask.source.name,
+        "rows": len(prepared.X),
+        "target": ask.roles.target,
+        "columns": [column.name for column in prepared.columns],
+        "categories": {name: list(levels) for name, levels in prepared.categories.items()},
+        "groups": ask.roles.groups,
+        "weights": ask.roles.weights,
+        "impute": ask.roles.impute,
+        "models": {recipe.name: recipe.code for recipe in answer.recipes},
+        "seed": ask.seed,
+        "command_line": command,
+    }
+    document = {
+        "schema": SCHEMA,
+        "command": ask.command,
+        "request": request,
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in LIBRARIES}},
+        "notes": answer.notes,
+        "warnings": answer.warnings,
+        "interrupted": answer.was_interrupted,
+        "result": None if answer.result is None else answer.result.to_dict(),
+        "curve": None if answer.curve is None else _curve(answer.curve),
+        "comparison": None if answer.comparison is None else _comparison(answer.comparison),
+        "python": answer.python,
+    }
+    return json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _curve(curve: Any) -> dict[str, Any]:
+    selected = {}
+    for rule in SELECTIONS:
+        if rule in ("min", "one_se") or not curve.scores[rule].isna().all():
+            selected[rule] = curve.select(rule)
+    names = ("param_name", "values", "estimate", "low", "high", "standard_error", "edf", "reasons", "simpler")
+    found = {name: getattr(curve, name) for name in (*names, "confidence_level", "loss")}
+    difference = {name: getattr(curve.difference, name) for name in ("estimate", "low", "high", "standard_error", "df")}
+    scores = {name: curve.scores[name].to_numpy(float) for name in curve.scores}
+    return {
+        **found,
+        "difference": difference,
+        "scores": scores,
+        "selected": selected,
+        "indistinguishable": curve.indistinguishable(),
+    }
+
+
+def _comparison(comparison: Any) -> dict[str, Any]:
+    return {
+        "models": comparison.models.reset_index().to_dict(orient="records"),
+        "differences": comparison.differences.reset_index().to_dict(orient="records"),
+        "results": {name: result.to_dict() for name, result in comparison.results.items()},
+        "confidence_level": comparison.confidence_level,
+        "loss": comparison.loss,
+    }
+
+
+def write_report_of(answer: Answer, command: str) -> None:
+    """The report, if it was asked for."""
+    ask = answer.ask
+    if ask.report is None:
+        return
+    from ..report import Request, write_report
+
+    details = {"models" if len(answer.recipes) > 1 else "model in Python": "; ".join(r.code for r in answer.recipes)}
+    given = {"groups": ask.roles.groups, "weights": ask.roles.weights, "loss": ask.loss}
+    details |= {name: value for name, value in given.items() if value is not None}
+    request = Request(
+        title=f"How well can {ask.roles.target} be predicted?",
+        data=ask.source.name,
+        n_rows=len(answer.prepared.X),
+        n_columns=len(answer.prepared.columns),
+        target=ask.roles.target,
+        model=", ".join(recipe.name for recipe in answer.recipes),
+        details=details,
+        command=command,
+        python=answer.python,
+        notes=(*answer.notes, *answer.warnings),
+        seed=ask.seed,
+        chosen=_chosen(answer),
+    )
+    write_report(
+        ask.report,
+        request,
+        result=answer.result,
+        curve=answer.curve,
+        comparison=answer.comparison,
+        fitted=answer.fitted,
+        y=answer.prepared.y,
+        force=ask.force,
+    )
+
+
+def _chosen(answer: Answer) -> str:
+    """How the penalty of a tuned model comes about."""
+    last = last_step(answer.fitted)
+    criterion = getattr(last, "lam", None)
+    if answer.result is None or not isinstance(criterion, str):
+        return ""
+    chosen = ", ".join(f"{value:.4g}" for value in np.atleast_1d(last.lam_))
+    return f"The penalty is chosen by {criterion}, anew in every training set; on all rows it is {chosen}."
+
+
+def write_json(answer: Answer, command: str) -> None:
+    """The JSON, if it was asked for; "-" is standard output."""
+    if answer.ask.json == STANDARD_INPUT:
+        print(json_text(answer, command), end="")
+    elif answer.ask.json is not None:
+        write_whole(answer.ask.json, json_text(answer, command), answer.ask.force)

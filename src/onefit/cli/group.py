@@ -1,0 +1,68 @@
+"""What goes wrong in a command -> one line and an exit code."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import traceback
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+__all__ = ["COMMAND", "INTERRUPTED", "Guarded"]
+
+COMMAND = "onefit.command"
+"""Where the context keeps the command line as it was typed."""
+
+INTERRUPTED = 130
+
+
+class Guarded(TyperGroup):
+    """Commands whose errors are one line with a remedy; tracebacks are for ``--debug``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Keep what was typed, for the report."""
+        ctx.meta[COMMAND] = shlex.join(["onefit", *args])
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            _say("stopped; nothing was written")
+            raise typer.Exit(INTERRUPTED) from None
+        except Exception as error:
+            if _is_for_typer(error):
+                raise
+            if ctx.meta.get("onefit.debug"):
+                traceback.print_exc()
+            _say(_one_line(error))
+            raise typer.Exit(1) from None
+
+
+def _is_for_typer(error: Exception) -> bool:
+    """Usage errors and exits, whichever copy of click typer has; and a reader that has gone away."""
+    return isinstance(error, typer.Exit | typer.Abort | BrokenPipeError) or hasattr(error, "exit_code")
+
+
+def _one_line(error: Exception) -> str:
+    """Cause and remedy, on one line."""
+    from ..errors import OneFitError
+    from .showing import as_options
+
+    text = " ".join(str(error).split())
+    if isinstance(error, OneFitError):
+        return as_options(text)
+    if isinstance(error, MemoryError):
+        return "not enough memory for these data; use fewer rows or columns, or --folds 10 in place of leave two out."
+    if isinstance(error, ModuleNotFoundError):
+        return f'the library {error.name!r} is missing; install it: pip install "onefit[cli]".'
+    return f"internal error: {type(error).__name__}: {text}; please report it. --debug shows the traceback."
+
+
+def _say(line: str) -> None:
+    from .showing import clean
+
+    print(f"onefit: {clean(line)}", file=sys.stderr)

@@ -1,0 +1,220 @@
+"""A table -> X, y, groups and weights, with the Python that does the same."""
+
+from __future__ import annotations
+
+import difflib
+import pprint
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from ..errors import DataError
+from .asking import Roles
+from .columns import Column, read_column
+
+__all__ = ["Prepared", "prepare", "wrapped"]
+
+MOST_NAMED = 10
+"""Messages name at most so many columns."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What the library gets.
+
+    Attributes
+    ----------
+    X : DataFrame
+        Encoded; or with its categories as text, if ``is_encoded`` is False.
+    y, groups, weights : arrays
+    columns : tuple of Column
+        Those that are used, in the order of the table.
+    code : tuple of str
+        Lines of Python that make X, y, groups and weights of ``table``.
+    notes : tuple of str
+    """
+
+    X: pd.DataFrame
+    y: Any
+    groups: Any
+    weights: Any
+    columns: tuple[Column, ...]
+    code: tuple[str, ...]
+    notes: tuple[str, ...]
+    is_encoded: bool
+    has_classes: bool
+
+    @property
+    def numbers(self) -> list[str]:
+        """Names of the columns of numbers."""
+        return [column.name for column in self.columns if column.kind == "number"]
+
+    @property
+    def categories(self) -> dict[str, tuple[str, ...]]:
+        """Levels of the categorical columns."""
+        return {column.name: column.levels for column in self.columns if column.kind == "category"}
+
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether values are missing, and to be imputed."""
+        return any(column.n_missing for column in self.columns)
+
+
+def prepare(table: pd.DataFrame, roles: Roles, keeps_categories: bool = False) -> Prepared:
+    """Check every column and take what is needed; ``keeps_categories`` leaves the encoding to the model."""
+    _check_roles(table, roles)
+    table, code, notes = _drop_rows(table, roles)
+    y, line, has_classes = _read_target(table, roles)
+    code.append(line)
+    columns = _read_columns(table, roles, notes)
+    incomplete = _check_missing(table, columns, roles)
+    X = table[[column.name for column in columns]]
+    code.append(f"X = table[{wrapped([column.name for column in columns])}]")
+    numbers = [column.name for column in columns if column.kind == "number"]
+    categories = [column.name for column in columns if column.kind == "category"]
+    X = X.astype(dict.fromkeys(numbers, float))
+    if numbers:
+        code.append(
+            "X = X.astype(float)" if not categories else f"X = X.astype(dict.fromkeys({wrapped(numbers)}, float))"
+        )
+    if not all(column.is_text for column in columns if column.kind == "category"):
+        X[categories] = X[categories].apply(lambda column: column.astype(object).map(str, na_action="ignore"))
+        code.append(f"categories = {wrapped(categories)}")
+        code.append(
+            'X[categories] = X[categories].apply(lambda c: c.astype(object).map(str, na_action="ignore"))  # as text'
+        )
+    is_encoded = not keeps_categories and not incomplete
+    if categories and is_encoded:
+        X = pd.get_dummies(X, columns=categories, prefix_sep="=", drop_first=True, dtype=float)
+        code.append(
+            f'X = pd.get_dummies(X, columns={wrapped(categories)}, prefix_sep="=", drop_first=True, dtype=float)'
+        )
+        if X.columns.duplicated().any():
+            raise DataError(f"Two columns are called {X.columns[X.columns.duplicated()][0]!r}; rename one of them.")
+    if categories:
+        notes.append(
+            f"Categorical: {_listed(categories)}. Each level but the first (in sorted order) is a column of zeros and "
+            "ones; the levels are those of all rows."
+        )
+    groups, weights = _read_groups(table, roles, code), _read_weights(table, roles, code)
+    return Prepared(X, y, groups, weights, tuple(columns), tuple(code), tuple(notes), is_encoded, has_classes)
+
+
+def wrapped(names: Sequence[Any]) -> str:
+    """A list as Python writes it, in lines of moderate length."""
+    return pprint.pformat(list(names), width=100, compact=True)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(map(repr, names[:MOST_NAMED])) + more
+
+
+def _check_roles(table: pd.DataFrame, roles: Roles) -> None:
+    """Every column that is named is there, and has one role."""
+    known = list(table.columns)
+    asked: dict[str, Sequence[str | None]] = {
+        "--target": [roles.target],
+        "--groups": [roles.groups],
+        "--weights": [roles.weights],
+        "--drop": roles.drop,
+        "--features": roles.features,
+    }
+    seen: dict[str, str] = {}
+    for option, names in asked.items():
+        for name in (each for each in names if each is not None):
+            if name not in known:
+                close = difflib.get_close_matches(name, known, 1)
+                hint = f"did you mean {close[0]!r}?" if close else f"the columns are {_listed(known)}."
+                raise DataError(f"{option}: there is no column {name!r}; {hint}")
+            if seen.get(name, option) != option:
+                raise DataError(f"Column {name!r} is given by {seen[name]} and by {option}; leave one of them out.")
+            seen[name] = option
+
+
+def _drop_rows(table: pd.DataFrame, roles: Roles) -> tuple[pd.DataFrame, list[str], list[str]]:
+    """Rows with a target, the code and the notes so far."""
+    missing = int(table[roles.target].isna().sum())
+    if not missing:
+        return table, [], []
+    if missing == len(table):
+        raise DataError(f"The target {roles.target!r} has no values; name another column by --target.")
+    if not roles.drop_missing_target:
+        raise DataError(
+            f"The target {roles.target!r} is missing in {missing} of {len(table)} rows; give --drop-missing-target to "
+            "leave these rows out."
+        )
+    code = [f"table = table.dropna(subset=[{roles.target!r}])"]
+    return table.dropna(subset=[roles.target]), code, [f"{missing} row(s) without a target were left out."]
+
+
+def _read_target(table: pd.DataFrame, roles: Roles) -> tuple[Any, str, bool]:
+    """Y, the code that reads it, and whether it holds classes."""
+    name, values = roles.target, table[roles.target]
+    column = read_column(values, roles.max_levels, True)
+    if column.kind == "refused":
+        raise DataError(f"The target {name!r} {column.cause}; it must be a number, or a class of few.")
+    if column.kind == "constant":
+        raise DataError(f"The target {name!r} {column.cause}: there is nothing to predict; name another column.")
+    if column.kind == "number":
+        return values.to_numpy(float), f"y = table[{name!r}].to_numpy(float)", False
+    return values.astype(str).to_numpy(str), f"y = table[{name!r}].astype(str).to_numpy(str)", True
+
+
+def _read_columns(table: pd.DataFrame, roles: Roles, notes: list[str]) -> list[Column]:
+    """The columns to predict from."""
+    taken = {roles.target, roles.groups, roles.weights, *roles.drop}
+    names = list(dict.fromkeys(roles.features)) or [name for name in table.columns if name not in taken]
+    found = [read_column(table[name], roles.max_levels, name in roles.features) for name in names]
+    refused = [column for column in found if column.kind == "refused"]
+    if refused:
+        what = " and ".join(f"{column.name!r} {column.cause}" for column in refused[:MOST_NAMED])
+        more = f" and {len(refused) - MOST_NAMED} more" if len(refused) > MOST_NAMED else ""
+        remedy = " ".join(f"--drop {column.name!r}" for column in refused[:MOST_NAMED])
+        raise DataError(f"Column {what}{more}; leave it out: {remedy}.")
+    notes.extend(f"Column {c.name!r} {c.cause} and was left out." for c in found if c.kind == "constant")
+    notes.extend(
+        f"Column {c.name!r} counts the rows; if it only numbers them, leave it out: --drop {c.name!r}."
+        for c in found
+        if c.counts_rows and c.name not in roles.features
+    )
+    columns = [column for column in found if column.kind != "constant"]
+    if not columns:
+        raise DataError("No column is left to predict from; give --features, or fewer --drop.")
+    return columns
+
+
+def _check_missing(table: pd.DataFrame, columns: list[Column], roles: Roles) -> bool:
+    """Whether values are missing; refused unless they are to be imputed."""
+    holes = [column for column in columns if column.n_missing]
+    if holes and not roles.impute:
+        rows = int(table[[column.name for column in holes]].isna().any(axis=1).sum())
+        counts = ", ".join(f"{column.name!r} {column.n_missing}" for column in holes[:MOST_NAMED])
+        more = f" and {len(holes) - MOST_NAMED} more columns" if len(holes) > MOST_NAMED else ""
+        raise DataError(
+            f"Values are missing in {rows} of {len(table)} rows: {counts}{more}; give --impute (median, most frequent "
+            "level), or --drop these columns, or remove the rows."
+        )
+    return bool(holes)
+
+
+def _read_groups(table: pd.DataFrame, roles: Roles, code: list[str]) -> Any:
+    if roles.groups is None:
+        return None
+    missing = int(table[roles.groups].isna().sum())
+    if missing:
+        raise DataError(f"--groups: column {roles.groups!r} is missing in {missing} row(s); name a group for each row.")
+    code.append(f"groups = table[{roles.groups!r}].astype(str).to_numpy(str)")
+    return table[roles.groups].astype(str).to_numpy(str)
+
+
+def _read_weights(table: pd.DataFrame, roles: Roles, code: list[str]) -> Any:
+    if roles.weights is None:
+        return None
+    values = table[roles.weights]
+    if not pd.api.types.is_numeric_dtype(values.dtype) or values.isna().any():
+        raise DataError(f"--weights: column {roles.weights!r} must hold a number in every row; correct it.")
+    code.append(f"weights = table[{roles.weights!r}].to_numpy(float)")
+    return values.to_numpy(float)

@@ -1,0 +1,239 @@
+"""Name of a model -> an estimator and the Python that makes it; the estimator is made by that very Python."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import DataError
+from .preparing import Prepared, wrapped
+
+__all__ = ["MODELS", "Recipe", "make_recipe"]
+
+MODELS = ("ridge", "ols", "spline", "additive", "lasso", "kernel", "fpcr")
+CRITERIA: dict[str, tuple[str, ...]] = {
+    "ridge": ("gcv", "loo", "reml"),
+    "spline": ("reml", "gcv", "loo"),
+    "fpcr": ("reml", "gcv", "loo"),
+    "additive": ("reml", "gcv"),
+}
+"""Criteria that a model can tune its penalty by, the default one first."""
+
+FEW_VALUES = 10
+"""A column with fewer distinct values is a straight line in an additive model."""
+
+SCALER = "StandardScaler()"
+SCALED = ("ridge", "lasso", "kernel")
+IMPORTS = {
+    "make_pipeline": "from sklearn.pipeline import make_pipeline",
+    "StandardScaler": "from sklearn.preprocessing import StandardScaler",
+    "OneHotEncoder": "from sklearn.preprocessing import OneHotEncoder",
+    "make_column_transformer": "from sklearn.compose import make_column_transformer",
+    "SimpleImputer": "from sklearn.impute import SimpleImputer",
+    "LinearRegression": "from sklearn.linear_model import LinearRegression",
+    "LassoCV": "from sklearn.linear_model import LassoCV",
+    "Lasso": "from sklearn.linear_model import Lasso",
+    "RidgeClassifierCV": "from sklearn.linear_model import RidgeClassifierCV",
+    "RidgeClassifier": "from sklearn.linear_model import RidgeClassifier",
+    "KernelRidge": "from sklearn.kernel_ridge import KernelRidge",
+    "TransformedTargetRegressor": "from sklearn.compose import TransformedTargetRegressor",
+    "np": "import numpy as np",
+}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A model.
+
+    Attributes
+    ----------
+    name : str
+        As it was asked for.
+    estimator : estimator
+    code : str
+        The expression that makes it.
+    imports : tuple of str
+        What the expression needs.
+    penalty : str
+        The parameter that is its penalty; empty if it has none.
+    notes : tuple of str
+    """
+
+    name: str
+    estimator: Any
+    code: str
+    imports: tuple[str, ...]
+    penalty: str
+    notes: tuple[str, ...] = ()
+
+
+def make_recipe(name: str, prepared: Prepared, lam: float | None = None, tuned: str | None = None) -> Recipe:
+    """The model of a name for these data: at a penalty, or tuned by a criterion (None: by its default)."""
+    if ":" in name:
+        return _imported(name, prepared, lam, tuned)
+    if name not in MODELS:
+        raise DataError(
+            f"--model {name!r} is unknown; choose one of {', '.join(MODELS)}, or give a factory of your own as "
+            "package.module:factory."
+        )
+    if prepared.has_classes and name != "ridge":
+        raise DataError(
+            f"The target holds classes, and --model {name} predicts numbers; use --model ridge, or a factory of a "
+            "classifier as package.module:factory."
+        )
+    if name == "fpcr" and prepared.categories:
+        raise DataError(
+            f"--model fpcr takes the columns as points of a curve, and {next(iter(prepared.categories))!r} is "
+            "categorical; --drop it."
+        )
+    last = _last_step(name, prepared, lam, _criterion(name, prepared, lam, tuned))
+    steps = [*_imputation(name, prepared), *([SCALER] if name in SCALED else []), last]
+    code = f"make_pipeline({', '.join(steps)})" if len(steps) > 1 else last
+    imports = [line for word, line in IMPORTS.items() if f"{word}(" in code or f"{word}." in code]
+    prefix = f"{last.removeprefix('onefit.').partition('(')[0].lower()}__" if len(steps) > 1 else ""
+    return Recipe(
+        name, _make(code, imports), code, tuple(imports), _penalty(name, prepared, prefix), _notes(name, prepared)
+    )
+
+
+def _make(code: str, imports: Sequence[str]) -> Any:
+    """Evaluate the expression, so that what is shown is what is run."""
+    names: dict[str, Any] = {}
+    exec("\n".join(["import onefit", *imports]), names)
+    return eval(code, names)
+
+
+def _criterion(name: str, prepared: Prepared, lam: float | None, tuned: str | None) -> str:
+    """The criterion that chooses the penalty; empty if there is none."""
+    allowed = ("loo",) if prepared.has_classes else CRITERIA.get(name, ())
+    if tuned is not None and tuned not in allowed:
+        choices = f"by {' or '.join(allowed)}" if allowed else "by none of these"
+        kind = " of classes" if prepared.has_classes else ""
+        raise DataError(f"--tuned {tuned}: the model {name}{kind} can be tuned {choices}; leave --tuned out.")
+    if lam is not None or not allowed:
+        return ""
+    return tuned or allowed[0]
+
+
+def _last_step(name: str, prepared: Prepared, lam: float | None, criterion: str) -> str:
+    """The model without what goes before it."""
+    strength = repr(criterion) if criterion else repr(lam)
+    if name == "ols":
+        if lam is not None:
+            raise DataError("--model ols has no penalty; leave --lambda out, or use --model ridge.")
+        return "LinearRegression()"
+    if name == "ridge" and prepared.has_classes:
+        return "RidgeClassifierCV(alphas=np.logspace(-3, 5, 25))" if criterion else f"RidgeClassifier(alpha={lam!r})"
+    if name == "lasso":
+        return "LassoCV(max_iter=10000)" if lam is None else f"Lasso(alpha={lam!r}, max_iter=10000)"
+    if name == "kernel":
+        # it has no intercept, so the target is centred, anew in every training set
+        kernel = f'KernelRidge(kernel="rbf", alpha={1.0 if lam is None else lam!r})'
+        return f"TransformedTargetRegressor({kernel}, transformer={SCALER})"
+    if name == "additive":
+        return f"onefit.AdditiveModel({_terms(prepared)}, lam={strength})"
+    made = {"ridge": "PenalizedRegression", "spline": "SplineRegression", "fpcr": "FPCR"}[name]
+    return f"onefit.{made}(lam={strength})"
+
+
+def _terms(prepared: Prepared) -> str:
+    """Terms of an additive model: curves, straight lines for columns of few values, factors."""
+    terms = []
+    for column in prepared.columns:
+        if column.kind == "number":
+            kind = "smooth" if column.n_distinct >= FEW_VALUES else "linear"
+            terms.append(f"onefit.{kind}({column.name!r})")
+        elif prepared.is_encoded:
+            terms.extend(f"onefit.linear({f'{column.name}={level}'!r})" for level in column.levels[1:])
+        else:
+            terms.append(f"onefit.factor({column.name!r}, levels={list(column.levels)!r})")
+    return f"[{', '.join(terms)}]"
+
+
+def _imputation(name: str, prepared: Prepared) -> list[str]:
+    """Medians and most frequent levels, found anew wherever the model is fitted; none if nothing is missing."""
+    if prepared.is_encoded or not prepared.is_incomplete:
+        return []
+    parts = []
+    if prepared.numbers:
+        parts.append(f'(SimpleImputer(strategy="median"), {wrapped(prepared.numbers)})')
+    if prepared.categories:
+        imputer, levels = (
+            'SimpleImputer(strategy="most_frequent")',
+            [list(each) for each in prepared.categories.values()],
+        )
+        if name != "additive":
+            encoder = f'OneHotEncoder(categories={levels!r}, drop="first", sparse_output=False)'
+            imputer = f"make_pipeline({imputer}, {encoder})"
+        parts.append(f"({imputer}, {wrapped(list(prepared.categories))})")
+    code = f"make_column_transformer({', '.join(parts)}, verbose_feature_names_out=False)"
+    return [f'{code}.set_output(transform="pandas")' if name == "additive" else code]
+
+
+def _penalty(name: str, prepared: Prepared, prefix: str) -> str:
+    if name == "ols":
+        return ""
+    if name == "kernel":
+        return f"{prefix}regressor__alpha"
+    return prefix + ("alpha" if name == "lasso" or prepared.has_classes else "lam")
+
+
+def _notes(name: str, prepared: Prepared) -> tuple[str, ...]:
+    """What the reader should know of the model."""
+    notes = []
+    if name in SCALED:
+        notes.append(f"{name}: the columns are scaled to unit variance, anew in every training set.")
+    if name == "spline" and len(prepared.columns) > 1:
+        notes.append("spline: one penalty serves all columns; --model additive chooses one for each.")
+    return tuple(notes)
+
+
+# ------------------------------------------------------------------------------------------------ factories of the user
+
+
+def _imported(name: str, prepared: Prepared, lam: float | None, tuned: str | None) -> Recipe:
+    """An estimator that the user's own module holds or makes."""
+    if lam is not None or tuned is not None:
+        raise DataError("--lambda and --tuned are for the models of onefit; set the penalty in the factory.")
+    module, _, attribute = name.partition(":")
+    found = _find(module, attribute)
+    is_instance = hasattr(found, "fit") and not isinstance(found, type)
+    try:
+        estimator = found if is_instance or not callable(found) else found()
+    except Exception as error:
+        raise DataError(
+            f"--model {name!r} fails when called without arguments: {type(error).__name__}: {error}"
+        ) from error
+    if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
+        raise DataError(
+            f"--model {name!r} gives {type(estimator).__name__}, which has no fit and predict; return an estimator."
+        )
+    imports = ["import sys", 'sys.path.insert(0, "")', f"import {module}"]
+    code = f"{module}.{attribute}" if is_instance else f"{module}.{attribute}()"
+    steps = _imputation("", prepared)
+    if steps:
+        code = f"make_pipeline({steps[0]}, {code})"
+        imports += [line for word, line in IMPORTS.items() if f"{word}(" in code]
+        estimator = _make(code, imports)
+    return Recipe(name, estimator, code, tuple(imports), "")
+
+
+def _find(module: str, attribute: str) -> Any:
+    """What a module calls by that name; modules in the current folder are found first."""
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        found: Any = importlib.import_module(module)
+    except Exception as error:
+        raise DataError(
+            f"--model: module {module!r} cannot be imported ({type(error).__name__}: {error}); check its name."
+        ) from error
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise DataError(f"--model: {module!r} has no {attribute!r}; check its name.")
+        found = getattr(found, part)
+    return found

@@ -1,0 +1,221 @@
+"""Results on standard output, what goes with them on standard error; plain where it is not a terminal."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ..display.numbers import Digits
+
+if TYPE_CHECKING:
+    from ..comparison import Comparison
+    from ..curve import ErrorCurve
+    from ..results import NestedCVResult
+    from .answering import Answer
+
+__all__ = ["as_options", "clean", "sentence", "show_answer", "show_lines", "show_result"]
+
+PLAIN_WIDTH = 160
+OPTIONS = {
+    "loss": "--loss",
+    "interval": "--interval",
+    "n_folds": "--folds",
+    "n_repeats": "--repeats",
+    "route": "--route",
+}
+ABSENT = "-"
+"""For a rule that does not apply."""
+
+
+def clean(text: object) -> str:
+    """A text on one line without control characters, which a header could use to write over the screen."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
+
+
+def as_options(text: str) -> str:
+    """A message of the library with its keywords as the options that they are here."""
+    text = re.sub(r'transformers="freeze"', "--freeze", text)
+    return re.sub(r'\b(\w+)="(\w+)"', lambda m: f"{OPTIONS[m[1]]} {m[2]}" if m[1] in OPTIONS else m[0], text)
+
+
+def show_lines(kind: str, lines: Sequence[str]) -> None:
+    """Notes or warnings, a line each, on standard error."""
+    for line in lines:
+        print(f"{kind}: {clean(line)}", file=sys.stderr)
+
+
+def _console() -> Console:
+    is_terminal = sys.stdout.isatty()
+    return Console(
+        file=sys.stdout,
+        width=None if is_terminal else PLAIN_WIDTH,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        force_terminal=is_terminal,
+    )
+
+
+def numbers(*values: Any) -> list[str]:
+    """Numbers that belong together, with as many decimals as their spread bears."""
+    floats = [float(value) for value in values]
+    finite = [value for value in floats if math.isfinite(value)]
+    spread = (max(finite) - min(finite)) / 2 if finite else math.nan
+    decimals = Digits.of(finite, spread).decimals
+    return [_number(value, decimals) for value in floats]
+
+
+def _number(value: float, decimals: int | None) -> str:
+    if not math.isfinite(value):
+        return ABSENT if math.isnan(value) else str(value)
+    return f"{value:.4g}" if decimals is None else f"{value:,.{decimals}f}"
+
+
+def sentence(result: NestedCVResult) -> str:
+    """The answer: "Expect a squared error of about 3,215, 95% interval 2,874 to 3,597; R2 0.48 (0.42 to 0.54)"."""
+    estimate, low, high = numbers(result.estimate, *result.interval)
+    name = {"zero_one": "share of wrong classes"}.get(result.loss, result.loss.replace("_", " "))
+    article = "an" if name[0] in "aeiou" else "a"
+    text = f"Expect {article} {name} of about {estimate}, {_level(result)} interval {low} to {high}"
+    if result.r2 is not None:
+        estimate, low, high = (f"{float(value):.2f}" for value in result.r2)
+        text += f"; R2 {estimate} ({low} to {high})"
+    return text
+
+
+def _level(result: Any) -> str:
+    return f"{100 * result.confidence_level:g}%"
+
+
+def show_answer(answer: Answer) -> None:
+    """Everything that was found."""
+    console = _console()
+    if answer.result is not None:
+        _show_result(console, answer.result)
+    if answer.curve is not None:
+        _show_curve(console, answer.curve, is_whole=answer.result is None)
+    if answer.comparison is not None:
+        _show_comparison(console, answer.comparison)
+
+
+def show_result(result: NestedCVResult) -> None:
+    """The answer, the interval of every rule, and how it was computed."""
+    _show_result(_console(), result)
+
+
+def _show_result(console: Console, result: NestedCVResult) -> None:
+    console.print(Text(sentence(result), style="bold"), soft_wrap=True)
+    if result.rmse is not None:
+        estimate, low, high = numbers(*result.rmse)
+        console.print(f"Root mean squared error {estimate} ({low} to {high})", soft_wrap=True)
+    console.print()
+    table = _table("rule", "estimate", "low", "high", "standard error")
+    for rule, row in result.intervals.iterrows():
+        figures = numbers(row["estimate"], row["low"], row["high"])
+        mark = f"{rule} *" if rule == result.rule else str(rule)
+        table.add_row(
+            mark, *figures, _number(float(row["standard_error"]), Digits.of([float(row["standard_error"])]).decimals)
+        )
+    console.print(table)
+    _show_method(console, result)
+
+
+def _show_method(console: Console, result: NestedCVResult) -> None:
+    """How it was computed."""
+    worst = float(np.max(np.atleast_1d(result.monte_carlo_error)))
+    error = "unknown (one repeat)" if math.isnan(worst) else f"{100 * worst:.1f}%"
+    repeats = f"{result.n_repeats} repeat{'s' if result.n_repeats > 1 else ''}"
+    console.print()
+    console.print(
+        f"{result.n_folds} folds, {repeats}, route {result.route} ({result.exactness}), Monte Carlo error of the "
+        f"half-width {error}",
+        soft_wrap=True,
+    )
+    console.print(f"Why this route: {clean(result.route_reason)}", soft_wrap=True)
+    if result.reason:
+        console.print(f"Note: {clean(result.reason)}", soft_wrap=True)
+
+
+def _show_curve(console: Console, curve: ErrorCurve, is_whole: bool) -> None:
+    if not is_whole:
+        console.print()
+    best = curve.results[int(curve.best)]
+    assert best is not None
+    name = _parameter(curve.param_name)
+    where = f"{name} = {_value(curve.select('min'))}"
+    text = sentence(best)
+    console.print(Text(f"At {where}, {text[0].lower()}{text[1:]}", style="bold"), soft_wrap=True)
+    simple, same = _value(curve.select("one_se")), curve.indistinguishable()
+    console.print(f"The simplest value within one standard error is {simple}; {_same(curve, same)}", soft_wrap=True)
+    console.print(
+        "The value was chosen on the same rows, so its interval covers less often than it says.", soft_wrap=True
+    )
+    if not is_whole:
+        return
+    console.print()
+    table = _table(name, "estimate", "low", "high", "from the best", "low", "high")
+    difference = curve.difference
+    for v, value in enumerate(curve.values):
+        own = numbers(curve.estimate[v], curve.low[v], curve.high[v])
+        paired = numbers(difference.estimate[v], difference.low[v], difference.high[v])
+        table.add_row(_value(value), *own, *paired)
+    console.print(table)
+    for value, reason in zip(curve.values, curve.reasons, strict=True):
+        if reason:
+            console.print(f"{_value(value)} cannot be fitted: {clean(reason)}", soft_wrap=True)
+    _show_method(console, best)
+
+
+def _parameter(name: str) -> str:
+    """What people call a parameter: without its place in a pipeline, and lambda if it is a penalty."""
+    own = name.rpartition("__")[2]
+    return "lambda" if own in ("lam", "alpha") else own
+
+
+def _same(curve: ErrorCurve, same: Any) -> str:
+    if len(same) <= 1:
+        return "every other value predicts worse."
+    values = [_value(value) for value in same]
+    span = f"{values[0]} to {values[-1]}" if len(values) > 3 else ", ".join(values)
+    return f"{len(same)} of {len(curve.values)} values ({span}) cannot be told from the best."
+
+
+def _show_comparison(console: Console, comparison: Comparison) -> None:
+    models = comparison.models
+    best = str(models.index[0])
+    text = sentence(comparison.results[best])
+    console.print(Text(f"{clean(best)} predicts best: {text[0].lower()}{text[1:]}", style="bold"), soft_wrap=True)
+    console.print()
+    table = _table("model", "estimate", "low", "high", "route")
+    for name, row in models.iterrows():
+        table.add_row(clean(name), *numbers(row["estimate"], row["low"], row["high"]), str(row["route"]))
+    console.print(table)
+    console.print()
+    table = _table("paired difference", "estimate", "low", "high", "")
+    for pair, row in comparison.differences.iterrows():
+        first, second = cast("tuple[str, str]", pair)
+        figures = numbers(row["estimate"], row["low"], row["high"])
+        differs = row["low"] > 0 or row["high"] < 0
+        verdict = f"{first if row['high'] < 0 else second} predicts better" if differs else "not told apart"
+        table.add_row(clean(f"{first} - {second}"), *figures, clean(verdict))
+    console.print(table)
+    _show_method(console, comparison.results[best])
+
+
+def _table(*headers: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for at, header in enumerate(headers):
+        table.add_column(clean(header), justify="left" if at == 0 or not header else "right", overflow="fold")
+    return table
+
+
+def _value(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float | np.floating) else clean(value)

@@ -1,0 +1,169 @@
+"""Results as small HTML tables for notebooks: plain text in, escaped; no library is needed and nothing is loaded.
+
+Colours are the notebook's own, so that the tables are readable on light and dark pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataError
+from .numbers import interval_text, number_text, percent
+from .style import loss_label
+
+__all__ = ["at", "comparison_html", "curve_html", "plan_html", "r2_text", "result_html", "selections"]
+
+CELL = "padding:.2em .8em;text-align:right;font-variant-numeric:tabular-nums"
+NAME = "padding:.2em .8em .2em 0;text-align:left;font-weight:600"
+SMALL = "margin:.4em 0 0;font-size:.9em;opacity:.8"
+MOST_ROWS = 60  # of a table; what a notebook shows without scrolling for long
+RULE_ORDER = ("min", "one_se", "gcv", "loo", "reml", "kfold")
+
+
+def result_html(result: Any) -> str:
+    """Table of a `NestedCVResult`: the error, its root and R2 with their intervals, for each output."""
+    names = result.output_names or ("",)
+    rows: list[Sequence[str]] = []
+    for q, name in enumerate(names):
+        rows += [[f"{name}: {title}" if name else title, *texts] for title, texts in figures(result, q)]
+    level = percent(result.confidence_level)
+    error = float(np.max(np.atleast_1d(result.monte_carlo_error)))
+    repeats = f"{result.n_repeats} repeat{'s' if result.n_repeats > 1 else ''}"
+    notes = [
+        f"rule {result.rule}, {result.n_folds} folds, {repeats}, route {result.route} ({result.exactness}), "
+        f"Monte Carlo error of the half-width {'unknown (one repeat)' if np.isnan(error) else percent(error)}",
+        result.reason,
+    ]
+    return _block("Generalization error", ["", "estimate", f"{level} from", "to"], rows, notes)
+
+
+def curve_html(curve: Any) -> str:
+    """Table of an `ErrorCurve`: what each rule selects, and what the data cannot tell from the best value."""
+    ends = " to ".join(number_text(value) for value in (curve.values[0], curve.values[-1]))
+    rows: list[Sequence[str]] = []
+    notes: list[str] = []
+    same = curve.indistinguishable()
+    for q, name in enumerate(curve.output_names or ("",)):
+        label = f"{name}: " if name else ""
+        for position, rules in selections(curve, q).items():
+            error = [at(part[position], q) for part in (curve.estimate, curve.low, curve.high)]
+            edf = "" if curve.edf is None else number_text(at(curve.edf[position], q), 3)
+            value = number_text(curve.values[position])
+            rows.append([label + ", ".join(rules), value, *interval_text(*error), edf])
+        inside = same[q] if curve.output_names else same
+        notes.append(
+            f"{label}{len(inside)} of {len(curve.values)} values cannot be told from the best one{span(inside)}"
+        )
+    failed = sum(bool(reason) for reason in curve.reasons)
+    notes.append(f"{failed} values could not be fitted, see reasons" if failed else "")
+    title = f"{loss_label(curve.loss).capitalize()} along {curve.param_name}, {len(curve.values)} values from {ends}"
+    level = percent(curve.confidence_level)
+    columns = ["rule", curve.param_name, loss_label(curve.loss), f"{level} from", "to", "edf"]
+    if curve.edf is None:
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    return _block(title, columns, rows, notes)
+
+
+def plan_html(plan: Any) -> str:
+    """Table of a `Plan`: what each route would cost."""
+    rows = [
+        [
+            f"{route} (taken)" if route == plan.choice else route,
+            f"{count:.3g}",
+            f"{plan.seconds[route]:.2g}" if route in plan.seconds else "",
+        ]
+        for route, count in plan.flops.items()
+    ]
+    title = f"{plan.n:,} rows, {plan.p:,} columns, {plan.n_folds:,} folds, {plan.n_repeats:,} repeats"
+    return _block(title, ["route", "flops", "about, seconds"], rows, [plan.reason])
+
+
+def comparison_html(comparison: Any) -> str:
+    """Tables of a `Comparison`: the models, and their paired differences."""
+    level = percent(comparison.confidence_level)
+    columns = ["", "estimate", f"{level} from", "to"]
+    models = _block(f"{loss_label(comparison.loss).capitalize()} by model", columns, _rows(comparison.models), [])
+    note = "first minus second on the same rows: negative favours the first"
+    return models + _block("Paired differences", columns, _rows(comparison.differences), [note])
+
+
+def selections(curve: Any, output: int = 0) -> dict[int, list[str]]:
+    """Selected positions of an `ErrorCurve` with the rules that select them; scores that do not apply are left out."""
+    found: dict[int, list[str]] = {}
+    for rule in RULE_ORDER:
+        try:
+            value = curve.select(rule)
+        except DataError:
+            continue
+        value = value[output] if curve.output_names else value
+        position = next(i for i, each in enumerate(curve.values) if each is value or each == value)
+        found.setdefault(position, []).append(rule)
+    return found
+
+
+def figures(result: Any, output: int) -> list[tuple[str, tuple[str, str, str]]]:
+    """The error of an output, and its root and R2 if the result has them, with their intervals as text."""
+    low, high = result.interval
+    shown = [(loss_label(result.loss), interval_text(*(at(part, output) for part in (result.estimate, low, high))))]
+    if result.rmse is not None:
+        shown.append(("root mean squared error", interval_text(*(at(part, output) for part in result.rmse))))
+    if result.r2 is not None:
+        shown.append(("R²", r2_text(*(at(part, output) for part in result.r2))))
+    return shown
+
+
+def r2_text(estimate: float, low: float, high: float) -> tuple[str, str, str]:
+    """R2 with two decimals, and more only where it is so close to one that two would not tell."""
+    rest = 1 - max(v for v in (estimate, high, -np.inf) if not np.isnan(v))
+    decimals = min(8, 1 - int(np.floor(np.log10(rest)))) if 0 < rest < 0.01 else 2
+    return interval_text(estimate, low, high, decimals=decimals)
+
+
+def span(values: Any) -> str:
+    """The first and last of a set of numbers, or the names in it, in brackets."""
+    if len(values) == 0:
+        return ""
+    if np.issubdtype(np.asarray(values).dtype, np.number):
+        ends = dict.fromkeys(number_text(value) for value in (np.min(values), np.max(values)))
+        return f" ({' to '.join(ends)})"
+    return f" ({', '.join(map(str, values))})"
+
+
+def at(value: Any, output: int) -> float:
+    """The figure of one output as a float."""
+    return float(np.atleast_1d(value)[output])
+
+
+def _rows(table: Any) -> list[Sequence[str]]:
+    """Label, estimate and ends of each row of a DataFrame of intervals."""
+    names = [" − ".join(_pair(key, table.index.names)) for key in table.index]
+    ends = zip(table["estimate"], table["low"], table["high"], strict=True)
+    return [[name, *interval_text(*map(float, each))] for name, each in zip(names, ends, strict=True)]
+
+
+def _pair(key: Any, levels: Sequence[str]) -> list[str]:
+    """Parts of a row's label, the output, if there is one, in front."""
+    parts = dict(zip(levels, key if isinstance(key, tuple) else (key,), strict=True))
+    output = parts.pop("output", None)
+    names = [str(part) for part in parts.values()]
+    return names if output is None else [f"{output}: {names[0]}", *names[1:]]
+
+
+def _block(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:
+    """A table with its title above and notes below, everything escaped."""
+    head = "".join(f'<th scope="col" style="{CELL}">{escape(name)}</th>' for name in columns)
+    body = "".join(
+        f'<tr><th scope="row" style="{NAME}">{escape(row[0])}</th>'
+        + "".join(f'<td style="{CELL}">{escape(cell)}</td>' for cell in row[1:])
+        + "</tr>"
+        for row in rows[:MOST_ROWS]
+    )
+    left = len(rows) - MOST_ROWS
+    more = [f"{left} more rows: see to_frame()"] if left > 0 else []
+    below = "".join(f'<p style="{SMALL}">{escape(note)}</p>' for note in [*more, *notes] if note)
+    caption = f'<caption style="text-align:left;font-weight:600;padding:.2em 0">{escape(title)}</caption>'
+    return f"<div><table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{below}</div>"

@@ -1,0 +1,114 @@
+"""Numbers as people write them: thousands separators, and no more digits than the interval bears."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["Digits", "interval_text", "number_text", "percent"]
+
+ABSENT_TEXT = "–"
+PLAIN_SIZES = (1e-4, 1e9)  # numbers outside are written with a power of ten
+MOST_DECIMALS = 10
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+@dataclass(frozen=True)
+class Digits:
+    """How a set of numbers is written: with so many decimals, or with a power of ten if ``decimals`` is None.
+
+    Examples
+    --------
+    >>> from onefit.display.numbers import Digits
+    >>> digits = Digits.of([3214.6, 2874.4, 3597.1], spread=361.0)
+    >>> digits.text(3214.6), digits.text(-12345.678)
+    ('3,215', '−12,346')
+    """
+
+    decimals: int | None
+
+    @classmethod
+    def of(cls, values: Iterable[float], spread: float = math.nan) -> Digits:
+        """Two digits of the spread, a half-width or standard error; without one, four digits of the largest value."""
+        sizes = [abs(value) for value in values if math.isfinite(value)]
+        size = max(sizes, default=0.0)
+        if size and not PLAIN_SIZES[0] <= size < PLAIN_SIZES[1]:
+            return cls(None)
+        if not (math.isfinite(spread) and spread > 0):
+            spread = size / 100
+        return cls(0 if spread == 0 else min(MOST_DECIMALS, max(0, 1 - math.floor(math.log10(spread)))))
+
+    def text(self, value: float) -> str:
+        """The number; a dash if it is missing."""
+        if math.isnan(value):
+            return ABSENT_TEXT
+        if math.isinf(value):
+            return "∞" if value > 0 else "−∞"
+        if self.decimals is None:
+            return _with_power(value)
+        text = f"{value:,.{self.decimals}f}"
+        return text.lstrip("-") if float(text.replace(",", "")) == 0 else text.replace("-", "−")
+
+
+def number_text(value: object, digits: int = 4) -> str:
+    """One number on its own, to so many significant digits; anything else as it is.
+
+    Examples
+    --------
+    >>> from onefit.display.numbers import number_text
+    >>> number_text(12345.6), number_text(0.48213), number_text(2.5e-7), number_text("rbf")
+    ('12,346', '0.4821', '2.5 × 10⁻⁷', 'rbf')
+    """
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+        return str(value)
+    if isinstance(value, int | np.integer):
+        return f"{int(value):,}".replace("-", "−")
+    size = abs(float(value))
+    if not math.isfinite(size):
+        return Digits(0).text(float(value))
+    if size and not PLAIN_SIZES[0] <= size < PLAIN_SIZES[1]:
+        return _with_power(float(value), digits)
+    text = f"{float(value):,.0f}" if size >= 1000 else f"{float(value):.{digits}g}"
+    return text.replace("-", "−")
+
+
+def interval_text(estimate: float, low: float, high: float, *, decimals: int | None = None) -> tuple[str, str, str]:
+    """Estimate and ends with the digits that the half-width bears, or with so many decimals.
+
+    Examples
+    --------
+    >>> from onefit.display.numbers import interval_text
+    >>> interval_text(3214.6, 2874.4, 3597.1)
+    ('3,215', '2,874', '3,597')
+    >>> interval_text(0.4821, 0.4234, 0.5413, decimals=2)
+    ('0.48', '0.42', '0.54')
+    """
+    values = [estimate, low, high]
+    digits = Digits.of(values, (high - low) / 2) if decimals is None else Digits(decimals)
+    return digits.text(estimate), digits.text(low), digits.text(high)
+
+
+def percent(share: float) -> str:
+    """A share as a percentage.
+
+    Examples
+    --------
+    >>> from onefit.display.numbers import percent
+    >>> percent(0.95), percent(0.0213), percent(0.00001)
+    ('95%', '2.1%', 'less than 0.1%')
+    """
+    if math.isnan(share):
+        return ABSENT_TEXT
+    if 0 < share < 0.001:
+        return "less than 0.1%"
+    return f"{100 * share:.3g}%" if share >= 0.1 else f"{100 * share:.2g}%"
+
+
+def _with_power(value: float, digits: int = 4) -> str:
+    """A number of that many digits times a power of ten."""
+    mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+    shown = mantissa.rstrip("0").rstrip(".").replace("-", "−")
+    return f"{shown} × 10{str(int(exponent)).translate(SUPERSCRIPTS)}" if float(mantissa) else "0"

@@ -1,0 +1,175 @@
+"""Lists of facts: what was asked, how it was computed, the model on all rows, and the Python that repeats it."""
+
+from __future__ import annotations
+
+import platform
+import textwrap
+from datetime import datetime
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from ..config import LIBRARIES
+from ..display.html import at, figures
+from ..display.numbers import number_text, percent
+from ..display.style import loss_label
+from ..losses import NAMED
+from .subject import Subject
+from .tables import Row, Table, column_texts
+from .words import loss_text, title_of
+
+__all__ = ["asked", "coefficients", "computed", "fitted_facts", "headline", "python_call", "tiles"]
+
+MOST_COEFFICIENTS = 20
+DATE = "%Y-%m-%d %H:%M %Z"
+
+Facts = list[tuple[str, str]]
+
+
+def asked(subject: Subject) -> Facts:
+    """What was asked, empty lines left out."""
+    request = subject.request
+    facts = {
+        "Data": request.data,
+        "Rows": f"{request.n_rows or subject.n_rows:,}",
+        "Columns": f"{request.n_columns:,}" if request.n_columns else "",
+        "Target": request.target or ", ".join(subject.output_names or ()),
+        "Model": request.model,
+        "Loss": loss_label(subject.loss),
+    }
+    details = {name[:1].upper() + name[1:]: str(text) for name, text in request.details.items()}
+    return [(name, text) for name, text in {**facts, **details}.items() if text]
+
+
+def headline(subject: Subject) -> str:
+    """Model, target and data in one line, as far as they are known."""
+    request = subject.request
+    target = f"predicting {request.target}" if request.target else ""
+    source = f"from {request.data}" if request.data else ""
+    told = " ".join(part for part in (target, source) if part)
+    size = f"{request.n_rows or subject.n_rows:,} rows"
+    return " · ".join(part for part in (request.model, told, size) if part)
+
+
+def tiles(subject: Subject) -> list[tuple[str, str, str]]:
+    """The figures of the only output: name, estimate and interval."""
+    result = subject.main(0)
+    error = loss_text(result.loss, *(at(part, 0) for part in (result.estimate, *result.interval)))
+    shown = [(title_of(result.loss), error), *figures(result, 0)[1:]]
+    found = [(name[0].upper() + name[1:], each[0], _ends(each)) for name, each in shown]
+    if subject.curve is not None and subject.follows_curve:
+        curve, position = subject.curve, subject.position(0)
+        edf = "" if curve.edf is None else f"edf {number_text(at(curve.edf[position], 0), 3)}"
+        found.append((f"{curve.param_name} by {subject.rule}", number_text(curve.values[position]), edf))
+    return found
+
+
+def _ends(texts: tuple[str, str, str]) -> str:
+    return "no interval" if texts[1] == "–" else f"{texts[1]} to {texts[2]}"
+
+
+def computed(subject: Subject) -> Facts:
+    """How it was computed."""
+    result = subject.main(0)
+    everyone = result.n_folds == subject.n_rows
+    folds = (
+        f"{result.n_folds:,} (every row is a fold: two rows are left out at a time)"
+        if everyone
+        else f"{result.n_folds:,}"
+    )
+    seed = subject.request.seed
+    versions = ", ".join(f"{name} {version(name)}" for name in ("onefit", *LIBRARIES))
+    return [
+        ("Interval rule", f"{result.rule}, {percent(result.confidence_level)}"),
+        ("Folds", folds),
+        ("Repeats", f"{result.n_repeats:,}"),
+        ("Route", f"{result.route}: {result.route_reason}" if result.route_reason else result.route),
+        ("Exactness", _exactness(result.exactness)),
+        *([("Seed", str(seed))] if seed is not None else []),
+        ("Software", f"Python {platform.python_version()}, {versions}"),
+        ("Date", datetime.now().astimezone().strftime(DATE).strip()),
+    ]
+
+
+def _exactness(exactness: str) -> str:
+    if exactness == "exact":
+        return "exact: the numbers are those of refitting the model in every training set"
+    return f"{exactness}: exact, except that scales, knots or components come from all rows"
+
+
+def fitted_facts(fitted: Any) -> Facts:
+    """Penalty and effective degrees of freedom of the model fitted on all rows, where it has them."""
+    model = _last(fitted)
+    facts = [("Model", repr(fitted))]
+    for name, attributes in (
+        ("Penalty", ("lam_", "alpha_")),
+        ("Effective degrees of freedom", ("edf_",)),
+        ("Intercept", ("intercept_",)),
+    ):
+        value = next((getattr(model, each) for each in attributes if hasattr(model, each)), None)
+        if value is not None and np.size(value) <= MOST_COEFFICIENTS:
+            facts.append((name, ", ".join(number_text(float(each)) for each in np.ravel(value))))
+    return facts
+
+
+def coefficients(fitted: Any) -> Table | None:
+    """The largest coefficients by the names of their columns; None if the model has no such list."""
+    coef = np.asarray(getattr(_last(fitted), "coef_", np.empty((0, 0))))
+    coef = coef[0] if coef.ndim == 2 and len(coef) == 1 else coef
+    names = _names(fitted)
+    if coef.ndim != 1 or names is None or len(names) != len(coef):
+        return None
+    order = np.argsort(-np.abs(coef), kind="stable")[:MOST_COEFFICIENTS]
+    rows = [Row([str(names[i]), text]) for i, text in zip(order, column_texts(coef[order].astype(float)), strict=True)]
+    scaled = " of the columns as the last step sees them" if hasattr(fitted, "steps") else ""
+    left = f", the {MOST_COEFFICIENTS} largest of {len(coef)}" if len(coef) > MOST_COEFFICIENTS else ""
+    return Table(f"Coefficients{scaled}{left}", ["column", "coefficient"], rows)
+
+
+def _last(fitted: Any) -> Any:
+    """The model itself, at the end of a pipeline or not."""
+    return fitted.steps[-1][1] if hasattr(fitted, "steps") else fitted
+
+
+def _names(fitted: Any) -> Any:
+    """Names of the columns that the model itself saw, or None."""
+    if not hasattr(fitted, "steps"):
+        return getattr(fitted, "feature_names_in_", None)
+    try:
+        return fitted[:-1].get_feature_names_out()
+    except (AttributeError, ValueError, NotImplementedError):
+        return None  # a transformer that does not name its columns
+
+
+def python_call(subject: Subject) -> str:
+    """The script of the request, or else the call of the library that gives these numbers."""
+    if subject.request.python:
+        return subject.request.python
+    result = subject.main(0)
+    n_folds = '"n"' if result.n_folds == subject.n_rows else str(result.n_folds)
+    loss = f'"{result.loss}"' if result.loss in NAMED else result.loss
+    seed = "" if subject.request.seed is None else f", random_state={subject.request.seed}"
+    keywords = (
+        f"n_folds={n_folds}, n_repeats={result.n_repeats}, loss={loss},\n"
+        f'    confidence_level={result.confidence_level:g}, interval="{result.rule}"{seed},\n'
+    )
+    calls = []
+    if subject.result is not None:
+        calls.append(f"result = onefit.nested_cv(\n    estimator, X, y, {keywords})")
+    if subject.curve is not None:
+        curve = subject.curve
+        values = [each.item() if isinstance(each, np.generic) else each for each in curve.values]
+        calls.append(
+            f"curve = onefit.error_curve(\n    estimator, X, y,\n"
+            f"    param_name={curve.param_name!r}, simpler={curve.simpler!r},\n"
+            f"    param_range=[\n{_wrapped(values)}\n    ],\n    {keywords})"
+        )
+    if subject.comparison is not None:
+        calls.append(f"comparison = onefit.compare(\n    estimators, X, y, {keywords})")
+    return "import onefit\n\n" + "\n".join(calls) + "\n"
+
+
+def _wrapped(values: list[Any]) -> str:
+    """Values as Python, on lines that fit a page."""
+    return textwrap.fill(", ".join(map(repr, values)), 88, initial_indent=" " * 8, subsequent_indent=" " * 8)

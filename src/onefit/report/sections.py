@@ -1,0 +1,213 @@
+"""The parts of the report for one output: texts, charts and tables, in the order in which they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..curve import ErrorCurve, spans_decades
+from ..display.html import at, selections, span
+from ..display.numbers import number_text, percent
+from ..display.style import loss_label
+from ..typing import FloatArray
+from . import tables
+from .charts import forest, predictions
+from .checks import Check, checks
+from .curve_chart import CurveData, curve_chart
+from .subject import Subject
+from .tables import Table
+from .words import SELECTION_WORDS, title_of
+
+__all__ = ["Chart", "Section", "sections"]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A plotly figure, its name in the page, and what it shows for those who cannot see it."""
+
+    name: str
+    figure: dict[str, Any]
+    label: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with paragraphs, charts, checks and tables; ``folded`` tables open on demand."""
+
+    name: str
+    title: str
+    paragraphs: Sequence[str] = ()
+    charts: Sequence[Chart] = ()
+    checks: Sequence[Check] = ()
+    tables: Sequence[Table] = ()
+    folded: Sequence[Table] = ()
+
+
+def sections(subject: Subject, output: int) -> list[Section]:
+    """The sections, the one that answers the question first."""
+    found = [_rules(subject, output)]
+    if subject.curve is not None:
+        found.insert(0 if subject.result is None else 1, _curve(subject, subject.curve, output))
+    if subject.comparison is not None:
+        found.insert(
+            0 if subject.result is None and subject.curve is None else len(found), _comparison(subject, output)
+        )
+    return [*found, _diagnostics(subject, output)]
+
+
+def _rules(subject: Subject, output: int) -> Section:
+    """The interval of every rule, side by side."""
+    result = subject.main(output)
+    table = tables.of_output(result.intervals, result.output_names, output)
+    whose = _whose(subject, output)
+    chart = forest(
+        [str(name) for name in table.index],
+        *(table[key].to_numpy(float) for key in ("estimate", "low", "high")),
+        emphasised=np.asarray(table.index == result.rule),
+        loss=result.loss,
+        title=title_of(result.loss),
+    )
+    missing: dict[str, list[str]] = {}
+    for rule, reason in result.intervals.attrs.get("reasons", {}).items():
+        missing.setdefault(reason, []).append(rule)
+    texts = [
+        f"The same held-out errors{whose}, read by six rules. The answer above is that of “{result.rule}”.",
+        *(f"{', '.join(names)}: {reason}." for reason, names in missing.items()),
+    ]
+    level = percent(result.confidence_level)
+    label = f"{title_of(result.loss)} with its {level} interval by each rule; the table below has the numbers."
+    charts = [Chart(f"chart-rules-{output}", chart, label)]
+    return Section("rules", "The interval by rule", texts, charts, tables=[tables.rules(subject, output)])
+
+
+def _whose(subject: Subject, output: int) -> str:
+    """Which of several results is meant."""
+    if subject.result is not None:
+        return ""
+    if subject.curve is not None:
+        return f" at {subject.curve.param_name} = {number_text(subject.curve.values[subject.position(output)])}"
+    return f" of {subject.best_model(output)}"
+
+
+def _curve(subject: Subject, curve: ErrorCurve, output: int) -> Section:
+    """The error along a parameter, what is selected, and what cannot be told apart."""
+    same = curve.indistinguishable()
+    same = same[output] if curve.output_names else same
+    position = subject.position(output)
+    chosen = f"{curve.param_name} = {number_text(curve.values[position])}"
+    edf = (
+        ""
+        if curve.edf is None
+        else f" with {number_text(at(curve.edf[position], output), 3)} effective degrees of freedom"
+    )
+    would = "chooses" if subject.follows_curve else "would choose"
+    texts = [
+        f"The rule “{subject.rule}” ({SELECTION_WORDS[subject.rule]}) {would} {chosen}{edf}.",
+        f"These data cannot tell apart {len(same)} of the {len(curve.values)} values{span(same)}: the interval of "
+        "their paired difference from the best one reaches zero (lower panel). The best one was itself chosen on these "
+        "rows, so read the set as “no evidence against these”.",
+    ]
+    failed = sum(bool(reason) for reason in curve.reasons)
+    if failed:
+        texts.append(
+            f"{failed} of {len(curve.values)} values could not be fitted; the table of all values has the reasons."
+        )
+    numeric = np.issubdtype(np.asarray(curve.values).dtype, np.number)
+    figure = curve_chart(_curve_data(curve, same, output), log=bool(numeric and spans_decades(curve.values)))
+    label = (
+        f"Above, {loss_label(curve.loss)} along {curve.param_name} with its {percent(curve.confidence_level)} band; "
+        "below, the paired difference from the best value. The table of all values has the numbers."
+    )
+    return Section(
+        "curve",
+        f"The error along {curve.param_name}",
+        texts,
+        [Chart(f"chart-curve-{output}", figure, label)],
+        tables=[tables.selected(curve, position if subject.follows_curve else -1, output)],
+        folded=[tables.curve_values(curve, output)],
+    )
+
+
+def _curve_data(curve: ErrorCurve, same: Any, output: int) -> CurveData:
+    """Arrays of one output."""
+
+    def column(array: FloatArray) -> FloatArray:
+        return np.asarray(array, dtype=float).reshape(len(array), -1)[:, output]
+
+    return CurveData(
+        list(curve.values),
+        (column(curve.estimate), column(curve.low), column(curve.high)),
+        (column(curve.difference.estimate), column(curve.difference.low), column(curve.difference.high)),
+        None if curve.edf is None else column(curve.edf),
+        np.array([any(each is value or each == value for value in same) for each in curve.values], dtype=bool),
+        selections(curve, output),
+        curve.param_name,
+        curve.loss,
+    )
+
+
+def _comparison(subject: Subject, output: int) -> Section:
+    """The models, and their paired differences."""
+    comparison = subject.comparison
+    assert comparison is not None
+    models = tables.of_output(comparison.models, comparison.output_names, output)
+    pairs = tables.of_output(comparison.differences, comparison.output_names, output)
+    keys = ("estimate", "low", "high")
+    level = percent(comparison.confidence_level)
+    error = forest(
+        [str(name) for name in models.index],
+        *(models[key].to_numpy(float) for key in keys),
+        emphasised=np.asarray(models.index == subject.best_model(output)),
+        loss=comparison.loss,
+        title=title_of(comparison.loss),
+    )
+    apart = ((pairs["low"] > 0) | (pairs["high"] < 0)).to_numpy()
+    change = forest(
+        [f"{first} − {second}" for first, second in pairs.index],
+        *(pairs[key].to_numpy(float) for key in keys),
+        emphasised=apart,
+        loss=comparison.loss,
+        title="difference",
+        zero=True,
+    )
+    texts = [
+        "All models were held to the same rows and folds. Whether two of them differ is a question about their paired "
+        "differences, whose intervals are narrower than those of the errors: models with overlapping intervals may "
+        "well differ. Pairs in colour do.",
+    ]
+    charts = [
+        Chart(f"chart-models-{output}", error, f"{title_of(comparison.loss)} of each model with its {level} interval."),
+        Chart(f"chart-pairs-{output}", change, f"Paired differences between the models with their {level} intervals."),
+    ]
+    both = [tables.models(subject, output), tables.differences(subject, output)]
+    return Section("comparison", "The models compared", texts, charts, tables=both)
+
+
+def _diagnostics(subject: Subject, output: int) -> Section:
+    """Checks, the rows with the largest losses, and predictions against what was observed."""
+    losses, found = subject.losses(output), checks(subject, output)
+    texts = [f"Of the held-out errors{whose}." for whose in [_whose(subject, output)] if whose]
+    observed, charts = subject.observed(output), []
+    confusion = tables.confusion(subject, output)
+    if (
+        observed is not None
+        and np.issubdtype(observed.dtype, np.number)
+        and subject.predicted(output).dtype.kind == "f"
+    ):
+        names = {"loss": loss_label(subject.loss), "target": f"observed {_target(subject, output)}".strip()}
+        rows = [f"row {label}" for label in subject.main(output).heldout.index]
+        figure = predictions(rows, observed.astype(float), subject.predicted(output), losses, names)
+        charts.append(
+            Chart(f"chart-rows-{output}", figure, "Observed values against held-out predictions; the line is equality.")
+        )
+    kept = [] if confusion is None else [confusion]
+    if subject.loss != "zero_one":
+        kept.append(tables.influential(subject, output))
+    return Section("diagnostics", "Diagnostics", texts, charts, found, kept)
+
+
+def _target(subject: Subject, output: int) -> str:
+    return subject.request.target if subject.output_names is None else subject.output_names[output]

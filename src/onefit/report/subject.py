@@ -1,0 +1,138 @@
+"""What a report is about: the results given, output by output."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..comparison import Comparison
+from ..curve import SELECTIONS, ErrorCurve
+from ..display.html import selections
+from ..errors import DataError
+from ..results import NestedCVResult
+from ..typing import FloatArray
+from .request import Request
+
+__all__ = ["Subject"]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The request and what was computed for it.
+
+    Attributes
+    ----------
+    request : Request
+    result : NestedCVResult or None
+    curve : ErrorCurve or None
+    comparison : Comparison or None
+    fitted : estimator or None
+        The model fitted on all rows.
+    y : array or None
+        What was observed, (n,) or (n, outputs), in the order of the rows.
+    """
+
+    request: Request
+    result: NestedCVResult | None
+    curve: ErrorCurve | None
+    comparison: Comparison | None
+    fitted: Any
+    y: Any
+
+    def __post_init__(self) -> None:
+        if self.result is None and self.curve is None and self.comparison is None:
+            raise DataError("A report needs something to report: give `result`, `curve` or `comparison`.")
+        if len({part.output_names for part in self._parts}) > 1:
+            raise DataError("The results given have different outputs; write a report for each y.")
+        if self.y is not None and len(self.y) != self.n_rows:
+            raise DataError(f"`y` has {len(self.y)} rows and the result {self.n_rows}: give the y of the same rows.")
+
+    @property
+    def _parts(self) -> list[Any]:
+        return [part for part in (self.result, self.curve, self.comparison) if part is not None]
+
+    @property
+    def output_names(self) -> tuple[str, ...] | None:
+        """Names of the outputs, None if y is a vector."""
+        names: tuple[str, ...] | None = self._parts[0].output_names
+        return names
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of outputs."""
+        return 1 if self.output_names is None else len(self.output_names)
+
+    @property
+    def confidence_level(self) -> float:
+        """Level of the intervals."""
+        return float(self._parts[0].confidence_level)
+
+    @property
+    def loss(self) -> str:
+        """Name of the loss."""
+        return str(self._parts[0].loss)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the data."""
+        return len(self.main(0).heldout)
+
+    @property
+    def rule(self) -> str:
+        """The rule that chooses on the curve."""
+        return self.request.chosen if self.request.chosen in SELECTIONS else "min"
+
+    @property
+    def follows_curve(self) -> bool:
+        """Whether the model is the one that a rule chooses on the curve, not one that is tuned by itself."""
+        return self.result is None or self.request.chosen in SELECTIONS
+
+    def position(self, output: int) -> int:
+        """Place of the chosen value on the curve."""
+        found = selections(self.curve, output)
+        for rule in (self.rule, "min"):
+            for position, rules in found.items():
+                if rule in rules:
+                    return position
+        raise DataError("No value of the curve could be fitted, so there is nothing to report.")
+
+    def main(self, output: int) -> NestedCVResult:
+        """The result that answers the question: the one given, that of the chosen value, or that of the best model."""
+        if self.result is not None:
+            return self.result
+        if self.curve is not None:
+            result = self.curve.results[self.position(output)]
+        else:
+            result = self.comparison.results[self.best_model(output)] if self.comparison is not None else None
+        if result is None:
+            raise DataError("The chosen value could not be fitted, so there is nothing to report.")
+        return result
+
+    def best_model(self, output: int) -> str:
+        """Name of the model with the smallest error."""
+        assert self.comparison is not None
+        errors = {name: np.atleast_1d(r.estimate)[output] for name, r in self.comparison.results.items()}
+        return min(errors, key=lambda name: errors[name])
+
+    def losses(self, output: int) -> FloatArray:
+        """Mean held-out loss of every row."""
+        table = self.main(output).heldout
+        column = table["loss"] if self.output_names is None else table[("loss", self.output_names[output])]
+        return np.asarray(column, dtype=float)
+
+    def predicted(self, output: int) -> Any:
+        """Mean held-out prediction of every row, or the class predicted most often."""
+        table = self.main(output).heldout
+        column = table["prediction"] if "prediction" in table.columns else None
+        if self.output_names is not None and table.columns.nlevels > 1:
+            column = table[("prediction", self.output_names[output])]
+        return np.asarray(column)
+
+    def observed(self, output: int) -> Any:
+        """What was observed, or None if it was not given."""
+        if self.y is None:
+            return None
+        y = np.asarray(self.y)
+        return y if y.ndim == 1 else y[:, output]

@@ -1,0 +1,214 @@
+"""Tables of the report: cells as text, numbers written for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..curve import ErrorCurve
+from ..display.html import at, figures, selections
+from ..display.numbers import Digits, number_text, percent
+from .checks import largest_losses
+from .subject import Subject
+from .words import RULE_WORDS, SELECTION_WORDS, loss_text, title_of
+
+__all__ = [
+    "Table",
+    "column_texts",
+    "confusion",
+    "curve_values",
+    "differences",
+    "influential",
+    "models",
+    "of_output",
+    "outputs",
+    "rules",
+    "selected",
+]
+
+MOST_CLASSES = 12
+
+
+@dataclass(frozen=True)
+class Row:
+    """Cells of a row, the first of which is its header; ``strong`` for the one that was chosen."""
+
+    cells: Sequence[str]
+    strong: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: caption, column headers, rows, and the columns that hold words rather than numbers."""
+
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[Row]
+    words: frozenset[int] = frozenset()
+
+
+def rules(subject: Subject, output: int) -> Table:
+    """The interval of every rule."""
+    result = subject.main(output)
+    table = of_output(result.intervals, result.output_names, output)
+    level = percent(result.confidence_level)
+    half = float(np.nanmedian((table["high"] - table["low"]) / 2)) if table["high"].notna().any() else np.nan
+    digits = Digits.of(table[["estimate", "low", "high"]].to_numpy().ravel(), half)
+    rows = []
+    for name, row in table.iterrows():
+        error = [_error_text(result.loss, row[key], digits) for key in ("estimate", "low", "high", "standard_error")]
+        rows.append(Row([str(name), *error, RULE_WORDS.get(str(name), "")], name == result.rule))
+    columns = ["rule", "estimate", f"{level} from", "to", "standard error", "what it is"]
+    return Table(f"{title_of(result.loss)} by interval rule", columns, rows, frozenset({5}))
+
+
+def _error_text(loss: str, value: float, digits: Digits) -> str:
+    """An error with the digits of its table; a percentage for zero-one loss."""
+    return loss_text(loss, value, value, value)[0] if loss == "zero_one" else digits.text(float(value))
+
+
+def of_output(table: pd.DataFrame, names: tuple[str, ...] | None, output: int) -> pd.DataFrame:
+    """Rows of one output."""
+    return table if names is None else pd.DataFrame(table.xs(names[output], level="output"))
+
+
+def outputs(subject: Subject) -> Table:
+    """The answer for each output."""
+    rows, titles = [], [title for title, _ in figures(subject.main(0), 0)]
+    for q, name in enumerate(subject.output_names or ()):
+        shown = [text for _, text in figures(subject.main(q), q)]
+        rows.append(Row([name, *(f"{estimate} ({low} to {high})" for estimate, low, high in shown)]))
+    level = percent(subject.confidence_level)
+    return Table(f"Every output, with {level} intervals", ["output", *titles], rows)
+
+
+def selected(curve: ErrorCurve, chosen: int, output: int) -> Table:
+    """What each rule selects on the curve."""
+    rows = []
+    for position, names in selections(curve, output).items():
+        rows += [
+            Row([name, *_value_cells(curve, position, output), SELECTION_WORDS[name]], position == chosen)
+            for name in names
+        ]
+    columns = ["rule", *_value_columns(curve), "what it is"]
+    return Table(f"Selected values of {curve.param_name}", columns, rows, frozenset({len(columns) - 1}))
+
+
+def _value_columns(curve: ErrorCurve) -> list[str]:
+    edf = [] if curve.edf is None else ["edf"]
+    return [curve.param_name, *edf, f"{title_of(curve.loss).lower()}", "difference from the best"]
+
+
+def _value_cells(curve: ErrorCurve, position: int, output: int) -> list[str]:
+    """Value, edf, error and paired difference at a position of the curve."""
+    ends = [at(part[position], output) for part in (curve.estimate, curve.low, curve.high)]
+    paired = [at(getattr(curve.difference, key)[position], output) for key in ("estimate", "low", "high")]
+    edf = [] if curve.edf is None else [number_text(at(curve.edf[position], output), 3)]
+    error, difference = (_with_ends(loss_text(curve.loss, *each)) for each in (ends, paired))
+    is_best = position == int(np.atleast_1d(curve.best)[output])
+    return [number_text(curve.values[position]), *edf, error, "best" if is_best else difference]
+
+
+def _with_ends(texts: Sequence[str]) -> str:
+    estimate, low, high = texts
+    return estimate if low == "–" else f"{estimate} ({low} to {high})"
+
+
+def curve_values(curve: ErrorCurve, output: int) -> Table:
+    """Every value of the curve with its scores, or the reason why it could not be fitted."""
+    frame = of_output(curve.to_frame(), curve.output_names, output).reset_index(drop=True)
+    scores = [name for name in ("gcv", "loo", "reml", "kfold") if not frame[name].isna().all()]
+    same = curve.indistinguishable()
+    same = same[output] if curve.output_names else same
+    rows = []
+    for position, reason in enumerate(curve.reasons):
+        cells = _value_cells(curve, position, output)
+        cells += [number_text(float(frame[name][position]), 5) for name in scores]
+        inside = any(each is value or each == value for value in same for each in [curve.values[position]])
+        rows.append(Row([*cells, reason or ("too close to call" if inside else "worse than the best")]))
+    columns = [*_value_columns(curve), *scores, "verdict"]
+    return Table(f"All {len(rows)} values of {curve.param_name}", columns, rows, frozenset({len(columns) - 1}))
+
+
+def models(subject: Subject, output: int) -> Table:
+    """The models of a comparison."""
+    comparison = subject.comparison
+    assert comparison is not None
+    best, rows = subject.best_model(output), []
+    for name, result in comparison.results.items():
+        shown = [f"{e} ({a} to {b})" for _, (e, a, b) in figures(result, output)[1:]]
+        error = loss_text(result.loss, *(at(part, output) for part in (result.estimate, *result.interval)))
+        rows.append(Row([name, _with_ends(error), *shown, result.route], name == best))
+    titles = [title for title, _ in figures(subject.main(output), output)[1:]]
+    columns = ["model", title_of(comparison.loss).lower(), *titles, "route"]
+    return Table(
+        f"Models, with {percent(comparison.confidence_level)} intervals", columns, rows, frozenset({len(columns) - 1})
+    )
+
+
+def differences(subject: Subject, output: int) -> Table:
+    """The paired differences of a comparison."""
+    comparison = subject.comparison
+    assert comparison is not None
+    level, rows = percent(comparison.confidence_level), []
+    table: Any = of_output(comparison.differences, comparison.output_names, output)
+    for (first, second), row in table.iterrows():
+        texts = loss_text(comparison.loss, row["estimate"], row["low"], row["high"])
+        verdict = (
+            "cannot be told apart"
+            if row["low"] <= 0 <= row["high"]
+            else f"{first if row['high'] < 0 else second} is better"
+        )
+        rows.append(Row([f"{first} − {second}", *texts, verdict]))
+    columns = ["first − second", "difference", f"{level} from", "to", "verdict"]
+    return Table("Paired differences on the same rows; negative favours the first", columns, rows, frozenset({4}))
+
+
+def influential(subject: Subject, output: int) -> Table:
+    """Rows with the largest held-out losses."""
+    losses, predicted, observed = subject.losses(output), subject.predicted(output), subject.observed(output)
+    order, shares = largest_losses(losses)
+    labels = subject.main(output).heldout.index
+    numbers = [column_texts(part[order]) for part in (observed, predicted, losses) if part is not None]
+    rows = [
+        Row([str(labels[row]), *cells, f"{100 * share:.1f}%"])
+        for row, *cells, share in zip(order, *numbers, shares, strict=True)
+    ]
+    target = [] if observed is None else [subject.request.target or "observed"]
+    columns = ["row", *target, "held-out prediction", "loss", "share of the total"]
+    return Table("Rows with the largest held-out losses", columns, rows)
+
+
+def column_texts(values: Any) -> list[str]:
+    """Numbers below each other with the same digits; anything else as it is."""
+    if not np.issubdtype(np.asarray(values).dtype, np.floating):
+        return [number_text(value) for value in values]
+    finite = values[np.isfinite(values)]
+    digits = (
+        Digits(0)
+        if (finite == np.round(finite)).all() and (np.abs(finite) < 1e9).all()
+        else Digits.of(map(float, values))
+    )
+    return [digits.text(float(value)) for value in values]
+
+
+def confusion(subject: Subject, output: int) -> Table | None:
+    """Observed classes by those predicted most often, if they are few and y was given."""
+    observed = subject.observed(output)
+    if observed is None or subject.loss != "zero_one":
+        return None
+    counts: Any = pd.crosstab(
+        pd.Series(observed, name="observed"), pd.Series(subject.predicted(output), name="predicted")
+    )
+    if max(counts.shape) > MOST_CLASSES:
+        return None
+    rows = [
+        Row([str(name), *(f"{count:,}" for count in row)])
+        for name, row in zip(counts.index, counts.to_numpy(), strict=True)
+    ]
+    columns = ["observed", *(f"predicted {name}" for name in counts.columns)]
+    return Table("Observed classes by those predicted without the row", columns, rows)

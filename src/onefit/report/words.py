@@ -1,0 +1,121 @@
+"""The answer in sentences."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..display.html import at, r2_text, span
+from ..display.numbers import interval_text, number_text, percent
+from ..display.style import loss_label
+from ..results import NestedCVResult
+from .subject import Subject
+
+__all__ = ["RULE_WORDS", "SELECTION_WORDS", "answer", "loss_text", "remarks", "title_of"]
+
+RULE_WORDS = {
+    "covariance": "this library's own; counts how the errors of folds move together",
+    "bates": "Bates, Hastie and Tibshirani (2024), with their bounds",
+    "paper": "Cao and Stringer (2026), as written",
+    "mlr3": "as in the R package mlr3inferr",
+    "naive": "usual cross-validation; takes the errors for independent, too narrow",
+    "corrected_t": "Nadeau and Bengio's corrected t",
+}
+SELECTION_WORDS = {
+    "min": "smallest estimated error",
+    "one_se": "simplest within one standard error of the best",
+    "gcv": "generalized cross-validation",
+    "loo": "leave-one-out",
+    "reml": "restricted maximum likelihood",
+    "kfold": "usual K-fold error",
+}
+
+
+def loss_text(loss: str, estimate: float, low: float, high: float) -> tuple[str, str, str]:
+    """An error and its ends as text: a percentage for zero-one loss."""
+    if loss == "zero_one":
+        texts = interval_text(100 * estimate, 100 * low, 100 * high, decimals=1)
+        return tuple(text if text == "–" else f"{text}%" for text in texts)  # type: ignore[return-value]
+    return interval_text(estimate, low, high)
+
+
+def title_of(loss: str) -> str:
+    """Name of the loss as a heading."""
+    return "Share of wrong predictions" if loss == "zero_one" else loss_label(loss).capitalize()
+
+
+def answer(subject: Subject, output: int) -> str:
+    """The answer in one sentence."""
+    if subject.result is not None:
+        return f"Expect {_expected(subject.result, output)}."
+    if subject.curve is not None:
+        value = number_text(subject.curve.values[subject.position(output)])
+        return f"At {subject.curve.param_name} = {value}, expect {_expected(subject.main(output), output)}."
+    best, n_models = subject.best_model(output), 0 if subject.comparison is None else len(subject.comparison.results)
+    expected = _expected(subject.main(output), output)
+    return f"Of {n_models} models, {best} has the smallest error: expect {expected}."
+
+
+def _expected(result: NestedCVResult, output: int) -> str:
+    """The error with its interval, and R2 with its own."""
+    figures = [at(part, output) for part in (result.estimate, *result.interval)]
+    estimate, low, high = loss_text(result.loss, *figures)
+    name = loss_label(result.loss)
+    article = "an" if name[0] in "aeiou" else "a"
+    if result.loss == "zero_one":
+        start = f"about {estimate} of predictions to be wrong"
+    else:
+        start = f"{article} {name} of about {estimate}"
+    if math.isnan(figures[1]):
+        return f"{start}; the rule “{result.rule}” gives no interval here"
+    text = f"{start}, {percent(result.confidence_level)} interval {low} to {high}"
+    if result.r2 is not None:
+        estimate, low, high = r2_text(*(at(part, output) for part in result.r2))
+        text += f"; R² {estimate} ({low} to {high})"
+    return text
+
+
+def remarks(subject: Subject, output: int) -> list[str]:
+    """What to read with the answer."""
+    result = subject.main(output)
+    said = [subject.request.chosen] if subject.request.chosen not in ("", subject.rule) else []
+    if result.r2 is not None and at(result.r2.low, output) <= 0:
+        said.append(
+            "The interval of R² reaches zero: these data do not show that the model predicts better than the mean."
+        )
+    if subject.result is None and subject.curve is not None:
+        said += [
+            _flatness(subject.curve, output),
+            "The value was chosen on the same rows that gave the interval, which therefore covers less often than it "
+            'says. A model that is tuned inside every training set (RidgeCV, or lam="gcv") has an honest one.',
+        ]
+    if subject.comparison is not None:
+        said.append(_contest(subject, output))
+    return said
+
+
+def _flatness(curve: Any, output: int) -> str:
+    """How many values the data cannot tell from the best."""
+    same = curve.indistinguishable()
+    same = same[output] if curve.output_names else same
+    if len(same) <= 1:
+        return "All other values on the curve predict worse."
+    return f"These data cannot tell apart {len(same)} of the {len(curve.values)} values{span(same)}."
+
+
+def _contest(subject: Subject, output: int) -> str:
+    """Whether the best model can be told from the next."""
+    comparison = subject.comparison
+    assert comparison is not None
+    table: Any = comparison.differences
+    if comparison.output_names is not None:
+        table = table.xs(comparison.output_names[output], level="output")
+    best = subject.best_model(output)
+    equal = [
+        str(second if first == best else first)
+        for (first, second), row in table.iterrows()
+        if best in (first, second) and row["low"] <= 0 <= row["high"]
+    ]
+    if not equal:
+        return f"The paired differences tell {best} from every other model."
+    return f"The paired differences do not tell {best} from {' or '.join(equal)}."

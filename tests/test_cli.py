@@ -1,0 +1,618 @@
+"""The command line computes what the library computes, says it, and writes it; its Python repeats it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import types
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.datasets import load_diabetes
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Lasso, LinearRegression, Ridge, RidgeClassifierCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from typer.testing import CliRunner
+
+import onefit
+from helpers import quietly
+from onefit.cli.app import app
+
+ROOT = Path(__file__).resolve().parents[1]
+HOUSES = ROOT / "tests" / "data" / "cli" / "houses.csv"
+EXACT = {"rtol": 1e-12}
+DROPPED = ["--drop", "street", "--drop", "trust"]
+
+
+def onefit_cli(*arguments, **options):
+    """What a command prints and returns."""
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], **options)
+
+
+def document(*arguments):
+    """The JSON of a command that goes well."""
+    outcome = onefit_cli(*arguments, "--json", "-", "--quiet")
+    assert outcome.exit_code == 0, outcome.stderr
+    return json.loads(outcome.stdout)
+
+
+def houses(*names):
+    """Columns of the table, its categories coded by hand."""
+    table = pd.read_csv(HOUSES)
+    X = table[["area", "rooms", "age"]].astype(float)
+    X["district=north"] = (table["district"] == "north").astype(float)
+    X["district=west"] = (table["district"] == "west").astype(float)
+    X["garden=True"] = table["garden"].astype(float)
+    return (X, table["price"].to_numpy(), *(table[name].to_numpy() for name in names))
+
+
+def estimate_of(script, folder, monkeypatch, name="result"):
+    """What a script computes, run in a folder."""
+    monkeypatch.chdir(folder)
+    names = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(script, names)
+    return names[name]
+
+
+# ------------------------------------------------------------------------------------------------------------ run
+
+
+def centred_kernel(**parameters):
+    kernel = KernelRidge(kernel="rbf", **parameters)
+    return make_pipeline(StandardScaler(), TransformedTargetRegressor(kernel, transformer=StandardScaler()))
+
+
+RIDGE = make_pipeline(StandardScaler(), onefit.PenalizedRegression(lam="gcv"))
+CASES = {
+    "ridge": ([], RIDGE),
+    "ridge at a penalty": (["--lambda", "3"], make_pipeline(StandardScaler(), onefit.PenalizedRegression(lam=3.0))),
+    "ridge by reml": (["--tuned", "reml"], make_pipeline(StandardScaler(), onefit.PenalizedRegression(lam="reml"))),
+    "ols": (["--model", "ols"], LinearRegression()),
+    "spline": (["--model", "spline"], onefit.SplineRegression(lam="reml")),
+    "lasso": (
+        ["--model", "lasso", "--lambda", "0.5", "--folds", "4", "--repeats", "1"],
+        make_pipeline(StandardScaler(), Lasso(alpha=0.5, max_iter=10000)),
+    ),
+    "kernel": (
+        ["--model", "kernel", "--lambda", "0.1", "--folds", "4", "--repeats", "1"],
+        centred_kernel(alpha=0.1),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_run_gives_the_numbers_of_nested_cv(name):
+    options, estimator = CASES[name]
+    found = document("run", HOUSES, "--target", "price", *DROPPED, *options)["result"]
+    X, y = houses()
+    repeats = {"n_folds": 4, "n_repeats": 1} if "--repeats" in options else {}
+    expected = quietly(onefit.nested_cv, estimator, X, y, random_state=0, **repeats)
+    np.testing.assert_allclose(
+        [found["estimate"], *found["interval"]], [expected.estimate, *expected.interval], **EXACT
+    )
+
+
+def test_groups_weights_loss_rule_and_level_reach_nested_cv():
+    options = ["--groups", "street", "--weights", "trust", "--loss", "huber:20", "--interval", "bates"]
+    options += ["--level", "0.9", "--folds", "5", "--repeats", "3", "--seed", "4", "--model", "ols"]
+    found = document("run", HOUSES, "--target", "price", *options)["result"]
+    X, y, street, trust = houses("street", "trust")
+    expected = quietly(
+        onefit.nested_cv,
+        LinearRegression(),
+        X,
+        y,
+        groups=street,
+        sample_weight=trust,
+        loss=onefit.losses.huber(20.0),
+        interval="bates",
+        confidence_level=0.9,
+        n_folds=5,
+        n_repeats=3,
+        random_state=4,
+    )
+    np.testing.assert_allclose(
+        [found["estimate"], *found["interval"]], [expected.estimate, *expected.interval], **EXACT
+    )
+
+
+def test_factors_of_an_additive_model_are_its_columns_of_zeros_and_ones():
+    found = document("run", HOUSES, "--target", "price", *DROPPED, "--model", "additive", "--folds", "5")
+    assert "onefit.factor('district', levels=['east', 'north', 'west'])" in found["python"]
+    X, y = houses()
+    terms = [onefit.smooth("area"), onefit.linear("rooms"), onefit.smooth("age")]
+    terms += [onefit.linear(name) for name in X.columns[3:]]
+    expected = quietly(onefit.nested_cv, onefit.AdditiveModel(terms), X, y, n_folds=5, random_state=0)
+    np.testing.assert_allclose(found["result"]["estimate"], expected.estimate, rtol=1e-9)
+
+
+def test_text_targets_are_classes(tmp_path):
+    table = pd.read_csv(HOUSES)
+    table["dear"] = np.where(table["price"] > table["price"].median(), "yes", "no")
+    table.drop(columns=["price", "street"]).to_csv(tmp_path / "t.csv", index=False)
+    found = document("run", tmp_path / "t.csv", "--target", "dear", "--drop", "trust", "--repeats", "2")["result"]
+    X, _ = houses()
+    model = make_pipeline(StandardScaler(), RidgeClassifierCV(np.logspace(-3, 5, 25)))
+    expected = quietly(onefit.nested_cv, model, X, table["dear"].to_numpy(str), n_repeats=2, random_state=0)
+    assert found["loss"] == "zero_one"
+    np.testing.assert_allclose(found["estimate"], expected.estimate, **EXACT)
+    refused = onefit_cli("run", tmp_path / "t.csv", "--target", "dear", "--model", "ols")
+    assert refused.exit_code == 1
+    assert "use --model ridge, or a factory" in refused.stderr
+
+
+def test_fpcr_takes_the_columns_in_order(tmp_path):
+    sim = onefit.datasets.make_signal(60, random_state=0)
+    table = pd.DataFrame(sim.X, columns=[f"t{j}" for j in range(sim.X.shape[1])])
+    table.assign(y=sim.y).to_csv(tmp_path / "curves.csv", index=False)
+    options = ["--target", "y", "--model", "fpcr", "--lambda", "0.001", "--folds", "5", "--repeats", "2"]
+    found = document("run", tmp_path / "curves.csv", *options)["result"]
+    X = pd.read_csv(tmp_path / "curves.csv").drop(columns="y")
+    y = pd.read_csv(tmp_path / "curves.csv")["y"]
+    model = onefit.FPCR(lam=0.001)
+    expected = quietly(onefit.nested_cv, model, X, y, n_folds=5, n_repeats=2, random_state=0)
+    np.testing.assert_allclose(found["estimate"], expected.estimate, **EXACT)
+
+
+def test_factories_of_the_user_come_from_the_current_folder(tmp_path, monkeypatch):
+    (tmp_path / "mine_for_cli.py").write_text(
+        "from sklearn.linear_model import LinearRegression\n"
+        "def factory():\n    return LinearRegression()\n"
+        "ready = LinearRegression()\n"
+        "def broken():\n    raise RuntimeError('no data')\n"
+        "nothing = 3\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    X, y = houses()
+    expected = quietly(onefit.nested_cv, LinearRegression(), X, y).estimate
+    for attribute in ("factory", "ready", "LinearRegression"):
+        found = document("run", HOUSES, "--target", "price", *DROPPED, "--model", f"mine_for_cli:{attribute}")
+        np.testing.assert_allclose(found["result"]["estimate"], expected, **EXACT)
+        repeated = estimate_of(found["python"], tmp_path, monkeypatch)
+        np.testing.assert_allclose(repeated.estimate, expected, **EXACT)
+    for attribute, cause in [("broken", "no data"), ("nothing", "no fit and predict"), ("absent", "has no")]:
+        refused = onefit_cli("run", HOUSES, "--target", "price", "--model", f"mine_for_cli:{attribute}", *DROPPED)
+        assert refused.exit_code == 1
+        assert cause in refused.stderr
+
+
+# ----------------------------------------------------------------------------------------------- curve and compare
+
+
+def test_curve_gives_the_numbers_of_error_curve():
+    found = document("curve", HOUSES, "--target", "price", *DROPPED, "--lambda", "0.01:100:7", "--folds", "5")["curve"]
+    X, y = houses()
+    model = make_pipeline(StandardScaler(), onefit.PenalizedRegression())
+    path = {"param_name": "penalizedregression__lam", "param_range": np.geomspace(0.01, 100, 7)}
+    expected = quietly(onefit.error_curve, model, X, y, n_folds=5, random_state=0, **path)
+    np.testing.assert_allclose(found["estimate"], expected.estimate, **EXACT)
+    np.testing.assert_allclose(found["difference"]["low"], expected.difference.low, rtol=1e-9, atol=1e-9)
+    assert found["selected"]["one_se"] == expected.select("one_se")
+    assert found["indistinguishable"] == list(expected.indistinguishable())
+
+
+def test_curve_takes_any_parameter_by_its_short_name():
+    options = ["--model", "kernel", "--param", "gamma", "--values", "0.01,0.1,1", "--simpler", "smaller"]
+    found = document("curve", HOUSES, "--target", "price", *DROPPED, *options, "--folds", "4", "--repeats", "1")
+    assert found["curve"]["param_name"] == "transformedtargetregressor__regressor__gamma"
+    X, y = houses()
+    model = centred_kernel(gamma=0.1)
+    expected = quietly(onefit.nested_cv, model, X, y, n_folds=4, n_repeats=1, random_state=0).estimate
+    np.testing.assert_allclose(found["curve"]["estimate"][1], expected, **EXACT)
+
+
+def test_run_sets_the_curve_on_the_folds_of_the_result(tmp_path):
+    options = ["--lambda", "0.5:2:3", "--folds", "6", "--repeats", "4", "--json", tmp_path / "r.json"]
+    outcome = onefit_cli("run", HOUSES, "--target", "price", *DROPPED, *options)
+    assert outcome.exit_code == 0
+    found = json.loads((tmp_path / "r.json").read_text())
+    X, y = houses()
+    model = make_pipeline(StandardScaler(), onefit.PenalizedRegression(lam=1.0))
+    expected = quietly(onefit.nested_cv, model, X, y, n_folds=6, n_repeats=4, random_state=0)
+    np.testing.assert_allclose(found["curve"]["estimate"][1], expected.estimate, rtol=1e-9)
+
+
+def test_compare_gives_the_numbers_of_compare():
+    models = ["--model", "ridge", "--model", "ols", "--model", "additive"]
+    found = document("compare", HOUSES, "--target", "price", *DROPPED, *models, "--folds", "5")["comparison"]
+    X, y = houses()
+    terms = [onefit.smooth("area"), onefit.linear("rooms"), onefit.smooth("age")]
+    terms += [onefit.linear(name) for name in X.columns[3:]]
+    estimators = {"ridge": RIDGE, "ols": LinearRegression(), "additive": onefit.AdditiveModel(terms)}
+    expected = quietly(onefit.compare, estimators, X, y, n_folds=5, random_state=0)
+    figures = [[row["estimate"], row["low"], row["high"]] for row in found["differences"]]
+    np.testing.assert_allclose(figures, expected.differences[["estimate", "low", "high"]].to_numpy(), rtol=1e-9)
+    assert [row["model"] for row in found["models"]] == list(expected.models.index)
+
+
+# ------------------------------------------------------------------------------------------ the Python that repeats it
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [*DROPPED],
+        [*DROPPED, "--model", "additive", "--folds", "5", "--tuned", "gcv"],
+        ["--groups", "street", "--weights", "trust", "--model", "ols", "--loss", "pinball:0.8", "--folds", "5"],
+        [*DROPPED, "--drop", "rooms", "--lambda", "2", "--level", "0.8"],
+        ["--features", "area", "--features", "age", "--model", "spline", "--lambda", "5"],
+    ],
+    ids=["ridge", "additive", "groups", "fixed", "spline"],
+)
+def test_the_python_repeats_the_estimate(options, tmp_path, monkeypatch):
+    (tmp_path / "houses.csv").write_bytes(HOUSES.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    found = document("run", "houses.csv", "--target", "price", *options)
+    again = estimate_of(found["python"], tmp_path, monkeypatch)
+    expected = [found["result"]["estimate"], *found["result"]["interval"]]
+    np.testing.assert_allclose([again.estimate, *again.interval], expected, **EXACT)
+
+
+def test_the_python_of_a_difficult_table_runs_by_itself(tmp_path):
+    table = pd.read_csv(HOUSES).drop(columns=["street", "trust"])
+    table.loc[[3, 9], "area"] = np.nan
+    table.loc[[5], "district"] = None
+    table.loc[[7], "price"] = np.nan
+    table = table.rename(columns={"area": "it's <b>", "district": 'a "quoted" name'})
+    table.to_csv(tmp_path / "odd.csv.gz", index=False, sep=";", decimal=",", encoding="latin-1")
+    options = ["--decimal", ",", "--encoding", "latin-1", "--impute", "--drop-missing-target", "--repeats", "2"]
+    found = document("run", tmp_path / "odd.csv.gz", "--target", "price", *options, "--lambda", "1", "--folds", "4")
+    script = found["python"] + "print(repr(result.estimate))\n"
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    np.testing.assert_allclose(
+        float(ran.stdout.splitlines()[-1].split("(")[-1].rstrip(")")), found["result"]["estimate"], **EXACT
+    )
+    assert found["result"]["route"] == "refit"
+
+
+@pytest.mark.parametrize("command", ["curve", "compare"])
+def test_the_python_of_curves_and_comparisons_repeats_them(command, tmp_path, monkeypatch):
+    options = {"curve": ["--lambda", "0.1:10:3"], "compare": ["--model", "ridge", "--model", "ols"]}[command]
+    found = document(command, HOUSES, "--target", "price", *DROPPED, *options, "--folds", "4")
+    again = estimate_of(found["python"], tmp_path, monkeypatch, {"compare": "comparison"}.get(command, command))
+    if command == "curve":
+        np.testing.assert_allclose(again.estimate, found["curve"]["estimate"], **EXACT)
+    else:
+        expected = [row["estimate"] for row in found["comparison"]["differences"]]
+        np.testing.assert_allclose(again.differences["estimate"], expected, **EXACT)
+
+
+# ------------------------------------------------------------------------------------------------------------ output
+
+
+def test_the_first_line_is_the_answer_in_one_sentence():
+    options = ["run", HOUSES, "--target", "price", *DROPPED, "--folds", "5", "--repeats", "3"]
+    outcome, found = onefit_cli(*options), document(*options)["result"]
+    estimate, low, high = (f"{value:,.0f}" for value in (found["estimate"], *found["interval"]))
+    answer = f"Expect a squared error of about {estimate}, 95% interval {low} to {high}"
+    estimate, low, high = (f"{found['r2'][key]:.2f}" for key in ("estimate", "low", "high"))
+    assert outcome.stdout.splitlines()[0] == f"{answer}; R2 {estimate} ({low} to {high})"
+    assert "\x1b" not in outcome.stdout
+    for rule in onefit.nested_cv(LinearRegression(), *houses(), n_folds=5, n_repeats=3, random_state=0).intervals.index:
+        assert re.search(rf"^{rule}\b", outcome.stdout, re.MULTILINE)
+
+
+def test_results_go_to_standard_output_and_the_rest_to_standard_error():
+    options = ["run", HOUSES, "--target", "price", *DROPPED, "--model", "ols"]
+    loud, quiet = onefit_cli(*options), onefit_cli(*options, "--quiet")
+    assert loud.stdout == quiet.stdout
+    assert loud.stderr.startswith("note: Categorical: 'district', 'garden'.")
+    assert quiet.stderr == ""
+
+
+def test_warnings_of_the_library_are_one_line_each():
+    options = ["--interval", "bates", "--folds", "5", "--repeats", "1", "--model", "ols", "--quiet"]
+    outcome = onefit_cli("run", HOUSES, "--target", "price", *DROPPED, *options)
+    assert outcome.exit_code == 0
+    assert [line[:9] for line in outcome.stderr.splitlines()] == ["warning: "]
+    assert "one random partition" in outcome.stderr
+
+
+def test_messages_of_the_library_name_options_of_the_command():
+    options = ["--interval", "bates", "--folds", "5", "--repeats", "1", "--model", "ols", "--quiet"]
+    outcome = onefit_cli("run", HOUSES, "--target", "price", *DROPPED, *options)
+    assert "--interval covariance" in outcome.stderr
+    wrong = onefit_cli("run", HOUSES, "--target", "price", *DROPPED, "--model", "lasso", "--route", "gram", "--quiet")
+    assert wrong.exit_code == 1
+    assert "--route refit" in wrong.stderr
+
+
+def test_json_is_valid_and_says_what_was_asked(tmp_path):
+    path = tmp_path / "out.json"
+    outcome = onefit_cli("run", HOUSES, "--target", "price", *DROPPED, "--model", "ols", "--json", path)
+    assert outcome.exit_code == 0
+
+    def refuse(word):
+        raise AssertionError(word)
+
+    found = json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse)
+    assert found["schema"] == 1
+    assert (found["command"], found["request"]["target"], found["request"]["rows"]) == ("run", "price", 80)
+    assert found["request"]["categories"] == {"district": ["east", "north", "west"], "garden": ["False", "True"]}
+    assert found["versions"]["onefit"] == onefit.__version__
+    assert found["request"]["command_line"].startswith(f"onefit run {HOUSES} --target price")
+    assert found["result"]["intervals"][1]["rule"] == "bates"
+    assert found["result"]["intervals"][1]["low"] is None
+
+
+def test_a_header_with_a_script_is_text_in_the_report(tmp_path):
+    table = pd.read_csv(HOUSES).drop(columns=["street", "trust", "district", "garden"])
+    name = "<script>alert(1)</script>"
+    table.rename(columns={"area": name, "price": f"{name} y"}).to_csv(tmp_path / "bad.csv", index=False)
+    report = tmp_path / "r.html"
+    outcome = onefit_cli("run", tmp_path / "bad.csv", "--target", f"{name} y", "--report", report)
+    assert outcome.exit_code == 0, outcome.stderr
+    page = report.read_text(encoding="utf-8")
+    assert "<script>alert(1)" not in page
+    assert "&lt;script&gt;alert(1)" in page
+
+
+def test_control_characters_of_a_header_do_not_reach_the_terminal(tmp_path):
+    (tmp_path / "t.csv").write_text("a\x1b[2J,y\n" + "".join(f"{i % 7},{i % 5}\n" for i in range(30)))
+    outcome = onefit_cli("run", tmp_path / "t.csv", "--target", "nope")
+    assert outcome.exit_code == 1
+    assert "\x1b" not in outcome.output
+
+
+# ------------------------------------------------------------------------------------------------------- files
+
+
+def test_nothing_is_overwritten_without_force(tmp_path, monkeypatch):
+    path = tmp_path / "out.json"
+    path.write_text("mine")
+    options = ["run", HOUSES, "--target", "price", *DROPPED, "--model", "ols", "--json", path]
+    with monkeypatch.context() as patch:
+        patch.setattr(onefit, "nested_cv", lambda *a, **k: pytest.fail("computed before the check"))
+        refused = onefit_cli(*options)
+    assert refused.exit_code == 1
+    assert "exists and is not overwritten" in refused.stderr
+    assert path.read_text() == "mine"
+    assert onefit_cli(*options, "--force").exit_code == 0
+    assert json.loads(path.read_text())["schema"] == 1
+    assert [each.name for each in tmp_path.iterdir()] == ["out.json"]
+
+
+@pytest.mark.parametrize("place", ["absent/out.json", "."])
+def test_places_that_cannot_be_written_are_refused_before_computing(place, tmp_path, monkeypatch):
+    monkeypatch.setattr(onefit, "nested_cv", lambda *a, **k: pytest.fail("computed before the check"))
+    outcome = onefit_cli("run", HOUSES, "--target", "price", *DROPPED, "--json", tmp_path / place)
+    assert outcome.exit_code == 1
+    assert len(outcome.stderr.splitlines()) == 1
+
+
+def test_files_are_written_though_nobody_reads_the_output(tmp_path, monkeypatch):
+    def closed(answer):
+        raise BrokenPipeError
+
+    monkeypatch.setattr("onefit.cli.showing.show_answer", closed)
+    path = tmp_path / "out.json"
+    onefit_cli("run", HOUSES, "--target", "price", *DROPPED, "--model", "ols", "--json", path)
+    assert json.loads(path.read_text())["command"] == "run"
+
+
+def test_the_table_itself_is_never_overwritten(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(HOUSES.read_bytes())
+    outcome = onefit_cli("run", path, "--target", "price", "--json", path, "--force")
+    assert outcome.exit_code == 1
+    assert path.read_bytes() == HOUSES.read_bytes()
+    both = tmp_path / "x"
+    assert "same file" in onefit_cli("run", path, "--target", "price", "--json", both, "--report", both).stderr
+
+
+# ------------------------------------------------------------------------------------------------- exit codes
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run"],
+        ["run", "x.csv"],
+        ["run", "x.csv", "--target", "y", "--lambda", "5:1:3"],
+        ["run", "x.csv", "--target", "y", "--lambda", "some"],
+        ["run", "x.csv", "--target", "y", "--lambda", "1", "--tuned", "gcv"],
+        ["run", "x.csv", "--target", "y", "--tuned", "aic"],
+        ["run", "x.csv", "--target", "y", "--folds", "2"],
+        ["run", "x.csv", "--target", "y", "--level", "95"],
+        ["run", "x.csv", "--target", "y", "--loss", "cubic"],
+        ["run", "x.csv", "--target", "y", "--interval", "wald"],
+        ["run", "x.csv", "--target", "y", "--delimiter", "::"],
+        ["run", "x.csv", "--target", "y", "--jobs", "0"],
+        ["curve", "x.csv", "--target", "y", "--param", "alpha"],
+        ["curve", "x.csv", "--target", "y", "--lambda", "3"],
+        ["compare", "x.csv", "--target", "y", "--model", "ridge"],
+        ["compare", "x.csv", "--target", "y", "--model", "ridge", "--model", "ridge"],
+        ["plan", "--rows", "10"],
+        ["unknown"],
+    ],
+)
+def test_wrong_usage_ends_with_two(arguments):
+    outcome = onefit_cli(*arguments)
+    assert outcome.exit_code == 2
+    assert "Traceback" not in outcome.output
+
+
+@pytest.mark.parametrize(
+    ("options", "cause"),
+    [
+        (["--model", "forest"], "--model 'forest' is unknown"),
+        (["--model", "ols", "--lambda", "1"], "ols has no penalty"),
+        (["--model", "ols", "--lambda", "1:10:3"], "ols has no penalty"),
+        (["--model", "lasso", "--tuned", "gcv"], "by none of these"),
+        (["--model", "additive", "--tuned", "loo"], "by reml or gcv"),
+        (["--model", "fpcr"], "'district' is categorical"),
+        (["--model", "no.such:thing"], "cannot be imported"),
+        (["--folds", "500"], "from 3 to 80"),
+    ],
+)
+def test_what_cannot_be_computed_ends_with_one_and_one_line(options, cause):
+    outcome = onefit_cli("run", HOUSES, "--target", "price", *DROPPED, *options)
+    assert outcome.exit_code == 1
+    last = outcome.stderr.splitlines()[-1]
+    assert last.startswith("onefit: ")
+    assert cause in last
+    assert "Traceback" not in outcome.output
+
+
+def test_unexpected_exceptions_are_one_line_and_debug_shows_the_traceback(monkeypatch):
+    def fail(*arguments, **keywords):
+        raise ZeroDivisionError("of our own making")
+
+    monkeypatch.setattr(onefit, "nested_cv", fail)
+    options = ["run", HOUSES, "--target", "price", *DROPPED, "--quiet"]
+    short, long = onefit_cli(*options), onefit_cli(*options, "--debug")
+    assert (short.exit_code, long.exit_code) == (1, 1)
+    assert short.stderr.count("\n") == 1
+    assert "internal error: ZeroDivisionError: of our own making; please report it" in short.stderr
+    assert "Traceback" in long.stderr
+
+
+def test_interrupts_end_with_130(monkeypatch):
+    def stop(*arguments, **keywords):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(onefit, "nested_cv", stop)
+    outcome = onefit_cli("run", HOUSES, "--target", "price", *DROPPED)
+    assert outcome.exit_code == 130
+    assert outcome.stdout == ""
+
+
+def test_what_was_complete_at_an_interrupt_is_printed(monkeypatch):
+    real, partial = onefit.nested_cv, onefit.errors.InterruptedWarning
+
+    def stopped(*arguments, **keywords):
+        warnings.warn("stopped by the user after 3 of 20 repeats", partial, stacklevel=2)
+        return real(*arguments, **keywords)
+
+    monkeypatch.setattr(onefit, "nested_cv", stopped)
+    outcome = onefit_cli("run", HOUSES, "--target", "price", *DROPPED, "--model", "ols")
+    assert outcome.exit_code == 130
+    assert outcome.stdout.startswith("Expect a squared error")
+    assert "warning: stopped by the user after 3 of 20 repeats" in outcome.stderr
+
+
+# ------------------------------------------------------------------------------------------------- other commands
+
+
+def test_plan_prints_the_plan():
+    outcome = onefit_cli("plan", "--rows", 500, "--columns", 21, "--folds", 10, "--repeats", 200, "--values", 5)
+    assert outcome.exit_code == 0
+    assert outcome.stdout.strip() == str(onefit.plan(500, 21, 10, 200, 5))
+    assert onefit_cli("plan", "--rows", 5, "--columns", 2, "--folds", 10).exit_code == 1
+
+
+def test_config_and_version(capsys):
+    assert onefit_cli("config").stdout.startswith(f"onefit {onefit.__version__} on Python")
+    assert onefit_cli("--version").stdout == f"onefit {onefit.__version__}\n"
+
+
+def test_the_demo_writes_a_report_and_says_where(tmp_path):
+    folder = tmp_path / "new" / "folder"
+    outcome = onefit_cli("demo", "--output", folder)
+    assert outcome.exit_code == 0, outcome.stderr
+    report = folder / "onefit-demo.html"
+    assert outcome.stdout.splitlines()[-1] == f"Wrote {report}: open it in a browser"
+    X, y = load_diabetes(return_X_y=True)
+    expected = onefit.nested_cv(Ridge(alpha=0.1), X, y, n_folds=10, n_repeats=200, random_state=0)
+    points = re.search(
+        r"off by about (\d+) points .* interval (\d+) to (\d+)\), .* off by about (\d+)\.", outcome.stdout
+    )
+    roots = [round(float(v) ** 0.5) for v in (expected.estimate, *expected.interval)]
+    assert [int(each) for each in points.groups()] == [*roots, round(float(y.std()))]
+    assert points.group(0)[:20] in report.read_text(encoding="utf-8")
+    again = onefit_cli("demo", "--output", folder)
+    assert again.exit_code == 1
+    assert "exists" in again.stderr
+
+
+def test_the_python_of_the_demo_runs(tmp_path, monkeypatch, capsys):
+    from onefit.cli.demo import PYTHON
+
+    result = estimate_of(PYTHON, tmp_path, monkeypatch)
+    assert (result.n_folds, result.n_repeats) == (10, 200)
+
+
+# ------------------------------------------------------------------------------------------------- true processes
+
+
+def python(*arguments, **options):
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, capture_output=True, env=environment, timeout=120, check=False, **options)
+
+
+def test_a_table_from_standard_input_in_a_true_process(tmp_path):
+    options = ["run", "-", "--target", "price", *DROPPED, "--model", "ols", "--json", "out.json"]
+    ran = python("-m", "onefit", *options, input=HOUSES.read_bytes(), cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith(b"Expect a squared error of about")
+    expected = quietly(onefit.nested_cv, LinearRegression(), *houses()).estimate
+    found = json.loads((tmp_path / "out.json").read_text())
+    np.testing.assert_allclose(found["result"]["estimate"], expected, **EXACT)
+    again = python("-c", found["python"] + "print(repr(float(result.estimate)))", input=HOUSES.read_bytes())
+    np.testing.assert_allclose(float(again.stdout.splitlines()[-1]), expected, **EXACT)
+
+
+def test_a_true_process_ends_with_its_exit_code():
+    missing = python("-m", "onefit", "run", "no_such.csv", "--target", "y")
+    assert (missing.returncode, missing.stdout) == (1, b"")
+    assert missing.stderr == b"onefit: There is no file 'no_such.csv'; check the name and the folder.\n"
+
+
+def test_ctrl_c_ends_a_true_process_with_130(tmp_path):
+    (tmp_path / "slow_for_cli.py").write_text(
+        "import time\nfrom sklearn.linear_model import LinearRegression\n"
+        "class Slow(LinearRegression):\n"
+        "    def fit(self, X, y):\n        print('fitting', flush=True)\n        time.sleep(60)\n"
+    )
+    options = ["run", str(HOUSES), "--target", "price", *DROPPED, "--model", "slow_for_cli:Slow"]
+    command = [sys.executable, "-m", "onefit", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path) as process:
+        assert process.stdout.readline() == b"fitting\n"
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said.splitlines()[-1] == b"onefit: stopped; nothing was written"
+    assert b"Traceback" not in said
+
+
+def test_help_needs_no_scikit_learn_of_the_commands_own():
+    # the package itself is kept out, so that what its __init__ imports is not counted here
+    code = (
+        "import sys, types\n"
+        f"package = types.ModuleType('onefit'); package.__path__ = [{str(ROOT / 'src' / 'onefit')!r}]\n"
+        "sys.modules['onefit'] = package\n"
+        "from onefit.cli import main\n"
+        "try:\n    main(['run', '--help'])\n"
+        "except SystemExit as end:\n    assert end.code == 0\n"
+        "print(sorted({'sklearn', 'pandas', 'numpy', 'scipy'} & set(sys.modules)))\n"
+    )
+    ran = python("-c", code)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.splitlines()[-1] == b"[]"
+
+
+def test_without_the_extra_the_command_says_what_to_install(monkeypatch, capsys):
+    from onefit import cli
+
+    monkeypatch.setitem(sys.modules, "typer", None)
+    monkeypatch.delitem(sys.modules, "onefit.cli.app")
+    for name in [name for name in sys.modules if name.startswith("onefit.cli.")]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(SystemExit) as end:
+        cli.main(["--help"])
+    assert end.value.code == 1
+    assert 'pip install "onefit[cli]"' in capsys.readouterr().err
+    assert isinstance(cli, types.ModuleType)

@@ -1,0 +1,158 @@
+"""The pages: their code runs and prints what they show, their links lead somewhere, and every name is described.
+
+A page is run from top to bottom in one namespace. A block of Python is run as it stands; with ``>>>`` it is a doctest;
+the indented lines below a block, if there are any, are what it prints. Words after ``python`` say more:
+``warns=NAME`` that the block gives this warning, ``no-test`` that it is not run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import inspect
+import io
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+
+import onefit
+from onefit import datasets, errors, losses, report
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+BUILT = {"_build", "gallery", "generated", "_static", "_templates"}
+PAGES = [
+    ROOT / "README.md",
+    *sorted(path for path in DOCS.rglob("*.md") if BUILT.isdisjoint(path.relative_to(DOCS).parts)),
+]
+FENCED = r"(?ms)^```(?P<info>[^\n`]*)\n(?P<code>.*?)^```[ \t]*$"
+BLOCK = re.compile(FENCED + r"(?:\n\n(?P<output>(?:    [^\n]*\n|\n(?=    ))+))?")
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+MODULES = {
+    "onefit": onefit,
+    "onefit.datasets": datasets,
+    "onefit.losses": losses,
+    "onefit.errors": errors,
+    "onefit.report": report,
+}
+
+
+@dataclass(frozen=True)
+class Block:
+    """Code of a page, the words after its language, what it should print (None: anything), and where it stands."""
+
+    code: str
+    words: tuple[str, ...]
+    output: str | None
+    line: int
+
+
+def blocks_of(page):
+    """Blocks of Python in a page that are to be run."""
+    text = page.read_text(encoding="utf-8")
+    found = []
+    for match in BLOCK.finditer(text):
+        words = tuple(match["info"].split())
+        if words[:1] == ("python",) and "no-test" not in words:
+            output = match["output"] and "".join(line[4:] or "\n" for line in match["output"].splitlines(keepends=True))
+            found.append(Block(match["code"], words[1:], output, text.count("\n", 0, match.start()) + 2))
+    return found
+
+
+def lines(text):
+    """Lines without the blanks at their ends."""
+    return [line.rstrip() for line in text.rstrip().splitlines()]
+
+
+def run(block, names, page):
+    """Run a block in a namespace and return what it prints; its failures name the page and the line."""
+    if ">>>" in block.code:
+        test = doctest.DocTestParser().get_doctest(block.code, names, page.name, str(page), block.line - 1)
+        report = io.StringIO()
+        result = doctest.DocTestRunner(optionflags=OPTIONS).run(test, out=report.write, clear_globs=False)
+        names.update(test.globs)
+        assert result.failed == 0, report.getvalue()
+        return None
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile("\n" * (block.line - 1) + block.code, str(page), "exec"), names)
+    return printed.getvalue()
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks_of(p)], ids=lambda p: p.relative_to(ROOT).as_posix())
+def test_the_code_of_a_page_runs_and_prints_what_the_page_shows(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    mpl.use("Agg")
+    names = {"__name__": "page"}
+    for block in blocks_of(page):
+        expected = [getattr(errors, word[6:]) for word in block.words if word.startswith("warns=")]
+        with pytest.warns(expected[0]) if expected else contextlib.nullcontext():
+            printed = run(block, names, page)
+        if block.output is not None and printed is not None:
+            assert lines(printed) == lines(block.output), f"{page}:{block.line}"
+        for picture in re.findall(r'savefig\("([^"]+)"', block.code):
+            assert Path(picture).read_bytes().startswith(b"\x89PNG")
+
+
+# --------------------------------------------------------------------------------------------- links
+
+
+def anchors(page):
+    """Anchors that a code host and MyST make of the headings of a page."""
+    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    titles = re.findall(r"(?m)^#+ (.+)$", text)
+    return {re.sub(r"[^\w\- ]", "", title.strip().lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_links_of_a_page_lead_to_files_and_headings_that_exist(page):
+    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    broken = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        made = file.is_relative_to(DOCS / "gallery")  # by the build
+        if not (made or file.exists()) or (anchor and file.suffix == ".md" and anchor not in anchors(file)):
+            broken.append(target)
+    assert broken == []
+
+
+def test_every_page_of_the_gallery_that_is_linked_has_its_script():
+    linked = {name for page in PAGES for name in re.findall(r"gallery/(\w+)\.\w+\)", page.read_text(encoding="utf-8"))}
+    assert {name for name in linked - {"index"} if not (ROOT / "examples" / f"{name}.py").exists()} == set()
+
+
+# ------------------------------------------------------------------------------------- the reference
+
+
+def reference():
+    """Text of the pages of the reference."""
+    return "\n".join(path.read_text(encoding="utf-8") for path in sorted((DOCS / "api").glob("*.md")))
+
+
+def public_names():
+    return [(module, name) for module, owner in MODULES.items() for name in owner.__all__]
+
+
+@pytest.mark.parametrize(("module", "name"), public_names())
+def test_every_public_name_is_in_the_reference_with_an_example(module, name):
+    value = getattr(MODULES[module], name)
+    text = reference()
+    if inspect.ismodule(value):
+        assert f"automodule:: {module}.{name}\n" in text
+        return
+    assert len(re.findall(rf"\.\. auto(?:class|function|exception):: {module}\.{name}\n", text)) == 1
+    shown = "".join(block.code for path in (DOCS / "api").glob("*.md") for block in blocks_of(path))
+    assert "Examples\n---" in (inspect.getdoc(value) or "") or re.search(rf"\b{name}\b", shown)
+
+
+def test_the_reference_has_no_name_that_is_gone():
+    for path in re.findall(r"\.\. auto(?:class|function|exception):: onefit\.([\w.]+)", reference()):
+        value = onefit
+        for part in path.split("."):
+            value = getattr(value, part)

@@ -1,0 +1,210 @@
+"""The report in a real browser: it opens offline, without an error, and its charts answer.
+
+The browser is Debian's chromium, or the one that ONEFIT_CHROMIUM names. Without one the tests are skipped, unless
+ONEFIT_BROWSER=required.
+"""
+
+import os
+import re
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import Ridge
+
+import onefit
+from onefit.report import Request, write_report
+from onefit.report.palette import PALETTES
+
+EVIL = "</script><script>window.ran = 1</script><img src=x onerror=window.ran=1>"
+OPTIONS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+CHROMIUM = os.environ.get("ONEFIT_CHROMIUM") or shutil.which("chromium")
+REQUIRED = os.environ.get("ONEFIT_BROWSER") == "required"
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None and not REQUIRED, reason="chromium is not installed")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    sync_api = (
+        pytest.importorskip("playwright.sync_api") if not REQUIRED else __import__("playwright.sync_api").sync_api
+    )
+    with sync_api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def result_and_curve():
+    rng = np.random.default_rng(7)
+    X = pd.DataFrame(rng.standard_normal((60, 4)), columns=["a", "b", "c", EVIL])
+    y = 100 * (X.to_numpy() @ [1.0, -2.0, 0.5, 0.0] + rng.standard_normal(60))
+    folds = {"n_folds": 5, "n_repeats": 8, "random_state": 0}
+    result = onefit.nested_cv(Ridge(1.0), X, y, **folds)
+    curve = onefit.error_curve(
+        onefit.PenalizedRegression(), X, y, param_name="lam", param_range=np.logspace(-2, 4, 25), **folds
+    )
+    return X, y, result, curve
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory, result_and_curve):
+    X, y, result, curve = result_and_curve
+    request = Request(title=f"Report of {EVIL}", data=f"{EVIL}.csv", target=EVIL, notes=(EVIL,), command=EVIL)
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    return write_report(path, request, result=result, curve=curve, fitted=Ridge(1.0).fit(X, y), y=y)
+
+
+@pytest.fixture(scope="module")
+def heard():
+    """What pages said that they should not: messages, errors, requests."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def opened(browser, report, heard):
+    """Opens a report; the same page again for the same options, for the tests leave it as it was."""
+    pages = {}
+
+    def open_page(path=report, **options):
+        key = (path, repr(options))
+        if key not in pages:
+            context = browser.new_context(**{"viewport": {"width": 1000, "height": 900}, **options})
+            page = pages[key] = context.new_page()
+            page.on("console", lambda message: heard.append(message.text))
+            page.on("pageerror", lambda error: heard.append(str(error)))
+            page.on("request", lambda request: heard.append(request.url) if request.url != path.as_uri() else None)
+            page.goto(path.as_uri())
+            page.wait_for_selector(".chart .main-svg")
+        return pages[key]
+
+    yield open_page
+    for page in pages.values():
+        page.context.close()
+
+
+@pytest.fixture(autouse=True)
+def nothing_went_wrong(opened, heard):
+    yield
+    assert [said for said in heard if not said.startswith(("data:", "blob:"))] == []
+    assert opened().evaluate("window.ran") is None
+
+
+def plot_box(page, name):
+    """Place of the upper panel of a chart on the screen."""
+    page.locator(f"#{name}").scroll_into_view_if_needed()
+    return page.locator(f"#{name} .nsewdrag").first.bounding_box()
+
+
+def test_page_opens_from_a_file_with_all_charts_and_asks_nobody_for_anything(opened):
+    page = opened()
+    assert page.locator(".chart .main-svg").count() >= 3
+    assert page.locator(".chart").evaluate_all("all => all.every(chart => chart._fullData.length > 0)")
+
+
+def test_table_of_rules_has_the_numbers_of_the_result(opened, result_and_curve):
+    _, _, result, _ = result_and_curve
+    rows = opened().locator("#rules ~ .scroll tbody tr").all_inner_texts()
+    shown = [row.split("\t")[:4] for row in rows]
+    table = result.intervals
+    expected = [[name, *(f"{v:,.0f}" for v in table.loc[name, ["estimate", "low", "high"]])] for name in table.index]
+    assert shown == expected
+
+
+def test_hover_over_the_curve_shows_the_value_and_its_interval(opened, result_and_curve):
+    curve = result_and_curve[3]
+    page = opened()
+    box = plot_box(page, "chart-curve-0")
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.wait_for_selector("#chart-curve-0 .hovertext")
+    texts = page.locator("#chart-curve-0 .hovertext").all_text_contents()
+    middle = int(np.argmin(np.abs(np.log10(curve.values) - 1.0)))
+    assert len(texts) == 2  # the error above, the paired difference below
+    assert "lam 10, edf" in texts[0]
+    assert f"{curve.estimate[middle]:,.0f} ({curve.low[middle]:,.0f} to {curve.high[middle]:,.0f})" in texts[0]
+
+
+def test_dragging_zooms_both_panels_and_a_double_click_goes_back(opened):
+    page = opened()
+    box = plot_box(page, "chart-curve-0")
+    drawn = "document.getElementById('chart-curve-0')._fullLayout"
+    ranges = f"() => ['xaxis', 'xaxis2'].map(name => {drawn}[name].range.slice())"
+    before = page.evaluate(ranges)
+    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.3 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.32 * box["height"], steps=5)
+    page.mouse.up()
+    page.wait_for_function(f"before => ({ranges})()[0][0] > before + 0.5", arg=before[0][0])
+    during = page.evaluate(ranges)
+    width = before[0][1] - before[0][0]
+    assert during[0] == pytest.approx([before[0][0] + 0.3 * width, before[0][0] + 0.6 * width], abs=0.02 * width)
+    assert during[1] == pytest.approx(during[0])  # the axis of edf, on top, goes along
+    page.mouse.dblclick(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])
+    page.wait_for_function(f"before => Math.abs(({ranges})()[0][0] - before) < 1e-6", arg=before[0][0])
+
+
+def test_script_tags_in_names_are_shown_as_text_in_the_page_and_in_the_charts(opened):
+    page = opened()
+    assert page.title() == f"Report of {EVIL}"
+    assert page.locator("h1").inner_text() == f"Report of {EVIL}"
+    assert EVIL in page.locator("tbody th").all_inner_texts()
+    assert page.locator("#chart-rows-0 .ytitle").text_content() == "observed </script><script>windo…"
+    assert page.locator("img[src=x]").count() == 0
+
+
+def test_on_a_phone_nothing_sticks_out_and_a_finger_scrolls(opened):
+    page = opened(viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    edges = page.locator(".chart").evaluate_all("all => all.map(chart => chart.getBoundingClientRect().right)")
+    assert max(edges) <= 360
+    assert page.evaluate("document.getElementById('chart-curve-0')._fullLayout.dragmode") is False
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_page_and_charts_follow_the_colour_scheme(opened, scheme):
+    page = opened(color_scheme="dark")
+    page.emulate_media(color_scheme=scheme)
+    palette = PALETTES[scheme]
+    rgb = f"rgb({', '.join(str(int(palette['page'][i : i + 2], 16)) for i in (1, 3, 5))})"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == rgb
+    page.wait_for_function(
+        "color => document.getElementById('chart-rules-0')._fullLayout.paper_bgcolor === color", arg=palette["page"]
+    )
+
+
+def test_print_is_light_whole_and_not_empty(opened):
+    page = opened(color_scheme="dark")
+    drawn = "document.getElementById('chart-curve-0')._fullLayout"
+    page.evaluate(f"addEventListener('beforeprint', () => {{ window.printed = {drawn}; }})")
+    pdf = page.pdf(format="A4")
+    assert pdf.startswith(b"%PDF")
+    assert len(re.findall(rb"/Type /Page\b", pdf)) >= 3
+    printed = page.evaluate("[window.printed.width, window.printed.paper_bgcolor]")
+    assert printed == [680, PALETTES["light"]["page"]]
+    assert (
+        page.evaluate("document.getElementById('chart-curve-0')._fullLayout.paper_bgcolor") == PALETTES["dark"]["page"]
+    )
+
+
+def test_copy_button_copies_the_python(opened):
+    page = opened()
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.locator("button[data-copy=python]").click()
+    page.wait_for_function("document.querySelector('button[data-copy=python]').textContent === 'Copied'")
+    assert page.evaluate("navigator.clipboard.readText()").startswith("import onefit\n\nresult = onefit.nested_cv(")
+
+
+def test_outputs_open_one_by_one_and_draw_their_charts(opened, tmp_path, two_outputs):
+    X, y = two_outputs
+    result = onefit.nested_cv(Ridge(0.01), X, y, n_folds=12, n_repeats=3, random_state=0)
+    page = opened(write_report(tmp_path / "two.html", result=result, y=y))
+    assert page.locator("#chart-rules-0 .main-svg").count() > 0
+    assert page.locator("#chart-rules-1 .main-svg").count() == 0
+    page.locator('nav a[href="#output-1"]').click()
+    page.wait_for_selector("#chart-rules-1 .main-svg")
+    assert page.locator("#chart-rules-1").evaluate("chart => chart._fullLayout.width") > 600

@@ -1,0 +1,124 @@
+"""Data of a setting, and the true error of a model fitted to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import integrate, special
+
+from onefit import datasets
+
+__all__ = ["EXACT", "AbsoluteError", "Data", "Exact", "FreshRows", "Truth"]
+
+FRESH_SEED = 20_240_704
+
+
+class Truth:
+    """Error of a fitted model on a new row: the target of an interval."""
+
+    def __call__(self, simulation: datasets.Simulation, fitted: Any) -> float:
+        """The error of ``fitted``."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Data:
+    """A function of `onefit.datasets` and its arguments."""
+
+    maker: str
+    arguments: tuple[tuple[str, Any], ...]
+
+    @classmethod
+    def of(cls, maker: str, **arguments: Any) -> Data:
+        """From keyword arguments."""
+        return cls(maker, tuple(arguments.items()))
+
+    def draw(self, seed: int) -> datasets.Simulation:
+        """A data set."""
+        simulation: datasets.Simulation = getattr(datasets, self.maker)(**dict(self.arguments), random_state=seed)
+        return simulation
+
+
+@dataclass(frozen=True)
+class Exact(Truth):
+    """Squared error, or zero-one loss, from the law of the simulation."""
+
+    def __call__(self, simulation: datasets.Simulation, fitted: Any) -> float:
+        """`Simulation.true_error`."""
+        return simulation.true_error(fitted)
+
+
+EXACT = Exact()
+
+
+@dataclass(frozen=True)
+class FreshRows(Truth):
+    """Squared error of a model that is not linear, from the same fresh rows for every data set.
+
+    Only the distance from the true mean is sampled, and the variance of the noise is added. The standard error that is
+    left is 0.4% of the error for trees and nearest neighbours, below 1% of the width of an interval.
+    """
+
+    n_rows: int = 50_000
+
+    def __call__(self, simulation: datasets.Simulation, fitted: Any) -> float:
+        """Variance of the noise plus the mean squared distance from the true mean."""
+        X, _ = simulation.sample(self.n_rows, random_state=FRESH_SEED)
+        return simulation.best_error + float(np.mean(np.square(fitted.predict(X) - simulation.mean(X))))
+
+
+@dataclass(frozen=True)
+class AbsoluteError(Truth):
+    """Mean absolute error of a linear model under noise of unit variance, by quadrature.
+
+    Given the model, ``y - prediction`` is the noise plus a normal d whose mean and variance follow from its
+    coefficients. The mean of ``|noise + d|`` over the noise is known in closed form, and one integral over d remains.
+    """
+
+    noise_kind: str
+
+    def __call__(self, simulation: datasets.Simulation, fitted: Any) -> float:
+        """Mean of ``|noise + d|``."""
+        p = simulation.X.shape[1]
+        beta = simulation.mean(np.eye(p))
+        return self.of_normal(-float(fitted.intercept_), float(np.linalg.norm(beta - np.ravel(fitted.coef_))))
+
+    def of_normal(self, mean: float, deviation: float) -> float:
+        """The same, from the mean and the deviation of d."""
+        given = _GIVEN[self.noise_kind]
+
+        def weighted(d: float) -> float:
+            z = (d - mean) / deviation
+            return given(d) * float(np.exp(-(z**2) / 2) / (deviation * np.sqrt(2 * np.pi)))
+
+        ends = np.array([-9.0, -3, 0, 3, 9]) * deviation + mean
+        kink = 1.0  # where the exponential's closed form changes its branch
+        edges = np.sort(np.append(ends, kink)) if ends[0] < kink < ends[-1] else ends
+        parts = [integrate.quad(weighted, low, high, epsabs=1e-12)[0] for low, high in pairwise(edges)]
+        return float(sum(parts))
+
+
+def _given_t(df: int) -> Callable[[float], float]:
+    """E|T + d| for Student's t scaled to unit variance."""
+    scale = float(np.sqrt((df - 2) / df))
+    constant = float(np.exp(special.gammaln((df + 1) / 2) - special.gammaln(df / 2)) / np.sqrt(df * np.pi))
+
+    def given(d: float) -> float:
+        u = d / scale
+        density = constant * (1 + u**2 / df) ** (-(df + 1) / 2)
+        return scale * float(u * (2 * special.stdtr(df, u) - 1) + 2 * (df + u**2) / (df - 1) * density)
+
+    return given
+
+
+def _given_exponential(d: float) -> float:
+    """E|E - 1 + d| for a standard exponential E."""
+    c = 1 - d
+    return float(c - 1 + 2 * np.exp(-c)) if c >= 0 else 1 - c
+
+
+_GIVEN = {"t3": _given_t(3), "t5": _given_t(5), "exponential": _given_exponential}
