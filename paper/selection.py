@@ -222,7 +222,7 @@ def _peer_seconds(paper: onefit.ErrorCurve, sim: Simulation, p: int, size: Study
             assert result is not None
             expected = result.fold_errors.e_in, result.fold_errors.e_out
             one, difference = compare_peer(name, system_at(sim, p, size.lams[at]), ids, expected, budget)
-            seconds.append(size.repeats * proportional(one) + singles * float(np.median(one.singles)))
+            seconds.append(proportional(one, size.repeats) + singles * float(np.median(one.singles)))
             differences.append(difference)
         found[f"{name}_s"] = size.values * float(np.mean(seconds))
     return found | {

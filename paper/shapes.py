@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from onefit import PenalizedRegression, SplineRegression
 from onefit.datasets import make_sine
 
-__all__ = ["Shape", "System", "partitions"]
+__all__ = ["DATA", "Shape", "System", "partitions"]
 
 Array = NDArray[np.float64]
-SEED = 0
+DATA, DEALT = np.random.SeedSequence(0).spawn(2)
+"""Seeds of the data and of the partitions, which must not depend on them."""
 
 
-def partitions(n: int, n_folds: int, n_repeats: int, seed: int = SEED) -> NDArray[np.intp]:
+def partitions(n: int, n_folds: int, n_repeats: int, seed: int | np.random.SeedSequence = DEALT) -> NDArray[np.intp]:
     """Random partitions into folds of one size, or nearly, (repeats, rows)."""
     dealt = np.tile(np.arange(n) % n_folds, (n_repeats, 1))
     return np.random.default_rng(seed).permuted(dealt, axis=1)
@@ -65,7 +66,7 @@ class Shape:
     @cached_property
     def _data(self) -> tuple[Array, Array, Array]:
         """Functions without the constant (n, p - 1), the root of their roughness, and y."""
-        sim = make_sine(self.n, noise=self.noise, random_state=SEED)
+        sim = make_sine(self.n, noise=self.noise, random_state=np.random.default_rng(DATA))
         spline = SplineRegression(n_basis=self.p, basis="tp", lam=self.lam).fit(sim.X, sim.y)
         functions = spline.smooths_[0]
         return functions(sim.X[:, 0]), functions.root, sim.y

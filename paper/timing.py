@@ -57,11 +57,11 @@ def typical(call: Callable[[], Any], budget: float) -> tuple[float, Any]:
     return float(np.median(spent)), result
 
 
-def proportional(found: Sample) -> float:
-    """Seconds of a whole repeat from a sample of its training sets; medians, as other processes disturb some."""
+def proportional(found: Sample, n_repeats: int = 1) -> float:
+    """Seconds of whole repeats, prepared once, from a sample of training sets; medians, as other processes disturb."""
     K = found.n_folds
     singles, pairs = float(np.median(found.singles)), float(np.median(found.pairs))
-    return found.preparation + K * singles + K * (K - 1) / 2 * pairs
+    return found.preparation + n_repeats * (K * singles + K * (K - 1) / 2 * pairs)
 
 
 def agreed(name: str, difference: float) -> float:

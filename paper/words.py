@@ -76,7 +76,8 @@ def _speed_findings(found: pd.DataFrame, groups: str, name: str) -> list[str]:
     grows = sum(last > first for _, (first, last) in ends)
     shown = ", ".join(f"{number(first)} to {number(last)} at {name} {label}" for label, (first, last) in ends)
     many, two = found["many_s"], found["leave_two_s"]
-    faster = (found["gram_s"] < found["onestep_s"]).sum()
+    both = _both(found)
+    faster = (both["gram_s"] < both["onestep_s"]).sum()
     return [
         f"- The formula, taken literally, is faster than refitting in {(ratio > 1).sum()} of {len(found)} shapes: "
         f"refitting takes {span(ratio)} times as long.",
@@ -85,7 +86,7 @@ def _speed_findings(found: pd.DataFrame, groups: str, name: str) -> list[str]:
         f"{span(found['literal_s'] / many)} times. In a single repeat the fixed cost of a call counts: refitting takes "
         f"{span(found['refit/auto'])} times as long as the whole call, which is slower than refitting in "
         f"{(found['refit/auto'] < 1).sum()} shapes.",
-        f"- The gram route is faster than onestep in {faster} of {len(found)} shapes (single repeat).",
+        f"- The gram route is faster than onestep in {faster} of {_run(both, found)} (single repeat).",
         f"- Leave two out, which needs no repeats, takes {span(1e3 * two)} ms; {REPEATS} repeats of the literal "
         f"formula take {span(REPEATS * found['literal_s'] / two)} times as long, {REPEATS} of onefit "
         f"{span(REPEATS * many / two)} times.",
@@ -118,7 +119,8 @@ def describe_folds(tables: Tables) -> str:
     ]
     factors = _factors(lines)
     near = [f for f in factors if 0.5 <= f <= 2]
-    right = (found["auto_route"] == found["fastest"]).sum()
+    both, gram = _both(found), found[found["gram_s"].notna()]
+    right = (both["auto_route"] == both["fastest"]).sum()
     beaten = found[found["refit/many"] < 1]
     findings = [
         f"- The measured crossover lies within K = {found['K'].min()} to {found['K'].max()} in {len(factors)} of "
@@ -128,13 +130,24 @@ def describe_folds(tables: Tables) -> str:
         f"- onefit, one of 10 repeats: refitting takes {span(found['refit/many'])} times as long, and is faster in "
         f"{len(beaten)} of {len(found)} shapes; the literal formula takes {span(found['literal_s'] / found['many_s'])} "
         "times as long.",
-        f"- Gram downdating is faster than the literal formula in {(found['gram_s'] < found['literal_s']).sum()} of "
-        f"{len(found)} shapes, a whole call against a bare loop.",
-        f"- `onefit.plan` takes the faster of the two routes in {right} of {len(found)} shapes; its choice takes at "
-        f"most {found['choice/fastest'].max():.2f} times the time of the faster one.",
+        f"- Gram downdating is faster than the literal formula in {(gram['gram_s'] < gram['literal_s']).sum()} of "
+        f"{_run(gram, found)}, a whole call against a bare loop.",
+        f"- `onefit.plan` takes the faster of the two routes in {right} of {_run(both, found)}; its choice takes "
+        f"at most {both['choice/fastest'].max():.2f} times the time of the faster one.",
         f"- All ways agree: the largest relative difference of a fold error is {found['difference'].max():.0e}.",
     ]
     return "\n".join([*findings, "", _table(head, cells), "", _speed_table(found)])
+
+
+def _both(found: pd.DataFrame) -> pd.DataFrame:
+    """The shapes in which both routes were run: one that should take long is not, and its seconds are missing."""
+    return found.dropna(subset=["gram_s", "onestep_s"])
+
+
+def _run(part: pd.DataFrame, found: pd.DataFrame) -> str:
+    """How many shapes, and how many are left out of the count."""
+    left = len(found) - len(part)
+    return f"{len(part)} shapes" + (f" ({left} left out, as a route was not run)" if left else "")
 
 
 def _factors(lines: pd.DataFrame) -> list[float]:

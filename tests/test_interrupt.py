@@ -76,7 +76,7 @@ def main():
     print(json.dumps({
         "n_repeats": [each.n_repeats for each in results],
         "estimate": [each.estimate for each in results],
-        "reason": results[0].route_reason,
+        "reason": results[0].reason,
         "warnings": [str(each.message) for each in caught if each.category is onefit.errors.InterruptedWarning],
     }), flush=True)
 

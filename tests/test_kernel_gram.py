@@ -244,7 +244,7 @@ def test_blas_gets_its_threads_back_when_calls_overlap():
 
 
 def test_an_unknown_setting_is_refused():
-    code = "import onefit"
+    code = "import onefit; onefit.nested_cv"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={"ONEFIT_KERNEL": "AVX512"})
     assert run.returncode != 0
     assert "ONEFIT_KERNEL is 'AVX512'; it may be on, off, baseline, AVX2, AVX-512" in run.stderr

@@ -81,10 +81,10 @@ def test_every_way_gives_the_fold_errors_of_the_spline_itself(sizes):
     from benchmarks.measure import difference_of
     from benchmarks.sweep import sample
     from paper.peers import PEERS
-    from paper.shapes import Shape
+    from paper.shapes import DATA, Shape
 
     shape = Shape(*sizes)
-    sim = make_sine(shape.n, noise=shape.noise, random_state=0)
+    sim = make_sine(shape.n, noise=shape.noise, random_state=np.random.default_rng(DATA))
     spline = onefit.SplineRegression(n_basis=shape.p, basis="tp", lam=shape.lam)
     folds = shape.folds()
     expected = quiet_nested_cv(spline, sim.X, sim.y, folds=folds).fold_errors
@@ -130,6 +130,7 @@ def test_a_sample_is_extended_by_its_medians():
 
     found = Sample(4, preparation=0.5, singles=[1.0, 3.0, 100.0], pairs=[10.0])
     assert proportional(found) == 0.5 + 4 * 3.0 + 6 * 10.0
+    assert proportional(found, 200) == 0.5 + 200 * (4 * 3.0 + 6 * 10.0)  # prepared once
 
 
 def test_the_crossover_is_interpolated_on_logarithmic_axes():
@@ -139,6 +140,29 @@ def test_the_crossover_is_interpolated_on_logarithmic_axes():
     assert crossover(K, (K / 15.0) ** 2) == "15.0"
     assert crossover(K, K / 1.0) == "before 5"
     assert crossover(K, K / 100.0) == "after 40"
+
+
+def test_data_and_partitions_have_seeds_of_their_own():
+    from paper.shapes import DATA, partitions
+
+    default, of_data = partitions(60, 12, 1), partitions(60, 12, 1, DATA)
+    assert (default != of_data).any()
+    np.testing.assert_array_equal(default, partitions(60, 12, 1))
+
+
+def test_a_route_that_was_not_run_is_not_counted_as_slower(quick):
+    from paper.words import describe_folds, describe_rows
+
+    found = pd.read_csv(quick[0] / "results" / "figure1.csv").assign(gram_s=1.0, onestep_s=2.0)
+    assert f"faster than onestep in {len(found)} of {len(found)} shapes (single" in describe_rows({"figure1": found})
+    found.loc[0, "gram_s"] = np.nan
+    text = describe_rows({"figure1": found})
+    assert f"faster than onestep in {len(found) - 1} of {len(found) - 1} shapes (1 left out" in text
+    folds = pd.read_csv(quick[0] / "results" / "figure3.csv").assign(fastest="gram", auto_route="gram")
+    folds.loc[0, ["gram_s", "auto_route", "choice/fastest"]] = [np.nan, "onestep", np.nan]
+    lines = pd.read_csv(quick[0] / "results" / "figure3_crossover.csv")
+    text = describe_folds({"figure3": folds, "figure3_crossover": lines})
+    assert f"routes in {len(folds) - 1} of {len(folds) - 1} shapes (1 left out" in text
 
 
 def test_figure_2_has_the_authors_sizes():

@@ -42,8 +42,8 @@ CASES = {
     "repeats in threads": (onefit.nested_cv, (Ridge(), X, Y), FEW | {"n_jobs": 2}, 4),
     "repeats, at most": (onefit.nested_cv, (Ridge(), X, Y), {"n_folds": 5, "random_state": 0}, 200),
     "repeats and partitions for the bias": (onefit.nested_cv, (Ridge(), X, Y), FEW | {"bias_folds": 3}, 7),
-    "gram with a fold a row": (onefit.nested_cv, (Ridge(), X, Y), {"n_folds": "n", "route": "gram"}, 1),
-    "sparse with a fold a row": (onefit.nested_cv, (Ridge(), sparse.csr_matrix(X), Y), {"n_folds": "n"}, 1),
+    "gram with a fold a row": (onefit.nested_cv, (Ridge(), X, Y), {"n_folds": "n", "route": "gram"}, 60 * 61 // 2),
+    "sparse with a fold a row": (onefit.nested_cv, (Ridge(), sparse.csr_matrix(X), Y), {"n_folds": "n"}, 60 * 61 // 2),
     "repeats at three values": (
         onefit.error_curve,
         (Ridge(), X, Y),

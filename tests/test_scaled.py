@@ -53,6 +53,8 @@ def test_scaled_ridge_equals_its_refits(n, p, K, alpha, n_outputs, loss, seed):
 @pytest.mark.parametrize("n_outputs", [None, 3])
 @pytest.mark.parametrize("shape", [(50, 6), (41, 28), (30, 1)], ids=str)
 def test_a_penalty_chosen_on_scaled_columns(shape, n_outputs, criterion):
+    if criterion == "loo" and shape == (41, 28):
+        shape = (41, 20)  # with fewer rows than columns leave-one-out is 0/0 near interpolation, and so is its minimum
     X, y = data(*shape, 1, n_outputs)
     y = y + 2 * np.random.default_rng(2).standard_normal(y.shape)
     assert_equals_refits(scaled(PenalizedRegression(lam=criterion)), X * np.arange(1, shape[1] + 1), y)
@@ -164,3 +166,26 @@ def test_as_many_columns_as_rows_are_refitted():
     X, y = data(20, 25, 16)
     result = quiet_nested_cv(scaled(Ridge()), X, y, n_folds=3, n_repeats=1)
     assert (result.route, "as many columns" in result.route_reason) == ("refit", True)
+
+
+def test_a_large_value_of_a_column_that_is_constant_elsewhere_moves_nothing():
+    X, y = data(40, 3, 9)
+    folds = random_folds(40, 5)
+    X[:, 1] = 1e8 * (folds[0] == 2)
+    assert_equals_refits(scaled(Ridge(1.0)), X, y, rtol=1e-12, folds=folds, n_folds="auto", n_repeats="auto")
+
+
+@pytest.mark.parametrize("spread", [1.0, 1e-3])
+def test_a_wild_value_does_not_hide_its_column_from_other_training_sets(spread):
+    X, y = data(60, 3, 17)
+    X[:, 0] *= spread
+    X[7, 0] = 1e12
+    assert_equals_refits(scaled(Ridge(1.0)), X, y, rtol=1e-9)
+
+
+def test_nearly_constant_columns_are_told_from_constant_ones_as_scikit_learn_does():
+    X, y = data(60, 4, 18)
+    X[:, 0] = 1e8 + 1e-7 * X[:, 0]
+    X[:, 1] = 3.0
+    X[:, 2] = 1e-300 * X[:, 2]
+    assert_equals_refits(scaled(Ridge(1.0)), X, y, rtol=1e-6)  # the first column has a digit or two

@@ -272,6 +272,13 @@ def test_d16_quartic_is_the_difference_of_the_two_counts():
     assert sympy.expand(6 * K**2 * (f2 - f1) - quartic(n, p, K)) == 0
 
 
+def test_gram_route_needs_fewer_operations_than_both_ways_of_the_paper_up_to_two_folds_of_columns():
+    for n, K in [(60, 4), (60, 10), (400, 5), (400, 20), (400, 200), (4000, 10), (4000, 100)]:
+        for p in {1, 2, n // (2 * K) + 1, n // K, 2 * n // K}:
+            assert onefit.plan(n, p, K).flops["gram"] < min(flop_counts(n, p, K)), (n, p, K)
+    assert onefit.plan(4000, 4000, 100).flops["gram"] > flop_counts(4000, 4000, 100)[0]  # but not for p near n
+
+
 def test_d17_quartic_has_one_root_above_one_if_there_are_no_more_columns_than_rows():
     n, p, K = sympy.symbols("n p K", positive=True)
     f = quartic(n, p, K)
@@ -296,17 +303,22 @@ class Population:
     points = np.array([[1.0, 0.4], [-2.0, 1.5], [0.5, -1.0]])
     chances = np.array([0.5, 0.2, 0.3])
 
-    def __init__(self, K, m, lam=0.3):
+    def __init__(self, K, m, lam=0.3, is_stratified=False, is_frozen=False):
         self.K, self.m, self.n = K, m, K * m
         drawn = np.array(list(product(range(3), repeat=self.n)))
         self.probability = self.chances[drawn].prod(axis=1)
+        if is_stratified:  # sorted by point and dealt: the partition depends on the rows
+            drawn = np.sort(drawn, axis=1).reshape(-1, m, K).swapaxes(1, 2).reshape(-1, self.n)
         x, y = self.points[drawn].reshape(-1, K, m, 2).transpose(3, 0, 1, 2)
         xx, xy = (x * x).sum(axis=2), (x * y).sum(axis=2)
+        if is_frozen:  # the columns are scaled once: the learner depends on rows that are held out
+            lam = lam * np.square(x).mean(axis=(1, 2))
         keep = 1.0 - np.eye(K)
         both = np.clip(keep[:, None] + keep[None] - 1, 0, 1)  # (K, K, folds): neither j nor k
 
         def slope(sets):
-            return np.tensordot(xy, sets, (1, -1)) / (np.tensordot(xx, sets, (1, -1)) + lam)
+            over = np.tensordot(xx, sets, (1, -1))
+            return np.tensordot(xy, sets, (1, -1)) / (over + np.reshape(lam, (-1,) + (1,) * (over.ndim - 1)))
 
         b1, b2 = slope(keep), slope(both)
         self.single = np.square(y - x * b1[..., None])
@@ -372,6 +384,16 @@ def test_i5_covariance_is_the_mean_product_of_changes(K, m):
     np.testing.assert_allclose(left[others], right[others], **CLOSE)
 
 
+@pytest.mark.parametrize("broken", ["is_stratified", "is_frozen"])
+def test_i5_fails_if_the_partition_or_the_learner_depends_on_rows_that_are_held_out(broken):
+    all_data = Population(3, 2, **{broken: True})
+    xi = all_data.xi.mean(axis=2)
+    D, rho = all_data.changes
+    left, right = all_data.mean(xi[:, :, None] * xi[:, None]), all_data.mean((D - rho) * (D - rho).swapaxes(1, 2))
+    others = ~np.eye(3, dtype=bool)
+    assert abs(left[others].mean() / right[others].mean() - 1) > 0.1  # exact numbers: nothing is sampled here
+
+
 def random_tables(K, seed):
     """Changes delta, and true errors R_j and R_jk = R_kj."""
     rng = np.random.default_rng(seed)
@@ -433,36 +455,113 @@ def test_i8_mean_of_the_variance_of_the_losses(K, m):
     np.testing.assert_allclose(all_data.mean(v), expected, **CLOSE)
 
 
-def least_squares_tables(n, p, K, rng):
-    """Changes D and true-error changes rho of least squares without signal; the true error is 1 + |b|^2."""
+def least_squares(n, p, K, rng):
+    """Errors e and true errors R of fold j without k, (K, K), and that of all rows; no signal, so R is 1 + |b|^2."""
     X, y = rng.standard_normal((K, n // K, p)), rng.standard_normal((K, n // K))
     G, g = X.swapaxes(1, 2) @ X, (X.swapaxes(1, 2) @ y[..., None])[..., 0]
     left = 1.0 - np.maximum(np.eye(K)[:, None], np.eye(K)[None])  # (K, K, folds), the diagonal leaves out one
     b = np.linalg.solve(np.tensordot(left, G, 1), np.tensordot(left, g, 1)[..., None])[..., 0]
     e = np.square(y[:, None] - np.einsum("jmp,jkp->jkm", X, b)).mean(axis=2)
-    R = 1 + np.square(b).sum(axis=2)
-    return (np.diag(table)[:, None] - table for table in (e, R))
+    return e, 1 + np.square(b).sum(axis=2), 1 + np.square(np.linalg.solve(G.sum(axis=0), g.sum(axis=0))).sum()
 
 
-def test_excess_of_the_covariance_term_is_positive_and_vanishes_as_folds_become_rows():
+def least_squares_of_rows(n, p, rng):
+    """The same for folds of one row, by (D2) and systems of two rows: fast enough for many rows."""
+    X, y = rng.standard_normal((n, p)), rng.standard_normal(n)
+    Z = X @ np.linalg.inv(X.T @ X)
+    b = Z.T @ y
+    A, C, r, c = np.eye(n) - Z @ X.T, Z @ Z.T, y - X @ b, Z @ b
+    a, d, across = np.diag(A), np.diag(C), off_diagonal(A)
+    u = (a * r[:, None] - across * r) / (np.outer(a, a) - across**2)  # residual of j without j and k
+    np.fill_diagonal(u, r / a)
+    v = off_diagonal(u.T)
+    moved = d[:, None] * u**2 + d * v**2 + 2 * C * u * v - 2 * (c[:, None] * u + c * v)
+    return u**2, 1 + b @ b + moved, 1 + b @ b
+
+
+def changes(table):
+    """By how much the presence of k changes what fold j has."""
+    return np.diag(table)[:, None] - table
+
+
+def excess_of(e, R):
+    """What (I9) adds to the wanted sum of products, in the three parts of the page; and that sum."""
+    D, rho, K = changes(e), changes(R), len(e)
+    delta, iota, factor = D - rho, centred(rho), 1 / (K * (1 - 1 / (K - 1))) ** 2
+    B, own = centred(D), centred(delta)
+    wanted = (delta * delta.T).sum() / K**2
+    parts = factor * np.array([(iota * iota.T).sum(), (own * own.T).sum(), 2 * (own * iota.T).sum()])
+    parts[1] -= wanted
+    np.testing.assert_allclose(factor * (B * B.T).sum() - wanted, parts.sum(), **CLOSE)
+    return *parts, wanted
+
+
+def test_excess_of_the_covariance_term_is_positive_and_shrinks_with_the_folds():
     n, p, count = 40, 8, 300
-    excess = {}
+    excess = []
     for K in (5, 10, 20, 40):
-        rng, parts = np.random.default_rng(K), []
-        for _ in range(count):
-            D, rho = least_squares_tables(n, p, K, rng)
-            delta, iota = D - rho, centred(rho)
-            B, own = centred(D), centred(delta)
-            factor = 1 / (K * (1 - 1 / (K - 1))) ** 2
-            wanted = (delta * delta.T).sum() / K**2
-            two, one, three = factor * (own * own.T).sum() - wanted, (iota * iota.T).sum(), 2 * (own * iota.T).sum()
-            np.testing.assert_allclose(factor * (B * B.T).sum() - wanted, two + factor * (one + three), **CLOSE)
-            parts.append([two, factor * one, factor * three, wanted])
+        rng = np.random.default_rng(K)
+        parts = [excess_of(*least_squares(n, p, K, rng)[:2]) for _ in range(count)]
         mean, error = np.mean(parts, axis=0), np.std(parts, axis=0) / np.sqrt(count)
         assert (mean[:3] > 2 * error[:3]).all(), K
-        excess[K] = mean[:3].sum() / mean[3]
-    assert excess[5] > excess[10] > excess[20] > excess[40]
-    assert excess[40] < 0.25
+        excess.append(mean[:3].sum() / mean[3])
+    assert (np.diff(excess) < 0).all()
+
+
+def test_least_squares_without_two_rows_equals_refits():
+    fast, slow = (
+        least_squares_of_rows(12, 4, np.random.default_rng(0)),
+        least_squares(12, 4, 12, np.random.default_rng(0)),
+    )
+    for found, expected in zip(fast, slow, strict=True):
+        np.testing.assert_allclose(found, expected, **CLOSE)
+
+
+@pytest.mark.parametrize(("share", "expected"), [(5, (0.144, 0.067, 0.032)), (2, (0.25, 0.11, 0.053))])
+def test_excess_of_leave_two_out_halves_when_the_rows_double(share, expected):
+    excess, errors = [], []
+    for n in (40, 80, 160):
+        rng = np.random.default_rng(n)
+        parts = np.array([excess_of(*least_squares_of_rows(n, n // share, rng)[:2]) for _ in range(300)])
+        added, wanted = parts[:, :3].sum(axis=1), parts[:, 3]
+        excess.append(added.mean() / wanted.mean())
+        errors.append(np.std(added - excess[-1] * wanted) / wanted.mean() / np.sqrt(len(parts)))
+    np.testing.assert_array_less(np.abs(excess - np.array(expected)), 4 * np.array(errors) + 0.0005)  # as printed
+    first, second = 1 - 2 * np.array(excess[1:]) / excess[:-1]
+    # of the order 1/n: what halving misses is of the order 1/n^2, and shrinks as well
+    assert 0 < second < first
+    assert second < 0.1
+
+
+def distances(n, p, K, make=least_squares, count=400):
+    """Standard deviations of cv - Rbar, Rbar - R, cv - R and c - R, c being the centre of (I3); least squares."""
+    rng, rows = np.random.default_rng(n + K), []
+    for _ in range(count):
+        e, R, whole = make(n, p, K, rng)
+        cv, mean, raw = np.diag(e).mean(), np.diag(R).mean(), off_diagonal(e).sum() / (K * (K - 1))
+        rows.append([cv - mean, mean - whole, cv - whole, raw - (1 + (K - 2) / K) * (raw - cv) - whole])
+    return np.std(rows, axis=0)
+
+
+def test_distance_of_fold_models_from_the_model_of_all_rows_is_of_smaller_order_only_for_few_columns_or_many_folds():
+    def moved(n, p, K, make=least_squares):
+        noise, moved, *_ = distances(n, p, K, make)
+        return moved / noise
+
+    # p = n/5 and ten folds: the same order, whatever n
+    assert moved(160, 32, 10) == pytest.approx(moved(40, 8, 10), rel=0.25)
+    # p fixed: a ratio of the order n^(-1/2), so four times the rows should halve it
+    assert moved(160, 4, 10) < 0.6 * moved(40, 4, 10)
+    # every row a fold: of the order 1/n, so four times the rows should quarter it
+    by_row = {"make": lambda n, p, K, rng: least_squares_of_rows(n, p, rng)}
+    assert moved(160, 32, 160, **by_row) < 0.4 * moved(40, 8, 40, **by_row)
+
+
+@pytest.mark.parametrize(("K", "printed"), [(10, (0.03, 0.00)), (5, (0.08, 0.02))])
+def test_extrapolated_centre_follows_the_model_of_all_rows_better_than_cross_validation_does(K, printed):
+    noise, _, cv, c = distances(100, 20, K, count=1000)
+    np.testing.assert_allclose([cv / noise - 1, c / noise - 1], printed, atol=0.01)
+    assert c < (cv + noise) / 2
 
 
 @pytest.mark.parametrize(("scale", "h", "inverse"), [("log", np.log, np.exp), ("logit", special.logit, special.expit)])

@@ -94,7 +94,8 @@ def nested_cv(
         Jobs of the refit route, as in joblib; threads over repeats, or over tiles of pairs of rows, on the fast routes.
         -1 is all cores.
     progress : bool or callable, default=None
-        True writes a line on standard error; a callable gets (done, total).
+        A bar with the expected time on standard error: None shows it for jobs of more than a second in a terminal or
+        a notebook, True everywhere, False nowhere. A callable gets (done, total).
 
     Returns
     -------

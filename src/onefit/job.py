@@ -109,7 +109,7 @@ class Outcome:
 class Job:
     """Checked data, partitions and the route, with the reason for it; ``n_repeats`` None is "auto".
 
-    ``facts`` are the name, reason and exactness of the route at each value. ``counts`` say what progress counts:
+    ``routes`` are the name, reason and exactness of the route at each value. ``counts`` say what progress counts:
     refits if there are any, else the fast routes. ``notes`` are what happened while it ran.
     """
 
@@ -121,7 +121,7 @@ class Job:
     n_repeats: int | None
     bias_source: tuple[FoldSource, int] | None
     route: Route | LeaveTwoOut
-    facts: tuple[Fact, ...]
+    routes: tuple[Fact, ...]
     counts: tuple[Counts, ...]
     adapted: tuple[Adapted, ...]
     progress: Progress
@@ -132,11 +132,6 @@ class Job:
     def rows(self) -> Rows:
         """Weights and groups of the rows."""
         return Rows.of(self.problem.weights, self.problem.groups)
-
-    @property
-    def routes(self) -> tuple[Fact, ...]:
-        """Name, reason and exactness of the route at each value, with the notes after the reason."""
-        return tuple(Fact(each.name, "; ".join([each.reason, *self.notes]), each.exactness) for each in self.facts)
 
     @property
     def units(self) -> Units:

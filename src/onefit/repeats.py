@@ -19,6 +19,7 @@ from .intervals import Rule
 from .losses import Loss
 from .montecarlo import MOST_REPEATS, SCHEDULE, is_settled
 from .routes.base import TABLE_BYTES, Route, SmootherRoute, per_block, threads
+from .routes.gram import GramRoute
 from .routes.refit import RefitRoute
 from .routes.trainingsets import TrainingSetsRoute
 from .typing import FloatArray
@@ -45,8 +46,7 @@ def counts_of(routes: Sequence[Route], tick: Callable[[int], None], is_one_repea
     fast = tuple(route for route in routes if isinstance(route, SmootherRoute))
     for route in fast:
         route.tick = tick
-        if isinstance(route, TrainingSetsRoute):
-            route.counts_sets = is_one_repeat
+        route.counts_sets = is_one_repeat and isinstance(route, GramRoute | TrainingSetsRoute)
     return fast
 
 

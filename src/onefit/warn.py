@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 
 from .errors import HeavyTailWarning, InterruptedWarning, MonteCarloWarning, TrainingSizeWarning
+from .intervals import TOO_SMALL
 from .job import Job, Outcome
 from .montecarlo import MOST_REPEATS
 from .results import NestedCVResult
@@ -23,8 +24,8 @@ def warn_reader(result: NestedCVResult, job: Job, outcome: Outcome, value: int =
     is_first = len(job.adapted) == 1 or value == 0  # of several models, each of which is asked for
     for note in job.notes if is_first else ():
         warnings.warn(f"{note[0].upper()}{note[1:]}.", InterruptedWarning, stacklevel=_LEVEL - 1)
-    if result.rule == "covariance" and result.reason:
-        warnings.warn(result.reason, TrainingSizeWarning, stacklevel=_LEVEL - 1)
+    if result.rule == "covariance" and TOO_SMALL in result.reason:
+        warnings.warn(TOO_SMALL, TrainingSizeWarning, stacklevel=_LEVEL - 1)
     _warn_monte_carlo(result, job)
     if job.loss.scale == "log" and heavy_tailed(outcome.totals.means()[1][:, [value]]):
         remedy = (

@@ -35,19 +35,22 @@ class ScaledLearner(GramLearner):
     def __init__(self, inner: Smoother | TunedLearner, X: FloatArray) -> None:
         self.tuned = inner if isinstance(inner, TunedLearner) else None
         self.smoother = inner.smoother if isinstance(inner, TunedLearner) else inner
-        self.X = np.hstack([np.ones((len(X), 1)), X - X.mean(axis=0)])
+        # about the medians, which one wild row cannot move: the means of all rows may be far from those of the others
+        self._centre = np.median(X, axis=0)
+        self.X = np.hstack([np.ones((len(X), 1)), X - self._centre])
         self.n_values = 1 if self.tuned else self.smoother.n_values
         self.needs_rows = self.tuned is not None and self.tuned.needs_rows
-        # a column whose deviation is below this is constant up to rounding, and the scaler lets it be
-        self._dust = len(X) * np.finfo(float).eps * np.abs(X).max(axis=0, initial=0.0)
 
     def coefficients(self, statistics: TrainingStatistics) -> FloatArray:
         """Coefficients (B, V, 1 + p, Q) of the constant and the columns as they were."""
         R, z = statistics.R, statistics.z
-        deviation = np.linalg.norm(R[:, 1:, 1:], axis=1) / np.sqrt(statistics.n)[:, None]
-        varies = deviation > self._dust
-        scale = np.where(varies, deviation, 1.0)
-        U, s, Vt = np.linalg.svd(R[:, 1:, 1:] * (varies / scale)[:, None], full_matrices=False)
+        n = statistics.n[:, None]
+        deviation = np.linalg.norm(R[:, 1:, 1:], axis=1) / np.sqrt(n)
+        mean = R[:, 0, 1:] / R[:, 0, :1]
+        # scikit-learn's bound: below it a column is constant up to rounding, and the scaler lets it be
+        varies = deviation > n * np.finfo(float).eps * np.maximum(np.abs(mean), np.abs(mean + self._centre))
+        by = varies / np.where(varies, deviation, 1.0)  # zero: what is constant here may not be so in other rows
+        U, s, Vt = np.linalg.svd(R[:, 1:, 1:] * by[:, None], full_matrices=False)
         gamma = U.swapaxes(1, 2) @ z[:, 1:]
         lams = self._penalties(statistics, U, np.square(s), gamma)[:, :, None]
         if not lams.all() and (s <= max(R.shape[1:]) * np.finfo(float).eps * s[:, :1]).any():
@@ -55,7 +58,7 @@ class ScaledLearner(GramLearner):
             error.lam = 0.0
             raise error
         shrunk = s[:, None, :, None] * gamma[:, None] / (np.square(s)[:, None, :, None] + lams)
-        beta = Vt.swapaxes(1, 2)[:, None] @ shrunk / scale[:, None, :, None]
+        beta = Vt.swapaxes(1, 2)[:, None] @ shrunk * by[:, None, :, None]
         constant = (z[:, None, :1] - R[:, None, :1, 1:] @ beta) / R[:, None, :1, :1]
         return np.concatenate([constant, beta], axis=2)
 

@@ -123,12 +123,13 @@ class Piece:
 class SmootherRoute(ABC):
     """A route that computes a linear smoother's path without refitting it.
 
-    ``tick`` counts repeats, each at every value. It is called in every block, with zero if that completes none: it may
-    end a thread by an error.
+    ``tick`` counts repeats, each at every value, or training sets. It is called in every block, with zero if that
+    completes none: it may end a thread by an error.
     """
 
     name: str
-    units = "repeats"
+    counts_sets = False
+    """Whether it is training sets that are counted; for a single repeat, if the route goes through them."""
 
     def __init__(self, problem: Problem, smoother: Smoother, loss: Loss) -> None:
         self.smoother, self.loss = smoother, loss
@@ -141,8 +142,20 @@ class SmootherRoute(ABC):
         # padding gets a real row's y, so that a user's loss never sees made-up values
         self._observed = np.vstack([problem.y, problem.y[:1]])
 
+    @property
+    def units(self) -> str:
+        """What is counted."""
+        return "training sets" if self.counts_sets else "repeats"
+
+    @property
+    def n_passes(self) -> int:
+        """How often the route goes through all training sets."""
+        return 1
+
     def n_units(self, n_folds: int, n_repeats: int, with_pairs: bool) -> int:
         """How many units there are in so many repeats."""
+        if self.counts_sets:
+            return n_repeats * self.n_passes * (n_folds * (n_folds + 1) // 2 if with_pairs else n_folds)
         return n_repeats * self.n_values * len(self.outputs)
 
     @abstractmethod
@@ -156,8 +169,8 @@ class SmootherRoute(ABC):
             self.count(pieces=len(piece.u) * len(piece.values))
 
     def count(self, *, pieces: int = 0, sets: int = 0) -> None:
-        """Count repeats at each value (pieces), or training sets, whichever are the route's unit."""
-        self.tick(pieces)
+        """Count repeats at each value (pieces) and training sets, of which one is the route's unit."""
+        self.tick(sets if self.counts_sets else pieces)
 
     def moments(
         self, u: FloatArray, rows: IntArray, present: BoolArray, outputs: IntArray

@@ -45,6 +45,11 @@ class GramRoute(SmootherRoute):
         chosen = [np.flatnonzero(lams > 0), np.flatnonzero(lams == 0)]
         return [(values, self.smoother.reinsch(list(lams[values]))) for values in chosen if len(values)]
 
+    @property
+    def n_passes(self) -> int:
+        """One for each basis."""
+        return sum(len(bases) for bases in self._bases)
+
     def pieces(self, folds: Folds, group: int, with_pairs: bool) -> Iterator[Piece]:
         """Blocks of repeats; within a block all values at once."""
         outputs, lams = self.outputs[group]
@@ -107,6 +112,7 @@ class _Block:
         """
         L, K = self.grams.shape[:2]
         change, squares = self.downdate.solve(self.grams, self.g.reshape(L, K, self.d, self.V, self.Q), sets)
+        self.route.count(sets=L * len(sets))
         refitted = {}
         for repeat, index, value in np.argwhere(batched.doubtful(squares)):
             out = tuple(int(fold) for fold in sets[index] if fold >= 0)

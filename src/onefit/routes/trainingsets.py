@@ -20,10 +20,9 @@ __all__ = ["Repeat", "TrainingSetsRoute", "inverse_factors"]
 
 
 class TrainingSetsRoute(SmootherRoute):
-    """A route that goes through the training sets of each repeat in blocks; of a single repeat, it counts these."""
+    """A route that goes through the training sets of each repeat in blocks."""
 
     name = "gram"
-    counts_sets = False
 
     def __init__(self, problem: Problem, smoother: Smoother, loss: Loss, n_values: int = 1) -> None:
         super().__init__(problem, smoother, loss)
@@ -31,21 +30,6 @@ class TrainingSetsRoute(SmootherRoute):
         self.outputs = [(np.arange(problem.n_outputs), np.zeros(n_values))]
         self.root = np.append(smoother.root_weights(np.arange(problem.n)), 0.0)
         self.padded_y = np.vstack([self.y, np.zeros(self.y.shape[1])])
-
-    @property
-    def units(self) -> str:  # type: ignore[override]
-        """What ``tick`` counts."""
-        return "training sets" if self.counts_sets else "repeats"
-
-    def n_units(self, n_folds: int, n_repeats: int, with_pairs: bool) -> int:
-        """How many units there are in so many repeats."""
-        if not self.counts_sets:
-            return super().n_units(n_folds, n_repeats, with_pairs)
-        return n_repeats * (n_folds * (n_folds + 1) // 2 if with_pairs else n_folds)
-
-    def count(self, *, pieces: int = 0, sets: int = 0) -> None:
-        """Count what was done, in the route's unit."""
-        self.tick(sets if self.counts_sets else pieces)
 
     @abstractmethod
     def repeat(self, folds: Folds, repeat: int) -> Repeat:
