@@ -56,7 +56,9 @@ def test_leave_two_out_covers_the_error_of_least_squares_as_often_as_it_says():
     found = errors_and_intervals(n_sets, ["covariance", "naive"], n_folds="n")
     low, high = binomial_bounds(n_sets, 0.909)
     assert max(0.87, low) <= coverage(found["covariance"]) <= min(0.93, high)
-    assert 0.72 <= mean_width(found["covariance"]) <= 0.80  # DESIGN: .76; a data set's width varies by about .2
+    # DESIGN: .76, rounded to .005. A width varies by .14 between data sets, so that the mean of 2,000 has a standard
+    # error of .0031, and DESIGN's about the same: 3.3 combined ones (.999 of a normal) are .015.
+    assert abs(mean_width(found["covariance"]) - 0.76) <= 0.005 + 0.015
     assert coverage(found["naive"]) <= binomial_bounds(n_sets, 0.80)[1]  # what the covariance term is for
 
 

@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import onefit
 from onefit.display.html import MOST_ROWS, r2_text, selections
@@ -72,6 +74,13 @@ def test_curve_shows_what_each_rule_selects_and_how_much_is_too_close_to_call(re
         interval_text(curve.estimate[at], curve.low[at], curve.high[at])[0] for at in best
     ]
     assert f"{len(curve.indistinguishable())} of 13 values cannot be told from the best one" in curve._repr_html_()
+
+
+def test_curve_of_a_pipeline_has_the_short_name_of_its_parameter_in_the_header(regression):
+    model, values = make_pipeline(StandardScaler(), Ridge()), [0.1, 1.0, 10.0]
+    curve = onefit.error_curve(model, *regression, param_name="ridge__alpha", param_range=values, n_folds=5)
+    assert Cells(curve._repr_html_()).rows[0][1] == "alpha"
+    assert curve._repr_html_().count("ridge__alpha") == 1
 
 
 def test_curve_over_names_has_no_edf_and_shows_the_names():

@@ -1,6 +1,7 @@
 """The report: what it says, that nothing in it can run, and that it opens nothing."""
 
 import builtins
+import dataclasses
 import itertools
 import json
 import re
@@ -10,22 +11,27 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import onefit
-from onefit.display.numbers import Digits, interval_text, number_text, percent
+from onefit.display.estimators import last_step, short_name
+from onefit.display.numbers import Digits, column_texts, interval_text, number_text, percent
 from onefit.errors import DataError, HeavyTailWarning, OneFitError
+from onefit.losses import nonnegative
 from onefit.report import Request, render, write_report
-from onefit.report.charts import label_text
+from onefit.report.charts import label_text, predictions
 from onefit.report.checks import checks, largest_losses
 from onefit.report.curve_chart import CurveData, curve_chart
+from onefit.report.facts import coefficients, computed, fitted_facts, tiles
 from onefit.report.page import script_safe
 from onefit.report.palette import PALETTES
 from onefit.report.sections import sections
 from onefit.report.subject import Subject
-from onefit.report.words import answer
+from onefit.report.tables import differences, influential
+from onefit.report.words import answer, remarks
 
 EVIL = "</script><script>window.ran = 1</script><!--\u2028<img src=x onerror=window.ran=1>"
 
@@ -516,3 +522,123 @@ def test_sections_come_in_the_order_of_the_question(result, curve, comparison):
     assert names(curve=curve) == ["curve", "rules", "diagnostics"]
     assert names(result=result, curve=curve) == ["rules", "curve", "diagnostics"]
     assert names(comparison=comparison) == ["comparison", "rules", "diagnostics"]
+
+
+FAR = np.array([1700000012.3, 1700000055.1, 1700000099.7])
+
+
+def test_values_far_from_zero_stay_apart_in_charts_hover_texts_and_tables():
+    assert json.loads(script_safe({"x": FAR})) == {"x": FAR.tolist()}
+    figure = predictions(["a", "b", "c"], FAR, FAR - 0.5, np.ones(3), {"loss": "loss", "target": "t"})
+    said = [text.split("<br>")[1] for text in figure["data"][1]["text"]]
+    assert said[0] == "observed 1,700,000,012.3, predicted 1,700,000,011.8"
+    assert len(set(said)) == 3
+    assert column_texts(FAR)[:2] == ["1,700,000,012.3", "1,700,000,055.1"]
+    assert interval_text(1700000055.1, 1700000012.3, 1700000097.9) == (
+        "1,700,000,055", "1,700,000,012", "1,700,000,098"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda model: model,
+        lambda model: make_pipeline(StandardScaler(), model),
+        lambda model: TransformedTargetRegressor(model),
+        lambda model: make_pipeline(StandardScaler(), TransformedTargetRegressor(model)),
+        lambda model: TransformedTargetRegressor(make_pipeline(StandardScaler(), model)),
+    ],
+)
+def test_the_model_itself_is_found_in_pipelines_and_under_transformed_targets(data, wrap):
+    fitted = wrap(onefit.PenalizedRegression(lam=3.0)).fit(*data)
+    assert isinstance(last_step(fitted), onefit.PenalizedRegression)
+    assert ("Penalty", "3") in fitted_facts(fitted)
+    table = coefficients(fitted)
+    assert {row.cells[0] for row in table.rows} == set(data[0].columns)
+    assert ("target as transformed" in table.caption) == ("Transformed" in repr(fitted))
+
+
+def test_parameter_goes_by_its_short_name_and_by_the_full_one_once_in_how_it_was_computed(curve):
+    told = subject(curve=dataclasses.replace(curve, param_name="penalizedregression__lam"))
+    shown = repr((sections(told, 0), answer(told, 0), remarks(told, 0), tiles(told)))
+    assert "penalizedregression__lam" not in shown
+    assert "The error along lam" in shown
+    assert repr(computed(told)).count("penalizedregression__lam") == 1
+    assert "Parameter" not in dict(computed(subject(curve=curve)))
+    assert short_name("a__b__alpha") == "alpha"
+
+
+def test_the_name_of_a_users_loss_is_text_in_the_hover_of_predictions():
+    one = np.ones(2)
+    figure = predictions(["a", "b"], one, one, one, {"loss": "<img src=x>", "target": "t"})
+    assert all(text.endswith("<br>&lt;img src=x&gt; 1") for text in figure["data"][1]["text"])
+
+
+def test_caption_says_how_rows_are_counted(result):
+    def caption_and_check(labels):
+        told = subject(dataclasses.replace(result, heldout=result.heldout.set_axis(labels)))
+        return influential(told, 0).caption, next(c.text for c in checks(told, 0) if c.title == "Influential rows")
+
+    caption, check = caption_and_check(pd.RangeIndex(60))
+    assert "rows count from 0, as in the index" in caption
+    assert "(rows count from 0)" in check
+    for labels in (pd.RangeIndex(1, 61), result.heldout.index):
+        caption, check = caption_and_check(labels)
+        assert "rows go by the index" in caption
+        assert "count from 0" not in check
+
+
+def with_pairs(comparison, low, high):
+    return dataclasses.replace(comparison, differences=comparison.differences.assign(low=low, high=high))
+
+
+def test_no_winner_is_announced_that_the_pairs_deny_or_do_not_know(comparison):
+    best, *others = comparison.models.index
+    for ends in ((-1.0, 1.0), (np.nan, np.nan)):
+        told = subject(comparison=with_pairs(comparison, *ends))
+        said = answer(told, 0)
+        assert f"{best} has the smallest error, but is not told apart from " in said
+        assert all(name in said for name in others)
+        assert {row.cells[-1] for row in differences(told, 0).rows} == {"cannot be told apart"}
+    sure = subject(comparison=with_pairs(comparison, -2.0, -1.0))
+    assert f"{best} has the smallest error: expect" in answer(sure, 0)
+
+
+def test_a_choice_on_the_same_rows_is_a_remark_and_a_thing_to_look_at(result, curve, comparison):
+    for given, what in (({"curve": curve}, "value"), ({"comparison": comparison}, "best model")):
+        told = subject(**given)
+        start = f"The {what} was chosen on the same rows that gave the interval, which therefore covers less often"
+        assert any(text.startswith(start) for text in remarks(told, 0))
+        assert any(check.status == "look" and check.text.startswith(start) for check in checks(told, 0))
+    assert not any("chosen on the same rows" in check.text for check in checks(subject(result, curve), 0))
+    page = render(curve=curve)
+    assert "All checks passed" not in page
+    assert "to look at" in page
+
+
+def test_r2_that_reaches_zero_is_a_thing_to_look_at(result):
+    r2 = result.r2._replace(low=np.float64(-0.1))
+    told = checks(subject(dataclasses.replace(result, r2=r2)), 0)
+    assert [check.status for check in told if check.title == "R²"] == ["look"]
+    assert not any(check.title == "R²" for check in checks(subject(result), 0))
+
+
+def test_tails_are_looked_at_only_where_the_library_does(data):
+    X, y = data
+    wild = y.copy()
+    wild[3] += 1e5
+
+    def squared_error(y, prediction):  # undeclared, and under the name of the library's own
+        return np.square(y - prediction)
+
+    keywords = {"n_folds": 5, "n_repeats": 4, "random_state": 0}
+    silent = onefit.nested_cv(Ridge(1.0), X, wild, loss=squared_error, **keywords)  # a warning would be an error
+    assert silent.loss == "squared_error"
+    with pytest.warns(HeavyTailWarning):
+        declared = onefit.nested_cv(Ridge(1.0), X, wild, loss=nonnegative(squared_error), **keywords)
+    calm = onefit.nested_cv(Ridge(1.0), X, y, loss=nonnegative(squared_error), **keywords)
+    told = [
+        [check.status for check in checks(subject(each), 0) if check.title.startswith("Tails")]
+        for each in (silent, declared, calm)
+    ]
+    assert told == [[], ["look"], ["fine"]]

@@ -1,4 +1,4 @@
-"""The coverage study: its truths, its seeds, its resumption, its table; and the stopping rule that it leans on."""
+"""The coverage study: its truths, its rows, its seeds, its resumption and its results."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, Ridge
 
-from helpers import warned_nested_cv
-from onefit.datasets import make_linear
-from onefit.errors import MonteCarloWarning
+import onefit
+from helpers import STRICT, quiet_nested_cv, quietly
+from onefit.datasets import make_grouped, make_linear
 
 ROOT = Path(__file__).resolve().parents[1]
 CHEAP = "ols-40-5"
@@ -40,16 +40,34 @@ def run_main(*arguments):
 def study(work, n, **options):
     """Figures of the cheapest setting."""
     from validation.progress import Bar
-    from validation.settings import SETTINGS
     from validation.work import collect
 
-    return collect([SETTINGS[CHEAP]], n, work, options.get("jobs", 1), Bar(io.StringIO()))[CHEAP]
+    return collect({CHEAP: n}, work, options.get("jobs", 1), Bar(io.StringIO()))[CHEAP]
+
+
+def drawn(name):
+    """First data set of a setting, the seed of its folds, and {key: figures} of its rows."""
+    from validation.settings import SETTINGS, crc32
+    from validation.work import Block, figures_of
+
+    setting = SETTINGS[name]
+    seeds = np.random.SeedSequence((crc32(name.encode()), 0)).generate_state(2)
+    figures = figures_of(Block(name, 0, 1))[0]
+    return setting.data.draw(int(seeds[0])), int(seeds[1]), dict(zip(setting.rows(), figures, strict=True))
+
+
+def direct(simulation, estimator, key, seed, groups=None):
+    """Estimate, low and high of a row, by a call of nested_cv."""
+    folds = key.folds if key.folds == "n" else int(key.folds)
+    options = {"n_folds": folds, "n_repeats": key.repeats, "loss": key.loss, "confidence_level": 0.9, "groups": groups}
+    result = quiet_nested_cv(estimator, simulation.X, simulation.y, random_state=seed, **options)
+    return result.intervals.loc[key.rule, ["estimate", "low", "high"]].to_numpy(float)
 
 
 @pytest.mark.parametrize(("kind", "law"), [("t3", stats.t(3, scale=3**-0.5)), ("exponential", stats.expon(loc=-1))])
 @pytest.mark.parametrize(("mean", "deviation"), [(0.0, 0.5), (0.3, 1.2)])
-def test_absolute_error_is_the_double_integral_over_noise_and_prediction(kind, law, mean, deviation):
-    from validation.data import AbsoluteError
+def test_absolute_and_huber_error_are_the_double_integral_over_noise_and_prediction(kind, law, mean, deviation):
+    from validation.data import AbsoluteError, HuberError
 
     # For fixed noise e, |e + d| has a folded normal mean; Gauss and Legendre's rule on pieces of the noise's quantiles.
     nodes, weights = np.polynomial.legendre.leggauss(60)
@@ -60,7 +78,17 @@ def test_absolute_error_is_the_double_integral_over_noise_and_prediction(kind, l
     u = (e + mean) / deviation
     folded = deviation * (2 * stats.norm.pdf(u) + u * (2 * stats.norm.cdf(u) - 1))
     expected = (half[:, None] * weights * folded * law.pdf(e)).sum()
-    assert AbsoluteError(kind).of_normal(mean, deviation) == pytest.approx(expected, rel=1e-9)
+    assert AbsoluteError(kind).of_normal(mean, deviation) == pytest.approx(expected, rel=STRICT)
+    low, high = ((sign * 1.35 - mean - e) / deviation for sign in (-1, 1))  # Huber's loss is square between these
+    inside, m = stats.norm.cdf(high) - stats.norm.cdf(low), e + mean
+    at_low, at_high = stats.norm.pdf(low), stats.norm.pdf(high)
+    square = (m**2 + deviation**2) * inside + deviation**2 * (low * at_low - high * at_high)
+    square += 2 * m * deviation * (at_low - at_high)
+    linear = m * (stats.norm.sf(high) - stats.norm.cdf(low)) + deviation * (at_high + at_low)
+    huber = square / 2 + 1.35 * linear - 1.35**2 / 2 * (1 - inside)
+    if kind == "t3":  # the density of the exponential has a jump, which that average of absolute errors feels
+        expected = (half[:, None] * weights * huber * law.pdf(e)).sum()
+        assert HuberError(kind).of_normal(mean, deviation) == pytest.approx(expected, rel=STRICT)
 
 
 def test_absolute_error_of_a_fit_agrees_with_fresh_rows():
@@ -94,12 +122,40 @@ def test_a_row_counts_misses_on_each_side_and_missing_intervals():
     row = summarize(setting, np.repeat(one[:, None], len(setting.rows()), axis=1)).iloc[0]
     assert list(row[["coverage", "miss_above", "miss_below", "no_interval"]]) == [0.25, 0.25, 0.25, 0.25]
     assert row["coverage_mean"] == 0.75  # the mean error is 1
-    assert row["width"] == 1.0
+    assert row["width"] == row["median_width"] == row["largest_width"] == 1.0
     assert row["bias"] == pytest.approx(0.1, rel=1e-12)
     assert row["coverage_se"] == pytest.approx(np.sqrt(0.25 * 0.75 / 3), rel=1e-12)
-    assert row["oracle_width"] == pytest.approx(
-        2 * stats.norm.ppf(0.95) * np.std([0.1, -0.9, 1.1, 0.1], ddof=1), rel=1e-12
-    )
+    deviations = [0.1, -0.9, 1.1, 0.1]
+    assert row["normal_width"] == pytest.approx(2 * stats.norm.ppf(0.95) * np.std(deviations, ddof=1), rel=1e-12)
+    assert row["oracle_width"] == pytest.approx(np.subtract(*np.quantile(deviations, [0.95, 0.05])), rel=1e-12)
+
+
+def test_standard_errors_of_widths_are_those_of_many_normal_samples():
+    from validation.summary import _row
+
+    rng = np.random.default_rng(0)
+    drawn_rows = []
+    for _ in range(400):
+        deviation, log_width = rng.standard_normal((2, 400))
+        one = np.zeros(400)
+        drawn_rows.append(_row(np.column_stack([one, deviation, one, np.exp(0.3 * log_width)]), True))
+    table = pd.DataFrame(drawn_rows)
+    for name in ("median_width", "oracle_width", "normal_width"):
+        ratio = np.sqrt(np.mean(table[f"{name}_se"] ** 2)) / table[name].std()
+        assert 0.85 < ratio < 1.15, name  # 400 samples: the deviation is known to 3.5%, four times that
+
+
+def test_means_are_left_out_where_the_loss_has_no_variance():
+    from validation.settings import SETTINGS
+    from validation.summary import summarize
+
+    setting = SETTINGS["noise-t3"]
+    figures = np.tile([[[1.0, 1.1, 0.5, 1.5]], [[1.0, 1.2, 0.5, 1.5]]], (1, len(setting.rows()), 1))
+    table = summarize(setting, figures).set_index("loss")
+    for name in ("width", "bias", "bias_se", "normal_width"):
+        assert table.loc["squared_error", name].isna().all()
+        assert table.loc["absolute_error", name].notna().all()
+    assert table[["median_width", "oracle_width", "coverage"]].notna().all(axis=None)
 
 
 def test_the_result_does_not_depend_on_interruption_blocks_or_jobs(tmp_path):
@@ -120,9 +176,17 @@ def test_finished_blocks_are_not_computed_again(tmp_path, monkeypatch):
 
     first = study(tmp_path, 3)
     path = work.blocks_of(SETTINGS[CHEAP], 3)[0].path(tmp_path)
-    np.save(path, first + 1)
-    np.testing.assert_array_equal(study(tmp_path, 3), first + 1)
-    assert sorted(file.name for file in path.parent.iterdir()) == ["00000-00003.npy"]  # no half-written file is left
+    marked = np.concatenate([first[:1], first[1:] + 1])  # the first replication is computed again, and must agree
+    np.save(path, marked)
+    np.testing.assert_array_equal(study(tmp_path, 3), marked)
+    assert sorted(file.name for file in path.parent.iterdir()) == ["00000-00003.npy", "facts.json"]  # nothing in part
+    np.save(path, first * (1 + 1e-8))
+    with pytest.raises(SystemExit, match=r"replication 0 of ols-40-5, computed again, differs by more than 1e-09"):
+        study(tmp_path, 3)
+    np.save(path, first)
+    monkeypatch.setattr(work, "LEVEL", 0.95)
+    with pytest.raises(SystemExit, match="made by other code"):
+        study(tmp_path, 3)
 
 
 def test_partial_results_of_another_setting_are_not_taken_up():
@@ -143,19 +207,97 @@ def test_digests_are_the_same_in_every_process():
     assert not any(" at 0x" in repr(setting.analyses) for setting in SETTINGS.values())  # the address of an object
 
 
-@pytest.mark.parametrize("name", ["fpcr", "groups", "noise-t3", "spline-reml", "tuned-50-20"])
-def test_every_kind_of_analysis_gives_ordered_intervals_about_its_estimate(name):
-    from validation.settings import SETTINGS
-    from validation.work import Block, figures_of
+@pytest.mark.parametrize("name", ["fpcr", "groups", "noise-t3", "ols-400-20", "tuned-50-20"])
+def test_only_the_rule_of_the_paper_may_have_no_interval(name):
+    for key, figures in drawn(name)[2].items():
+        assert np.isfinite(figures[:2]).all()
+        assert np.isfinite(figures).all() or key.rule == "paper"
+        assert not figures[2] > figures[1]
+        assert not figures[3] < figures[1]
 
-    figures = figures_of(Block(name, 0, 1))[0]
-    assert figures.shape == (len(SETTINGS[name].rows()), 4)
-    there = np.isfinite(figures).all(axis=1)
-    truth, estimate, low, high = figures[there].T
-    assert there.mean() >= 0.7
-    assert ((low < estimate) & (estimate < high)).all()
-    errors = np.array([key.target == "error" for key in SETTINGS[name].rows()])[there]
-    assert (truth[errors] > 0).all()
+
+@pytest.mark.parametrize("name", ["groups", "groups-unequal", "noise-t3", "noise-t3-huber", "ols-40-5"])
+def test_rows_of_nested_cv_are_those_of_direct_calls(name):
+    from validation.data import AbsoluteError, HuberError
+
+    simulation, seed, rows = drawn(name)
+    model = LinearRegression().fit(simulation.X, simulation.y)
+    beta = simulation.mean(np.eye(simulation.X.shape[1]))
+    # The columns are independent and N(0, 1).
+    squared = simulation.best_error + np.square(model.coef_ - beta).sum() + model.intercept_**2
+    for key, figures in rows.items():
+        groups = simulation.groups if key.model == "with groups" else None
+        truths = {"absolute_error": AbsoluteError("t3"), "huber": HuberError("t3")}
+        truth = truths[key.loss](simulation, model) if key.loss in truths else squared
+        expected = [truth, *direct(simulation, LinearRegression(), key, seed, groups)]
+        np.testing.assert_allclose(figures, expected, rtol=STRICT)
+
+
+def test_rows_with_and_without_groups_differ():
+    rows = drawn("groups")[2]
+    named = {(key.model, key.rule, key.folds): figures for key, figures in rows.items()}
+    for (model, rule, folds), figures in named.items():
+        if model == "with groups" and (rule, folds) != ("naive", "n"):
+            assert (np.abs(figures[2:] / named["without groups", rule, folds][2:] - 1) > 1e-6).all()
+
+
+def test_groups_are_cut_to_sizes_of_two_to_eight():
+    from validation.data import UnequalGroups
+
+    law = {"n_groups": 200, "group_size": 8, "p": 3}
+    cut, whole = UnequalGroups.of("make_grouped", **law).draw(5), make_grouped(**law, random_state=5)
+    sizes = np.bincount(cut.groups)
+    assert (len(sizes), set(sizes)) == (200, set(range(2, 9)))
+    for group, size in enumerate(sizes):
+        np.testing.assert_array_equal(cut.X[cut.groups == group], whole.X[whole.groups == group][:size])
+        np.testing.assert_array_equal(cut.y[cut.groups == group], whole.y[whole.groups == group][:size])
+
+
+def test_rows_of_a_curve_and_of_pairs_are_those_of_direct_calls():
+    from validation.analyses import Pair
+    from validation.settings import LAMBDAS
+
+    s, seed, rows = drawn("fpcr")
+    options = {"n_folds": "n", "confidence_level": 0.9}
+    truth = {lam: s.true_error(onefit.FPCR(lam=lam).fit(s.X, s.y)) for lam in LAMBDAS}
+    curve = onefit.error_curve(onefit.FPCR(), s.X, s.y, param_name="lam", param_range=LAMBDAS, **options)
+    found = list(rows.values())
+    expected = np.column_stack([list(truth.values()), curve.estimate, curve.low, curve.high])
+    np.testing.assert_allclose(found[:6], expected, rtol=STRICT)
+    for (a, b), figures in zip(((1e-6, 1e-4), (1e-5, 1e-3)), found[6:], strict=True):
+        models = {lam: onefit.FPCR(lam=lam) for lam in (a, b)}
+        table = onefit.compare({str(lam): model for lam, model in models.items()}, s.X, s.y, **options).to_frame()
+        sign = 1 if (str(a), str(b)) in table.index else -1
+        row = table.loc[(str(a), str(b)) if sign == 1 else (str(b), str(a))]
+        ends = sorted([sign * row["low"], sign * row["high"]])
+        np.testing.assert_allclose(figures, [truth[a] - truth[b], sign * row["estimate"], *ends], rtol=STRICT)
+        # The estimates by themselves say the same difference, but for what their log scale does to it.
+        alone = np.subtract(*(curve.estimate[LAMBDAS.index(lam)] for lam in (a, b)))
+        assert np.sign(alone) == np.sign(figures[1])
+        turned = Pair("b", "a", (models[b], models[a])).run(s, seed)[0]
+        np.testing.assert_allclose(turned, -figures[[0, 1, 3, 2]], rtol=STRICT)
+
+
+def test_tuned_outside_is_judged_at_the_penalty_of_the_smallest_estimate():
+    from validation.settings import PENALTIES
+
+    s, _, rows = drawn("tuned-50-20")
+    figures = next(figures for key, figures in rows.items() if key.model == "ridge, tuned outside")
+    curve = quietly(
+        onefit.error_curve,
+        Ridge(),
+        s.X,
+        s.y,
+        param_name="alpha",
+        param_range=PENALTIES,
+        n_folds="n",
+        confidence_level=0.9,
+    )
+    chosen = curve.select("min")
+    at = int(np.argmin(curve.estimate))
+    assert PENALTIES[at] == chosen != PENALTIES[0]
+    truth = s.true_error(Ridge(chosen).fit(s.X, s.y))
+    np.testing.assert_allclose(figures, [truth, curve.estimate[at], curve.low[at], curve.high[at]], rtol=STRICT)
 
 
 def test_rows_are_told_apart_by_their_keys():
@@ -163,30 +305,6 @@ def test_rows_are_told_apart_by_their_keys():
 
     keys = [(name, key) for name, setting in SETTINGS.items() for key in setting.rows()]
     assert len(set(keys)) == len(keys)
-
-
-def test_every_reference_belongs_to_a_row():
-    from validation.reference import REFERENCE
-    from validation.settings import SETTINGS
-    from validation.summary import KEY
-
-    known = pd.read_csv(REFERENCE, dtype={"folds": str})
-    rows = {(name, *key.fields().values()) for name, setting in SETTINGS.items() for key in setting.rows()}
-    assert set(known[KEY].itertuples(index=False, name=None)) <= rows
-    assert known["se"].between(0.005, 0.008).all()
-
-
-def test_a_difference_beyond_three_standard_errors_is_listed():
-    from validation.reference import REFERENCE, report
-    from validation.summary import KEY
-
-    known = pd.read_csv(REFERENCE, dtype={"folds": str}).head(4)
-    table = known[[*KEY, "coverage", "width"]].assign(coverage_se=0.006, width_se=0.01)
-    assert report(table).startswith("4 rows have a reference in reference.csv; 0 differ")
-    table.loc[1, "coverage"] -= 4 * np.hypot(0.006, known.loc[1, "se"])
-    assert "4 rows" in report(table)
-    assert "-4.0 se" in report(table)
-    assert len(report(table).splitlines()) == 2
 
 
 def test_quick_run_writes_only_where_told(tmp_path, capsys):
@@ -197,7 +315,8 @@ def test_quick_run_writes_only_where_told(tmp_path, capsys):
     table = pd.read_csv(tmp_path / "out" / "coverage.csv")
     assert set(table["replications"]) == {2}
     about = json.loads((tmp_path / "out" / "coverage.json").read_text())
-    assert about["command"] == "python -m validation --quick"
+    assert about["settings"][CHEAP]["command"].startswith("python -m validation --jobs 1 --quick --only")
+    assert about["settings"][CHEAP]["versions"][0]["numpy"] == np.__version__
     assert about["settings"][CHEAP]["data"] == {"maker": "onefit.datasets.make_linear", "n": 40, "p": 5, "beta": 0.0}
     run_main("--table", "--output", tmp_path / "out")
     assert len(capsys.readouterr().out.splitlines()) == 2 + len(table)
@@ -205,11 +324,37 @@ def test_quick_run_writes_only_where_told(tmp_path, capsys):
 
 
 def test_settings_that_are_run_later_join_those_that_are_there(tmp_path, capsys):
-    for name in ("ols-40-5", "ols-40-20", "ols-40-5"):
-        run_main("--quick", "--only", name, "--output", tmp_path)
+    from validation import work
+
+    run_main("--quick", "--only", "ols-40-5", "--output", tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(work, "version", lambda _: "another")
+        run_main("--quick", "--only", "ols-40-20", "--output", tmp_path)
+    run_main("--quick", "--only", "ols-40-5", "--replications", 3, "--output", tmp_path)
+    about = json.loads((tmp_path / "coverage.json").read_text())["settings"]
+    assert {name: facts["replications"] for name, facts in about.items()} == {"ols-40-20": 2, "ols-40-5": 3}
+    assert [facts["versions"][0]["numpy"] for facts in about.values()] == ["another", np.__version__]
     table = pd.read_csv(tmp_path / "coverage.csv")
     assert list(dict.fromkeys(table["setting"])) == ["ols-40-20", "ols-40-5"]
     assert not table.duplicated(["setting", "rule", "folds"]).any()
+
+
+def test_results_of_more_data_sets_are_not_replaced_but_what_is_there_can_be_summarized(tmp_path, monkeypatch):
+    from validation import __main__ as command
+
+    monkeypatch.setattr(command, "RESULTS", tmp_path / "results")
+    options = ("--only", CHEAP, "--work", tmp_path / "work")
+    run_main(*options, "--replications", 4)
+    with pytest.raises(SystemExit, match="has 4 data sets of ols-40-5, and 3 would replace them"):
+        run_main(*options, "--replications", 3)
+    run_main(*options, "--replications", 3, "--output", tmp_path / "other")
+    run_main(*options, "--as-is", "--replications", 4)
+    about = json.loads((tmp_path / "results" / "coverage.json").read_text())["settings"][CHEAP]
+    assert (about["replications"], "--as-is" in about["command"], about["digest"]) == (
+        4,
+        True,
+        command.SETTINGS[CHEAP].digest,
+    )
 
 
 def test_an_unknown_setting_is_refused_by_name(capsys):
@@ -237,90 +382,3 @@ def test_progress_says_what_is_left():
     assert "50% is already there" in first
     assert " 75%" in second
     assert second.endswith("ols-40-5")
-
-
-def test_table_goes_between_its_markers(tmp_path):
-    from validation.settings import SETTINGS
-    from validation.summary import summarize
-    from validation.table import BEGIN, END, insert, markdown
-
-    setting = SETTINGS[CHEAP]
-    figures = np.stack([setting.replicate(at) for at in range(3)])
-    table = summarize(setting, figures)
-    page = tmp_path / "page.md"
-    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
-    assert insert(page, table)
-    assert not insert(page, table)
-    lines = page.read_text().splitlines()
-    assert (lines[0], lines[-1]) == ("before", "after")
-    assert "old" not in lines
-    assert len({line.count("|") for line in markdown(table).splitlines()}) == 1
-    page.write_text("no markers")
-    with pytest.raises(ValueError, match="add them"):
-        insert(page, table)
-
-
-def test_the_page_holds_the_table_of_the_results():
-    from validation.summary import read
-    from validation.table import BEGIN, END, markdown, shortened
-
-    page = (ROOT / "docs" / "trust.md").read_text(encoding="utf-8")
-    shown = page.partition(BEGIN)[2].partition(END)[0].strip()
-    assert shown == markdown(shortened(read(ROOT / "validation" / "results")))
-
-
-def test_monte_carlo_error_of_averages_falls_with_the_root_of_the_repeats():
-    from validation.montecarlo import needed
-
-    table = pd.DataFrame(
-        {"rule": "covariance", "repeats": [1, 4, 16], "relative_error": [0.2, 0.1, 0.05], "no_interval": 0.0}
-    )
-    assert needed(table, "covariance") == pytest.approx(16, rel=1e-12)
-    assert needed(table, "covariance", target=0.025) == pytest.approx(64, rel=1e-12)
-
-
-def test_quick_monte_carlo_gives_its_table_and_picture(tmp_path, capsys):
-    run_main("--montecarlo", "--quick", "--output", tmp_path)
-    table = pd.read_csv(tmp_path / "montecarlo.csv")
-    assert len(table) == 5 * 3
-    assert (tmp_path / "trust-montecarlo.png").stat().st_size > 10_000
-    assert "covariance" in capsys.readouterr().out
-
-
-def half_width(result):
-    return (result.interval[1] - result.interval[0]) / 2
-
-
-@pytest.mark.slow
-def test_automatic_repeats_keep_their_promise_of_five_percent():
-    """Root mean square over data sets and seeds of the half-width's error, against 2,000 repeats."""
-    errors, repeats = [], []
-    for data_set in range(40):
-        s = make_linear(100, 20, beta=0.0, random_state=data_set)
-        reference = half_width(
-            warned_nested_cv(LinearRegression(), s.X, s.y, n_folds=10, n_repeats=2000, random_state=999)[0]
-        )
-        for seed in range(3):
-            result, _ = warned_nested_cv(LinearRegression(), s.X, s.y, n_folds=10, random_state=seed)
-            errors.append(half_width(result) / reference - 1)
-            repeats.append(result.n_repeats)
-    assert np.sqrt(np.mean(np.square(errors))) < 0.05
-    assert np.median(repeats) <= 10  # the other rules that use the repeats end at 200: next test
-    assert max(repeats) < 50
-
-
-@pytest.mark.parametrize("rule", ["bates", "paper", "mlr3"])
-def test_automatic_repeats_warn_at_their_limit(rule):
-    s = make_linear(400, 20, beta=0.0, random_state=0)
-    result, warned = warned_nested_cv(LinearRegression(), s.X, s.y, n_folds=10, interval=rule, random_state=0)
-    assert result.n_repeats == 200
-    assert result.monte_carlo_error > 0.10
-    assert "limit of 200" in warned[MonteCarloWarning]
-
-
-def test_covariance_rule_is_settled_where_the_others_are_not():
-    s = make_linear(400, 20, beta=0.0, random_state=0)
-    result, warned = warned_nested_cv(LinearRegression(), s.X, s.y, n_folds=10, random_state=0)
-    assert result.n_repeats <= 10
-    assert result.monte_carlo_error < 0.05
-    assert warned == {}

@@ -10,17 +10,22 @@ miss_above, miss_below
     Share of intervals that lie above the error, and below it.
 no_interval
     Share of data sets without an interval (the paper's rule, if its MSE is negative).
-width, bias
-    Mean width; mean of the estimate minus Err_XY.
+width, median_width, largest_width
+    Of the intervals. The mean is left out where the loss has no variance: single intervals would decide it.
+bias
+    Mean of the estimate minus Err_XY; left out as the mean width is.
 true_error
     Err.
 oracle_width
-    Width of an interval that would do: twice the normal quantile times the deviation of the estimate from Err_XY.
+    Width of an interval that would do: distance of the 5% and 95% quantiles of the estimate minus Err_XY.
+normal_width
+    The same as if that were normal: twice the normal quantile times its standard deviation.
 
 Blocks of replications are kept in the work directory, and an interrupted run goes on where it stopped; seeds depend on
-the setting and the replication alone. Delete that directory after a change of onefit. The results go to
-validation/results, and are compared with those of the design in validation/reference.csv: what differs by more than
-three standard errors is listed.
+the setting and the replication alone. Of each setting whose blocks are taken up, one replication is computed again, and
+the run stops if it differs: delete the directory that it names after a change of onefit that is right. The results go
+to validation/results, with versions and arguments by setting in coverage.json, and are compared with those of the
+design in validation/reference.csv: what differs by more than three standard errors is listed.
 """
 
 from __future__ import annotations
@@ -31,20 +36,22 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from .montecarlo import MONTECARLO, TARGET, montecarlo
+from .montecarlo import MONTECARLO, PARTITIONS, TARGET, montecarlo, partitions
 from .montecarlo import report as montecarlo_report
+from .page import Results, render
 from .pictures import draw_coverage, draw_montecarlo
 from .progress import Bar
 from .reference import report
 from .settings import SETTINGS, Setting
-from .summary import read, summarize, write
-from .table import insert, markdown
-from .work import collect
+from .summary import merge, read, summarize, write
+from .table import markdown
+from .work import collect, facts_of, there
 
-__all__ = ["main"]
+__all__ = ["main", "results_in"]
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS, WORK = ROOT / "validation" / "results", ROOT / "validation" / "work"
@@ -85,10 +92,15 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} data sets a setting; writes only to --output")
     parser.add_argument(
-        "--table", action="store_true", help="put the table and its picture into docs/trust.md; no runs"
+        "--table", action="store_true", help="make docs/trust.md and its picture from the results; no runs"
     )
     parser.add_argument("--montecarlo", action="store_true", help="error of the half-width against the repeats")
-    return parser.parse_args(arguments)
+    parser.add_argument(
+        "--as-is", action="store_true", help="summarize the data sets that are in the work directory; no runs"
+    )
+    options = parser.parse_args(arguments)
+    options.command = " ".join(["python -m validation", *(sys.argv[1:] if arguments is None else arguments)])
+    return options
 
 
 def _chosen(names: str) -> list[Setting]:
@@ -120,57 +132,75 @@ def _listing() -> str:
 
 def _study(options: argparse.Namespace) -> None:
     """Run, write, compare."""
-    settings = options.only or list(SETTINGS.values())
-    if options.quick:
-        with tempfile.TemporaryDirectory() as scratch:
-            table = _rows(settings, options.replications or QUICK, options.work or Path(scratch), options.jobs)
-    else:
-        table = _rows(settings, options.replications, options.work or WORK, options.jobs)
-    output = options.output if options.quick else options.output or RESULTS
+    with tempfile.TemporaryDirectory() as scratch:
+        work = options.work or (Path(scratch) if options.quick else WORK)
+        counts = _counts(options, work)
+        output = options.output if options.quick else options.output or RESULTS
+        if options.output is None and output is not None:
+            _refuse_fewer(counts, output)
+        table, facts = _rows(counts, work, options)
     if output is not None:
-        write(_merged(table, output), output, f"python -m validation{' --quick' if options.quick else ''}")
+        rows, about = merge(table, facts, output)
+        write(rows, output, about)
         print(f"{output} has the results.")
     print(report(table))
 
 
-def _rows(settings: Sequence[Setting], replications: int | None, work: Path, jobs: int) -> pd.DataFrame:
-    """The table of some settings."""
-    found = collect(settings, replications, work, jobs, Bar())
-    return pd.concat([summarize(setting, found[setting.name]) for setting in settings], ignore_index=True)
+def _counts(options: argparse.Namespace, work: Path) -> dict[str, int]:
+    """Replications by setting: as planned or told, or, with --as-is, those that are there."""
+    chosen = options.only or list(SETTINGS.values())
+    planned = {s.name: options.replications or (QUICK if options.quick else s.replications) for s in chosen}
+    return {name: there(SETTINGS[name], n, work) if options.as_is else n for name, n in planned.items()}
 
 
-def _merged(table: pd.DataFrame, output: Path) -> pd.DataFrame:
-    """The new rows, and those of other settings that are there already, in the order of the settings."""
-    try:
-        known = read(output)
-    except FileNotFoundError:
-        return table
-    kept = known[~known["setting"].isin(set(table["setting"])) & known["setting"].isin(set(SETTINGS))]
-    both = pd.concat([table, kept], ignore_index=True)
-    order = both["setting"].map({name: at for at, name in enumerate(SETTINGS)})
-    return both.loc[order.sort_values(kind="stable").index]
+def _refuse_fewer(counts: dict[str, int], output: Path) -> None:
+    """Stop rather than replace results by those of fewer data sets."""
+    known = read(output)[1]
+    fewer = [name for name, n in counts.items() if name in known and n < known[name]["replications"]]
+    if fewer:
+        name = fewer[0]
+        raise SystemExit(
+            f"{output} has {known[name]['replications']} data sets of {name}, and {counts[name]} would replace them; "
+            f"give --output for a shorter run ({len(fewer)} such settings)."
+        )
+
+
+def _rows(counts: dict[str, int], work: Path, options: argparse.Namespace) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """The table of some settings, and how each was made."""
+    tables, facts = [], {}
+    found = collect({name: n for name, n in counts.items() if n}, work, options.jobs, Bar())
+    for name, figures in found.items():
+        tables.append(summarize(SETTINGS[name], figures))
+        facts[name] = {"command": options.command, "replications": len(figures), **facts_of(SETTINGS[name], work)}
+    return pd.concat(tables, ignore_index=True), facts
 
 
 def _render(output: Path, to_page: bool) -> None:
     """Print the whole table; with the results of this repository, renew the page and its picture, too."""
-    table = read(output)
+    table, _ = read(output)
     print(markdown(table))
     if to_page:
-        insert(PAGE, table)
+        PAGE.write_text(render(results_in(output)), encoding="utf-8")
         draw_coverage(table, IMAGES / "trust.png")
         print(f"{PAGE} and its picture are renewed.", file=sys.stderr)
 
 
+def results_in(output: Path) -> Results:
+    """All results of a directory."""
+    return Results(read(output)[0], pd.read_csv(output / MONTECARLO), pd.read_csv(output / PARTITIONS))
+
+
 def _montecarlo(options: argparse.Namespace) -> None:
-    """Table and picture of the Monte Carlo error; --quick writes only to --output."""
-    table = montecarlo(options.jobs, options.quick)
+    """Tables and picture of the Monte Carlo error; --quick writes only to --output."""
+    table, shares = montecarlo(options.jobs, options.quick), partitions(options.jobs, options.quick)
     output = options.output or (None if options.quick else RESULTS)
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
-        table.to_csv(output / MONTECARLO, index=False, float_format="%.5g", lineterminator="\n")
+        for name, frame in ((MONTECARLO, table), (PARTITIONS, shares)):
+            frame.to_csv(output / name, index=False, float_format="%.5g", lineterminator="\n")
         picture = (IMAGES if options.output is None else output) / "trust-montecarlo.png"
         draw_montecarlo(table, picture, TARGET)
-    print(montecarlo_report(table, output and output / MONTECARLO))
+    print(montecarlo_report(table, shares, output and output / MONTECARLO))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +12,7 @@ from scipy import integrate, special
 
 from onefit import datasets
 
-__all__ = ["EXACT", "AbsoluteError", "Data", "Exact", "FreshRows", "Truth"]
+__all__ = ["EXACT", "AbsoluteError", "Data", "Exact", "FreshRows", "HuberError", "Truth", "UnequalGroups"]
 
 FRESH_SEED = 20_240_704
 
@@ -41,6 +41,26 @@ class Data:
         """A data set."""
         simulation: datasets.Simulation = getattr(datasets, self.maker)(**dict(self.arguments), random_state=seed)
         return simulation
+
+
+@dataclass(frozen=True)
+class UnequalGroups(Data):
+    """Groups of `make_grouped` cut to sizes that are drawn from ``smallest`` to its ``group_size``.
+
+    The law of a new row, and so the true error, is that of `make_grouped`: the sizes are drawn on their own.
+    """
+
+    smallest: int = 2
+
+    def draw(self, seed: int) -> datasets.Simulation:
+        """A data set."""
+        whole = super().draw(seed)
+        assert whole.groups is not None
+        _, first, rows = np.unique(whole.groups, return_index=True, return_counts=True)
+        sizes = np.random.default_rng([seed, 1]).integers(self.smallest, rows, endpoint=True)
+        place = np.arange(len(whole.groups)) - np.repeat(first, rows)
+        kept = place < np.repeat(sizes, rows)
+        return replace(whole, X=whole.X[kept], y=whole.y[kept], groups=whole.groups[kept])
 
 
 @dataclass(frozen=True)
@@ -83,9 +103,7 @@ class AbsoluteError(Truth):
 
     def __call__(self, simulation: datasets.Simulation, fitted: Any) -> float:
         """Mean of ``|noise + d|``."""
-        p = simulation.X.shape[1]
-        beta = simulation.mean(np.eye(p))
-        return self.of_normal(-float(fitted.intercept_), float(np.linalg.norm(beta - np.ravel(fitted.coef_))))
+        return self.of_normal(*_deviation(simulation, fitted))
 
     def of_normal(self, mean: float, deviation: float) -> float:
         """The same, from the mean and the deviation of d."""
@@ -100,6 +118,35 @@ class AbsoluteError(Truth):
         edges = np.sort(np.append(ends, kink)) if ends[0] < kink < ends[-1] else ends
         parts = [integrate.quad(weighted, low, high, epsabs=1e-12)[0] for low, high in pairwise(edges)]
         return float(sum(parts))
+
+
+@dataclass(frozen=True)
+class HuberError(Truth):
+    """Mean Huber loss of a linear model: ``huber(u) = (integral of |u - a| over |a| < delta) / 2 - delta^2 / 2``.
+
+    So it is an average of absolute errors, by Gauss and Legendre's rule.
+    """
+
+    noise_kind: str
+    delta: float = 1.35
+    n_nodes: int = 20
+
+    def __call__(self, simulation: datasets.Simulation, fitted: Any) -> float:
+        """Mean of ``huber(noise + d)``."""
+        return self.of_normal(*_deviation(simulation, fitted))
+
+    def of_normal(self, mean: float, deviation: float) -> float:
+        """The same, from the mean and the deviation of d."""
+        absolute = AbsoluteError(self.noise_kind)
+        nodes, weights = np.polynomial.legendre.leggauss(self.n_nodes)
+        errors = [absolute.of_normal(mean - self.delta * node, deviation) for node in nodes]
+        return self.delta / 2 * float(weights @ errors) - self.delta**2 / 2
+
+
+def _deviation(simulation: datasets.Simulation, fitted: Any) -> tuple[float, float]:
+    """Mean and deviation of the true mean minus the prediction, for a linear model and independent columns N(0, 1)."""
+    beta = simulation.mean(np.eye(simulation.X.shape[1]))
+    return -float(fitted.intercept_), float(np.linalg.norm(beta - np.ravel(fitted.coef_)))
 
 
 def _given_t(df: int) -> Callable[[float], float]:

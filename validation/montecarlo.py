@@ -1,4 +1,7 @@
-"""How much of the half-width is an accident of the partitions, by rule and number of repeats."""
+"""How much of the half-width is an accident of the partitions, by rule and number of repeats.
+
+Beside it, how often the paper's rule has no interval, and how often the automatic number of repeats ends too early.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +21,17 @@ from onefit.errors import OneFitWarning
 
 from .analyses import ALL_RULES, LEVEL
 
-__all__ = ["MONTECARLO", "montecarlo", "needed", "report"]
+__all__ = ["MONTECARLO", "PARTITIONS", "montecarlo", "needed", "partitions", "report"]
 
-MONTECARLO = "montecarlo.csv"
+MONTECARLO, PARTITIONS = "montecarlo.csv", "partitions.csv"
 N, P, FOLDS = 100, 20, 10
 REPEATS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 SETS, SEEDS = 12, 20
 QUICK_REPEATS, QUICK_SETS, QUICK_SEEDS = (1, 2, 4), 2, 3
 TARGET = 0.05
+SETTLED = 50  # repeats from which the error of every rule falls with their root
+MANY_SETS, AUTO_SETS = 1000, 200
+EARLY = 50  # an automatic end before that is one by accident where some 600 are needed
 RULES = tuple(rule for rule in ALL_RULES if rule != "naive")
 """The naive rule uses one partition, whatever the number of repeats."""
 
@@ -83,18 +89,69 @@ def _row(repeats: int, rule: str, widths: npt.NDArray[np.float64]) -> dict[str, 
     }
 
 
-def needed(table: pd.DataFrame, rule: str, target: float = TARGET) -> float:
-    """Repeats at which the relative error of a rule reaches the target, by its decay with the root of the repeats."""
-    rows = table[(table["rule"] == rule) & (table["no_interval"] < 0.01)]
+def needed(table: pd.DataFrame, rule: str, target: float = TARGET) -> tuple[float, float]:
+    """Repeats at which the relative error of a rule reaches the target, and their standard error.
+
+    The error falls with the root of the repeats: a line of slope -1/2 on the log scales through all numbers from 50 on.
+    They share data sets, so that their errors are taken to go together, and do not average out.
+    """
+    usable = (table["rule"] == rule) & (table["no_interval"] < 0.01) & (table["repeats"] >= SETTLED)
+    rows = table[usable]
     if rows.empty:
-        return float("nan")  # no number of repeats gave intervals for all data sets
-    error, repeats = rows["relative_error"].to_numpy(float), rows["repeats"].to_numpy(float)
-    nearest = int(np.abs(np.log(error / target)).argmin())
-    return float(repeats[nearest] * (error[nearest] / target) ** 2)
+        return float("nan"), float("nan")
+    error = rows["relative_error"].to_numpy(float)
+    level = np.mean(np.log(error) + np.log(rows["repeats"].to_numpy(float)) / 2)
+    repeats = float(np.exp(2 * level)) / target**2
+    return repeats, 2 * repeats * float(np.mean(rows["relative_error_se"].to_numpy(float) / error))
 
 
-def report(table: pd.DataFrame, path: Path | None) -> str:
-    """Repeats that each rule needs, in words."""
-    figures = ", ".join(f"{rule} {needed(table, rule):.0f}" for rule in RULES)
+def partitions(jobs: int, quick: bool = False) -> pd.DataFrame:
+    """Shares of data sets, one seed each: the paper's MSE is negative; bates with automatic repeats ends early."""
+    sets = QUICK_SETS if quick else MANY_SETS
+    tasks = [("no interval of paper", N, repeats, sets) for repeats in (1, 10, 50)]
+    tasks += [("auto stops early with bates", n, EARLY, sets if quick else AUTO_SETS) for n in (100, 400)]
+    found = joblib.Parallel(n_jobs=jobs)(
+        joblib.delayed(_happens)(*task[:3], data_set) for task in tasks for data_set in range(task[3])
+    )
+    rows, at = [], 0
+    for event, n, repeats, count in tasks:
+        share = float(np.mean(found[at : at + count]))
+        at += count
+        se = float(np.sqrt(share * (1 - share) / count))
+        rows.append({"event": event, "n": n, "repeats": repeats, "data_sets": count, "share": share, "share_se": se})
+    return pd.DataFrame(rows)
+
+
+def _happens(event: str, n: int, repeats: int, data_set: int) -> bool:
+    """Whether it does on one data set; the seeds of data and folds are independent."""
+    data, folds = np.random.SeedSequence((FOLDS, n, repeats, data_set)).spawn(2)
+    simulation = make_linear(n, P, beta=0.0, random_state=np.random.default_rng(data))
+    auto = event.startswith("auto")
+    with threadpool_limits(limits=1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", OneFitWarning)
+        result = onefit.nested_cv(
+            LinearRegression(),
+            simulation.X,
+            simulation.y,
+            n_folds=FOLDS,
+            n_repeats="auto" if auto else repeats,
+            interval="bates" if auto else "covariance",
+            random_state=np.random.default_rng(folds),
+        )
+    if auto:
+        return bool(result.n_repeats < repeats)
+    return bool(result.intervals["low"].isna()["paper"])
+
+
+def report(table: pd.DataFrame, shares: pd.DataFrame, path: Path | None) -> str:
+    """Repeats that each rule needs, and the shares, in words."""
+    figures = ", ".join("{} {:.0f} ({:.0f})".format(rule, *needed(table, rule)) for rule in RULES)
     end = f"; {path} is written" if path else ""
-    return f"Repeats for a relative error of the half-width of {100 * TARGET:g}%: {figures}{end}."
+    events = "; ".join(
+        "{event}, n = {n}, {repeats} repeats: {share:.3f} ({share_se:.3f})".format(
+            **{str(name): value for name, value in row.items()}
+        )
+        for row in shares.to_dict("records")
+    )
+    target = f"{100 * TARGET:g}%"
+    return f"Repeats for a relative error of the half-width of {target} (standard error): {figures}{end}.\n{events}."

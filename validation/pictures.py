@@ -27,7 +27,7 @@ RULES: dict[str, tuple[str, str]] = {
 }
 PANELS = (
     ("Least squares and ridge", ("ols-", "ridge-")),
-    ("Splines, groups, other noise", ("spline", "groups", "noise-")),
+    ("Splines, curves, groups, other noise", ("spline", "fpcr", "groups", "noise-")),
     ("Refitted models", ("lasso", "neighbours", "tree", "logistic")),
 )
 
@@ -42,7 +42,7 @@ def draw_coverage(table: pd.DataFrame, path: Path) -> None:
     for axes, (title, prefixes) in zip(panels, PANELS, strict=True):
         _scatter(axes, rows[rows["setting"].str.startswith(prefixes)])
         axes.set_title(title, loc="left", fontsize="medium")
-        axes.set_xlabel("mean width / width that would do")
+        axes.set_xlabel("median width / width that would do")
     panels[0].set_ylabel("coverage of Err_XY")
     _legend(figure, panels[0], [rule for rule in RULES if rule in set(rows["rule"])])
     _save(figure, path)
@@ -55,7 +55,7 @@ def _scatter(axes: Axes, rows: pd.DataFrame) -> None:
     for rule, (colour, marker) in RULES.items():
         of_rule = rows[rows["rule"] == rule]
         two_out = of_rule["folds"] == "n"
-        ratio = of_rule["width"] / of_rule["oracle_width"]
+        ratio = of_rule["median_width"] / of_rule["oracle_width"]
         for chosen, face in ((two_out, colour), (~two_out, "white")):
             axes.scatter(
                 ratio[chosen],

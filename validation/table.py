@@ -1,16 +1,15 @@
-"""The rows of the study as Markdown, and their place in the page."""
+"""The rows of the study as Markdown."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-__all__ = ["BEGIN", "END", "insert", "markdown"]
+__all__ = ["markdown", "shortened"]
 
-BEGIN, END = "<!-- table: python -m validation --table -->", "<!-- end of table -->"
 HEAD = (
     "setting",
     "model",
@@ -21,7 +20,8 @@ HEAD = (
     "covers Err_XY",
     "covers Err",
     "misses: too high, too low",
-    "width",
+    "median width",
+    "width that would do",
     "bias",
 )
 LEFT = frozenset({"setting", "model", "rule"})
@@ -51,8 +51,9 @@ def markdown(table: pd.DataFrame) -> str:
             _share(row["coverage"], row["coverage_se"]),
             _share(row["coverage_mean"], row["coverage_mean_se"]),
             f"{_point(row['miss_above'])}, {_point(row['miss_below'])}",
-            f"{row['width']:.3g}",
-            f"{row['bias']:+.2g}" if abs(row["bias"]) > 2 * row["bias_se"] else "0",
+            f"{row['median_width']:.3g}",
+            f"{row['oracle_width']:.3g}",
+            _bias(row["bias"], row["bias_se"]),
         )
         before = row["title"]
         lines.append(f"| {' | '.join(cells)} |")
@@ -60,7 +61,15 @@ def markdown(table: pd.DataFrame) -> str:
 
 
 def _model(row: Mapping[Any, Any]) -> str:
-    return f"{row['model']}{', absolute error' if row['loss'] == 'absolute_error' else ''}"
+    losses = {"absolute_error": ", absolute error", "huber": ", Huber's loss"}
+    return f"{row['model']}{losses.get(row['loss'], '')}"
+
+
+def _bias(bias: float, error: float) -> str:
+    """Nothing where the loss has no variance, and so the bias no standard error."""
+    if math.isnan(error):
+        return ""
+    return f"{bias:+.2g}" if abs(bias) > 2 * error else "0"
 
 
 def _point(share: float) -> str:
@@ -70,15 +79,3 @@ def _point(share: float) -> str:
 
 def _share(share: float, error: float) -> str:
     return f"{_point(share)} ({1000 * error:.0f})"
-
-
-def insert(page: Path, table: pd.DataFrame) -> bool:
-    """Put the shortened table between the markers of a page; whether the page changed."""
-    text = page.read_text(encoding="utf-8")
-    before, found, rest = text.partition(BEGIN)
-    _, closed, after = rest.partition(END)
-    if not (found and closed):
-        raise ValueError(f"{page} lacks the lines {BEGIN!r} and {END!r}, between which the table belongs; add them.")
-    new = f"{before}{BEGIN}\n{markdown(shortened(table))}\n{END}{after}"
-    page.write_text(new, encoding="utf-8")
-    return new != text

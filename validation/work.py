@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
+import platform
 import tempfile
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import joblib
 import numpy as np
@@ -17,11 +21,14 @@ from threadpoolctl import threadpool_limits
 
 from onefit.errors import OneFitWarning
 
-from .analyses import Figures
+from .analyses import LEVEL, Figures
 from .progress import Bar
 from .settings import SETTINGS, Setting
 
-__all__ = ["Block", "blocks_of", "collect", "compute"]
+__all__ = ["Block", "blocks_of", "collect", "compute", "facts_of", "take_up", "there"]
+
+FACTS = "facts.json"
+SAME = 1e-9
 
 
 @dataclass(frozen=True)
@@ -39,8 +46,7 @@ class Block:
 
     def path(self, work: Path) -> Path:
         """Where its figures are kept."""
-        folder = f"{self.setting}-{SETTINGS[self.setting].digest}"
-        return work / folder / f"{self.start:05d}-{self.stop:05d}.npy"
+        return _folder(SETTINGS[self.setting], work) / f"{self.start:05d}-{self.stop:05d}.npy"
 
 
 def blocks_of(setting: Setting, replications: int) -> list[Block]:
@@ -74,16 +80,80 @@ def compute(block: Block, work: Path) -> tuple[Block, float]:
     return block, time.perf_counter() - began
 
 
-def collect(
-    settings: Sequence[Setting], replications: int | None, work: Path, jobs: int, bar: Bar
-) -> dict[str, Figures]:
-    """Figures (replications, rows, 4) of each setting; only blocks that are not in the work directory are computed."""
-    plan = {s.name: blocks_of(s, replications or s.replications) for s in settings}
+def there(setting: Setting, planned: int, work: Path) -> int:
+    """Replications in the work directory, from the first on without a gap."""
+    count = 0
+    for block in blocks_of(setting, planned):
+        if not block.path(work).exists():
+            break
+        count = block.stop
+    return count
+
+
+def collect(counts: Mapping[str, int], work: Path, jobs: int, bar: Bar) -> dict[str, Figures]:
+    """Figures (replications, rows, 4) of each setting; only blocks that are not in the work directory are computed.
+
+    Of every setting that has blocks there, the first replication of the first is computed again before.
+    """
+    plan = {name: blocks_of(SETTINGS[name], n) for name, n in counts.items()}
     wanted = [block for blocks in plan.values() for block in blocks]
     missing = [block for block in wanted if not block.path(work).exists()]
+    for name, blocks in plan.items():
+        take_up(SETTINGS[name], [block for block in blocks if block.path(work).exists()], work)
     bar.start(sum(block.cost for block in wanted), sum(block.cost for block in missing))
     run = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2 * n_jobs", batch_size=1)
+    for name in {block.setting for block in missing}:
+        record(SETTINGS[name], work)
     for block, seconds in run(joblib.delayed(compute)(block, work) for block in missing):
         bar.advance(block.setting, block.cost, seconds)
     bar.close()
     return {name: np.concatenate([np.load(block.path(work)) for block in blocks]) for name, blocks in plan.items()}
+
+
+def take_up(setting: Setting, blocks: Sequence[Block], work: Path) -> None:
+    """Stop if the code at hand does not give the first figures that are kept."""
+    if not blocks:
+        return
+    first, path = blocks[0].start, blocks[0].path(work)
+    again, kept = figures_of(Block(setting.name, first, first + 1))[0], np.load(path)[0]
+    same = again.shape == kept.shape and np.allclose(again, kept, rtol=SAME, atol=0, equal_nan=True)
+    if not same or facts_of(setting, work).get("confidence_level", LEVEL) != LEVEL:
+        raise SystemExit(
+            f"{path} was made by other code: replication {first} of {setting.name}, computed again, differs by "
+            f"more than {SAME:g}. Delete {path.parent} if the change of the code is right, or give another --work."
+        )
+    if not facts_of(setting, work):
+        record(setting, work, f"no versions were noted with the blocks; replication {first} is the same under these")
+
+
+def facts_of(setting: Setting, work: Path) -> dict[str, Any]:
+    """How the blocks in the work directory were made."""
+    path = _folder(setting, work) / FACTS
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return found
+
+
+def record(setting: Setting, work: Path, note: str | None = None) -> None:
+    """Note beside the blocks of a setting what they are, and the versions that make them."""
+    versions = {
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("onefit", "numpy", "scipy", "scikit-learn")},
+    }
+    known = facts_of(setting, work)
+    noted = known.get("versions", [])
+    facts = {
+        "digest": setting.digest,
+        "confidence_level": LEVEL,
+        "data": {"maker": f"onefit.datasets.{setting.data.maker}", **dict(setting.data.arguments)},
+        "drawn_by": repr(setting.data),
+        "analyses": [repr(analysis) for analysis in setting.analyses],
+        "versions": noted if versions in noted else [*noted, versions],
+        **{key: text for key, text in (("note", known.get("note", note)),) if text},
+    }
+    folder = _folder(setting, work)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / FACTS).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+
+
+def _folder(setting: Setting, work: Path) -> Path:
+    return work / f"{setting.name}-{setting.digest}"

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError
+from .estimators import short_name
 from .numbers import interval_text, number_text, percent
 from .style import loss_label
 
@@ -62,7 +63,7 @@ def curve_html(curve: Any) -> str:
     notes.append(f"{failed} values could not be fitted, see reasons" if failed else "")
     title = f"{loss_label(curve.loss).capitalize()} along {curve.param_name}, {len(curve.values)} values from {ends}"
     level = percent(curve.confidence_level)
-    columns = ["rule", curve.param_name, loss_label(curve.loss), f"{level} from", "to", "edf"]
+    columns = ["rule", short_name(curve.param_name), loss_label(curve.loss), f"{level} from", "to", "edf"]
     if curve.edf is None:
         columns, rows = columns[:-1], [row[:-1] for row in rows]
     return _block(title, columns, rows, notes)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-__all__ = ["Digits", "interval_text", "number_text", "percent"]
+__all__ = ["Digits", "column_texts", "digits_for", "interval_text", "number_text", "percent"]
 
 ABSENT_TEXT = "–"
 PLAIN_SIZES = (1e-4, 1e9)  # numbers outside are written with a power of ten
 MOST_DECIMALS = 10
+MOST_DIGITS = 15  # that a float holds
+FEW_DIGITS = 4
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -35,7 +38,8 @@ class Digits:
         """Two digits of the spread, a half-width or standard error; without one, four digits of the largest value."""
         sizes = [abs(value) for value in values if math.isfinite(value)]
         size = max(sizes, default=0.0)
-        if size and not PLAIN_SIZES[0] <= size < PLAIN_SIZES[1]:
+        is_offset = size < 10.0**MOST_DIGITS and 0 < spread < size / 10 ** (FEW_DIGITS - 1)
+        if size and not (PLAIN_SIZES[0] <= size < PLAIN_SIZES[1] or (size >= PLAIN_SIZES[1] and is_offset)):
             return cls(None)
         if not (math.isfinite(spread) and spread > 0):
             spread = size / 100
@@ -53,7 +57,45 @@ class Digits:
         return text.lstrip("-") if float(text.replace(",", "")) == 0 else text.replace("-", "−")
 
 
-def number_text(value: object, digits: int = 4) -> str:
+def digits_for(values: Any) -> int:
+    """Significant digits that tell numbers apart: four, and more if they lie close together far from zero.
+
+    Examples
+    --------
+    >>> from onefit.display.numbers import digits_for
+    >>> digits_for([3.0, 250.0]), digits_for([1700000012.3, 1700000055.1])
+    (4, 11)
+    """
+    values = np.asarray(values, dtype=float)
+    finite = values[np.isfinite(values)]
+    size, extent = (float(np.abs(finite).max()), float(np.ptp(finite))) if len(finite) else (0.0, 0.0)
+    if not 0 < extent < size:
+        return FEW_DIGITS
+    return min(MOST_DIGITS, FEW_DIGITS + math.floor(math.log10(size / extent)))
+
+
+def column_texts(values: Any) -> list[str]:
+    """Numbers below each other with the same digits; anything else as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onefit.display.numbers import column_texts
+    >>> column_texts(np.array([12.5, 0.25])), column_texts(np.array([1700000012.3, 1700000055.1]))
+    (['12.50', '0.25'], ['1,700,000,012.3', '1,700,000,055.1'])
+    """
+    if not np.issubdtype(np.asarray(values).dtype, np.floating):
+        return [number_text(value) for value in values]
+    finite = values[np.isfinite(values)]
+    if (finite == np.round(finite)).all() and (np.abs(finite) < PLAIN_SIZES[1]).all():
+        digits = Digits(0)
+    else:
+        size = float(np.abs(finite).max(initial=0.0))
+        digits = Digits.of(map(float, values), size / 10.0 ** (digits_for(values) - 2))
+    return [digits.text(float(value)) for value in values]
+
+
+def number_text(value: object, digits: int = FEW_DIGITS) -> str:
     """One number on its own, to so many significant digits; anything else as it is.
 
     Examples
@@ -69,9 +111,10 @@ def number_text(value: object, digits: int = 4) -> str:
     size = abs(float(value))
     if not math.isfinite(size):
         return Digits(0).text(float(value))
-    if size and not PLAIN_SIZES[0] <= size < PLAIN_SIZES[1]:
+    if size and not PLAIN_SIZES[0] <= size < max(PLAIN_SIZES[1], 10.0**digits):
         return _with_power(float(value), digits)
-    text = f"{float(value):,.0f}" if size >= 1000 else f"{float(value):.{digits}g}"
+    decimals = max(0, digits - 1 - math.floor(math.log10(size))) if size >= 1000 else 0
+    text = f"{float(value):,.{decimals}f}" if size >= 1000 else f"{float(value):.{digits}g}"
     return text.replace("-", "−")
 
 
@@ -107,7 +150,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.3g}%" if share >= 0.1 else f"{100 * share:.2g}%"
 
 
-def _with_power(value: float, digits: int = 4) -> str:
+def _with_power(value: float, digits: int = FEW_DIGITS) -> str:
     """A number of that many digits times a power of ten."""
     mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
     shown = mantissa.rstrip("0").rstrip(".").replace("-", "−")

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..display.numbers import number_text
+from ..display.numbers import digits_for, number_text
 from ..display.rows import row_limits
 from ..typing import BoolArray, FloatArray
 from .words import loss_text
@@ -187,9 +187,10 @@ def predictions(
     shown = np.concatenate([rest[:: -(-len(rest) // MOST_POINTS) or 1], few])
     both = np.concatenate([observed[kept], predicted[kept]])
     ends = [float(both.min()), float(both.max())]
+    digits = digits_for(both)
     texts = [
-        f"<b>{label_text(rows[i])}</b><br>observed {number_text(observed[i])}, predicted {number_text(predicted[i])}"
-        f"<br>{names['loss']} {number_text(loss[i])}"
+        f"<b>{label_text(rows[i])}</b><br>observed {number_text(observed[i], digits)}, "
+        f"predicted {number_text(predicted[i], digits)}<br>{label_text(names['loss'])} {number_text(loss[i])}"
         for i in shown
     ]
     points = {

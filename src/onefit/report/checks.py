@@ -11,15 +11,18 @@ import numpy as np
 from ..display.html import at
 from ..display.numbers import number_text, percent
 from ..intervals import RULES
+from ..losses import NAMED
 from ..scores import heavy_tailed
 from ..typing import FloatArray
-from .subject import Subject
+from .subject import Subject, of_output
+from .words import caveats
 
 __all__ = ["Check", "checks", "largest_losses"]
 
 MOST_MONTE_CARLO_ERROR = 0.10  # as in the library's warning
 MOST_SHARE = 0.10  # of the total loss, in one row
 N_LARGEST = 10
+SYMMETRIC = 1e-6  # of the width: rounding is far below, the bend of the log scale far above
 
 
 @dataclass(frozen=True)
@@ -35,11 +38,12 @@ def checks(subject: Subject, output: int) -> list[Check]:
     """Everything that was looked at, in the order of importance."""
     result, losses = subject.main(output), subject.losses(output)
     found = [
-        _tails(result, losses),
+        _tails(result, losses, output),
         _influence(subject, losses),
         _monte_carlo(result, output),
         _variance(result, output),
     ]
+    found = [*(Check(title, "look", text) for title, text in caveats(subject, output)), *found]
     if result.reason:
         found.insert(0, Check("Interval", "look", result.reason[0].upper() + result.reason[1:].rstrip(".") + "."))
     if result.exactness != "exact":
@@ -56,9 +60,9 @@ def largest_losses(losses: FloatArray) -> tuple[Any, FloatArray]:
     return order, losses[order] / total if total > 0 else np.full(len(order), np.nan)
 
 
-def _tails(result: Any, losses: FloatArray) -> Check | None:
-    """The library's own criterion, on losses that cannot be negative and are not of zeros and ones."""
-    if result.loss == "zero_one" or np.nanmin(losses) < 0:
+def _tails(result: Any, losses: FloatArray, output: int) -> Check | None:
+    """The library's own criterion, and like it on losses alone that are known not to be negative."""
+    if result.loss == "zero_one" or not _is_on_log_scale(result, output):
         return None
     if not heavy_tailed(losses[:, None, None]):
         return Check("Tails of the losses", "fine", "No few rows carry the variance of the losses.")
@@ -74,13 +78,27 @@ def _tails(result: Any, losses: FloatArray) -> Check | None:
     return Check("Tails of the losses", "look", text)
 
 
+def _is_on_log_scale(result: Any, output: int) -> bool:
+    """Whether the loss is one that cannot be negative, named or declared so.
+
+    The result has only the name of the loss, which a user's function may share. But the interval of the covariance
+    rule is symmetric about the estimate if, and only if, nothing is known of the loss.
+    """
+    table: Any = of_output(result.intervals, result.output_names, output)
+    estimate, low, high = (float(table.loc["covariance", key]) for key in ("estimate", "low", "high"))
+    if not low < high:  # none, or a single point
+        return result.loss in NAMED
+    return abs((low + high) / 2 - estimate) > SYMMETRIC * (high - low)
+
+
 def _influence(subject: Subject, losses: FloatArray) -> Check | None:
     """The share of the largest losses in the total."""
     if subject.loss == "zero_one" or np.nanmin(losses) < 0 or not np.nansum(losses) > 0:
         return None
     order, shares = largest_losses(losses)
     label = subject.main(0).heldout.index[order[0]]
-    text = f"The largest loss, of row {label}, is {percent(float(shares[0]))} of the total"
+    start = " (rows count from 0)" if subject.counts_from_zero else ""
+    text = f"The largest loss, of row {label}{start}, is {percent(float(shares[0]))} of the total"
     text += f"; the {len(order)} largest are {percent(float(shares.sum()))}." if len(order) > 1 else "."
     return Check("Influential rows", "look" if shares[0] > MOST_SHARE else "fine", text)
 

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from ..config import LIBRARIES
+from ..display.estimators import last_step, short_name
 from ..display.html import at, figures
-from ..display.numbers import number_text, percent
+from ..display.numbers import column_texts, number_text, percent
 from ..display.style import loss_label
 from ..losses import NAMED
 from .subject import Subject
-from .tables import Row, Table, column_texts
+from .tables import Row, Table
 from .words import loss_text, title_of
 
 __all__ = ["asked", "coefficients", "computed", "fitted_facts", "headline", "python_call", "tiles"]
@@ -61,7 +62,7 @@ def tiles(subject: Subject) -> list[tuple[str, str, str]]:
     if subject.curve is not None and subject.follows_curve:
         curve, position = subject.curve, subject.position(0)
         edf = "" if curve.edf is None else f"edf {number_text(at(curve.edf[position], 0), 3)}"
-        found.append((f"{curve.param_name} by {subject.rule}", number_text(curve.values[position]), edf))
+        found.append((f"{short_name(curve.param_name)} by {subject.rule}", number_text(curve.values[position]), edf))
     return found
 
 
@@ -86,10 +87,17 @@ def computed(subject: Subject) -> Facts:
         ("Repeats", f"{result.n_repeats:,}"),
         ("Route", f"{result.route}: {result.route_reason}" if result.route_reason else result.route),
         ("Exactness", _exactness(result.exactness)),
+        *_parameter(subject),
         *([("Seed", str(seed))] if seed is not None else []),
         ("Software", f"Python {platform.python_version()}, {versions}"),
         ("Date", datetime.now().astimezone().strftime(DATE).strip()),
     ]
+
+
+def _parameter(subject: Subject) -> Facts:
+    """The full name of the curve's parameter, which goes by its short one elsewhere."""
+    name = "" if subject.curve is None else subject.curve.param_name
+    return [("Parameter", f"{short_name(name)}, in full {name}")] if name != short_name(name) else []
 
 
 def _exactness(exactness: str) -> str:
@@ -100,7 +108,7 @@ def _exactness(exactness: str) -> str:
 
 def fitted_facts(fitted: Any) -> Facts:
     """Penalty and effective degrees of freedom of the model fitted on all rows, where it has them."""
-    model = _last(fitted)
+    model = last_step(fitted)
     facts = [("Model", repr(fitted))]
     for name, attributes in (
         ("Penalty", ("lam_", "alpha_")),
@@ -115,27 +123,33 @@ def fitted_facts(fitted: Any) -> Facts:
 
 def coefficients(fitted: Any) -> Table | None:
     """The largest coefficients by the names of their columns; None if the model has no such list."""
-    coef = np.asarray(getattr(_last(fitted), "coef_", np.empty((0, 0))))
+    coef = np.asarray(getattr(last_step(fitted), "coef_", np.empty((0, 0))))
     coef = coef[0] if coef.ndim == 2 and len(coef) == 1 else coef
     names = _names(fitted)
     if coef.ndim != 1 or names is None or len(names) != len(coef):
         return None
     order = np.argsort(-np.abs(coef), kind="stable")[:MOST_COEFFICIENTS]
     rows = [Row([str(names[i]), text]) for i, text in zip(order, column_texts(coef[order].astype(float)), strict=True)]
-    scaled = " of the columns as the last step sees them" if hasattr(fitted, "steps") else ""
+    inner = getattr(fitted, "regressor_", fitted)
+    scaled = " of the columns as the last step sees them" if hasattr(inner, "steps") else ""
+    scaled += ", for the target as transformed" if _transforms_target(fitted) else ""
     left = f", the {MOST_COEFFICIENTS} largest of {len(coef)}" if len(coef) > MOST_COEFFICIENTS else ""
     return Table(f"Coefficients{scaled}{left}", ["column", "coefficient"], rows)
 
 
-def _last(fitted: Any) -> Any:
-    """The model itself, at the end of a pipeline or not."""
-    return fitted.steps[-1][1] if hasattr(fitted, "steps") else fitted
+def _transforms_target(fitted: Any) -> bool:
+    """Whether the model itself saw another target than the one given."""
+    return any(hasattr(each, "regressor_") for each in (fitted, *(step for _, step in getattr(fitted, "steps", ()))))
 
 
 def _names(fitted: Any) -> Any:
     """Names of the columns that the model itself saw, or None."""
+    fitted = getattr(fitted, "regressor_", fitted)
     if not hasattr(fitted, "steps"):
         return getattr(fitted, "feature_names_in_", None)
+    last = fitted.steps[-1][1]
+    if hasattr(getattr(last, "regressor_", last), "steps"):
+        return None  # a pipeline at the end of a pipeline: the first one's names are not the model's
     try:
         return fitted[:-1].get_feature_names_out()
     except (AttributeError, ValueError, NotImplementedError):

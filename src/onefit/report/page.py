@@ -5,18 +5,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from ..comparison import Comparison
 from ..curve import ErrorCurve
 from ..errors import OneFitError
 from ..files import write_whole
-from ..results import NestedCVResult
+from ..results import NestedCVResult, plain
 from . import facts, tables
 from .palette import PALETTES
 from .request import Request
@@ -169,21 +166,8 @@ def write_report(
 
 def script_safe(value: Any) -> str:
     """JSON that may stand inside a script element: nothing in it can end the element, and NaN is null."""
-    text = json.dumps(_plain(value), allow_nan=False, separators=(",", ":"))  # ASCII: U+2028 and U+2029 are escaped
+    text = json.dumps(plain(value), allow_nan=False, separators=(",", ":"))  # ASCII: U+2028 and U+2029 are escaped
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _plain(value: Any) -> Any:
-    """Python objects that json.dumps takes, numbers to seven digits."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray | np.generic):
-        return _plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float):
-        return float(f"{value:.7g}") if math.isfinite(value) else None
-    return value
 
 
 def _hash(script: str) -> str:

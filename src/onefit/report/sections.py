@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..curve import ErrorCurve, spans_decades
+from ..display.estimators import short_name
 from ..display.html import at, selections, span
 from ..display.numbers import number_text, percent
 from ..display.style import loss_label
@@ -17,7 +18,7 @@ from . import tables
 from .charts import forest, predictions
 from .checks import Check, checks
 from .curve_chart import CurveData, curve_chart
-from .subject import Subject
+from .subject import Subject, of_output
 from .tables import Table
 from .words import SELECTION_WORDS, title_of
 
@@ -61,7 +62,7 @@ def sections(subject: Subject, output: int) -> list[Section]:
 def _rules(subject: Subject, output: int) -> Section:
     """The interval of every rule, side by side."""
     result = subject.main(output)
-    table = tables.of_output(result.intervals, result.output_names, output)
+    table = of_output(result.intervals, result.output_names, output)
     whose = _whose(subject, output)
     chart = forest(
         [str(name) for name in table.index],
@@ -88,7 +89,8 @@ def _whose(subject: Subject, output: int) -> str:
     if subject.result is not None:
         return ""
     if subject.curve is not None:
-        return f" at {subject.curve.param_name} = {number_text(subject.curve.values[subject.position(output)])}"
+        value = number_text(subject.curve.values[subject.position(output)])
+        return f" at {short_name(subject.curve.param_name)} = {value}"
     return f" of {subject.best_model(output)}"
 
 
@@ -97,7 +99,8 @@ def _curve(subject: Subject, curve: ErrorCurve, output: int) -> Section:
     same = curve.indistinguishable()
     same = same[output] if curve.output_names else same
     position = subject.position(output)
-    chosen = f"{curve.param_name} = {number_text(curve.values[position])}"
+    name = short_name(curve.param_name)
+    chosen = f"{name} = {number_text(curve.values[position])}"
     edf = (
         ""
         if curve.edf is None
@@ -118,12 +121,12 @@ def _curve(subject: Subject, curve: ErrorCurve, output: int) -> Section:
     numeric = np.issubdtype(np.asarray(curve.values).dtype, np.number)
     figure = curve_chart(_curve_data(curve, same, output), log=bool(numeric and spans_decades(curve.values)))
     label = (
-        f"Above, {loss_label(curve.loss)} along {curve.param_name} with its {percent(curve.confidence_level)} band; "
+        f"Above, {loss_label(curve.loss)} along {name} with its {percent(curve.confidence_level)} band; "
         "below, the paired difference from the best value. The table of all values has the numbers."
     )
     return Section(
         "curve",
-        f"The error along {curve.param_name}",
+        f"The error along {name}",
         texts,
         [Chart(f"chart-curve-{output}", figure, label)],
         tables=[tables.selected(curve, position if subject.follows_curve else -1, output)],
@@ -144,7 +147,7 @@ def _curve_data(curve: ErrorCurve, same: Any, output: int) -> CurveData:
         None if curve.edf is None else column(curve.edf),
         np.array([any(each is value or each == value for value in same) for each in curve.values], dtype=bool),
         selections(curve, output),
-        curve.param_name,
+        short_name(curve.param_name),
         curve.loss,
     )
 
@@ -153,8 +156,8 @@ def _comparison(subject: Subject, output: int) -> Section:
     """The models, and their paired differences."""
     comparison = subject.comparison
     assert comparison is not None
-    models = tables.of_output(comparison.models, comparison.output_names, output)
-    pairs = tables.of_output(comparison.differences, comparison.output_names, output)
+    models = of_output(comparison.models, comparison.output_names, output)
+    pairs = of_output(comparison.differences, comparison.output_names, output)
     keys = ("estimate", "low", "high")
     level = percent(comparison.confidence_level)
     error = forest(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..comparison import Comparison
 from ..curve import SELECTIONS, ErrorCurve
@@ -15,7 +16,12 @@ from ..results import NestedCVResult
 from ..typing import FloatArray
 from .request import Request
 
-__all__ = ["Subject"]
+__all__ = ["Subject", "of_output"]
+
+
+def of_output(table: pd.DataFrame, names: tuple[str, ...] | None, output: int) -> pd.DataFrame:
+    """Rows of one output."""
+    return table if names is None else pd.DataFrame(table.xs(names[output], level="output"))
 
 
 @dataclass(frozen=True)
@@ -115,6 +121,17 @@ class Subject:
         assert self.comparison is not None
         errors = {name: np.atleast_1d(r.estimate)[output] for name, r in self.comparison.results.items()}
         return min(errors, key=lambda name: errors[name])
+
+    @property
+    def counts_from_zero(self) -> bool:
+        """Whether the rows go by numbers, the first of which is 0."""
+        labels = self.main(0).heldout.index
+        return labels.dtype.kind in "iu" and 0 in labels
+
+    @property
+    def row_names(self) -> str:
+        """What the rows are called by."""
+        return f"rows {'count from 0, as in' if self.counts_from_zero else 'go by'} the index of the table"
 
     def losses(self, output: int) -> FloatArray:
         """Mean held-out loss of every row."""

@@ -10,21 +10,20 @@ import numpy as np
 import pandas as pd
 
 from ..curve import ErrorCurve
+from ..display.estimators import short_name
 from ..display.html import at, figures, selections
-from ..display.numbers import Digits, number_text, percent
+from ..display.numbers import Digits, column_texts, number_text, percent
 from .checks import largest_losses
-from .subject import Subject
-from .words import RULE_WORDS, SELECTION_WORDS, loss_text, title_of
+from .subject import Subject, of_output
+from .words import RULE_WORDS, SELECTION_WORDS, loss_text, title_of, told_apart
 
 __all__ = [
     "Table",
-    "column_texts",
     "confusion",
     "curve_values",
     "differences",
     "influential",
     "models",
-    "of_output",
     "outputs",
     "rules",
     "selected",
@@ -71,11 +70,6 @@ def _error_text(loss: str, value: float, digits: Digits) -> str:
     return loss_text(loss, value, value, value)[0] if loss == "zero_one" else digits.text(float(value))
 
 
-def of_output(table: pd.DataFrame, names: tuple[str, ...] | None, output: int) -> pd.DataFrame:
-    """Rows of one output."""
-    return table if names is None else pd.DataFrame(table.xs(names[output], level="output"))
-
-
 def outputs(subject: Subject) -> Table:
     """The answer for each output."""
     rows, titles = [], [title for title, _ in figures(subject.main(0), 0)]
@@ -95,12 +89,12 @@ def selected(curve: ErrorCurve, chosen: int, output: int) -> Table:
             for name in names
         ]
     columns = ["rule", *_value_columns(curve), "what it is"]
-    return Table(f"Selected values of {curve.param_name}", columns, rows, frozenset({len(columns) - 1}))
+    return Table(f"Selected values of {short_name(curve.param_name)}", columns, rows, frozenset({len(columns) - 1}))
 
 
 def _value_columns(curve: ErrorCurve) -> list[str]:
     edf = [] if curve.edf is None else ["edf"]
-    return [curve.param_name, *edf, f"{title_of(curve.loss).lower()}", "difference from the best"]
+    return [short_name(curve.param_name), *edf, f"{title_of(curve.loss).lower()}", "difference from the best"]
 
 
 def _value_cells(curve: ErrorCurve, position: int, output: int) -> list[str]:
@@ -131,7 +125,8 @@ def curve_values(curve: ErrorCurve, output: int) -> Table:
         inside = any(each is value or each == value for value in same for each in [curve.values[position]])
         rows.append(Row([*cells, reason or ("too close to call" if inside else "worse than the best")]))
     columns = [*_value_columns(curve), *scores, "verdict"]
-    return Table(f"All {len(rows)} values of {curve.param_name}", columns, rows, frozenset({len(columns) - 1}))
+    caption = f"All {len(rows)} values of {short_name(curve.param_name)}"
+    return Table(caption, columns, rows, frozenset({len(columns) - 1}))
 
 
 def models(subject: Subject, output: int) -> Table:
@@ -158,11 +153,7 @@ def differences(subject: Subject, output: int) -> Table:
     table: Any = of_output(comparison.differences, comparison.output_names, output)
     for (first, second), row in table.iterrows():
         texts = loss_text(comparison.loss, row["estimate"], row["low"], row["high"])
-        verdict = (
-            "cannot be told apart"
-            if row["low"] <= 0 <= row["high"]
-            else f"{first if row['high'] < 0 else second} is better"
-        )
+        verdict = f"{first if row['high'] < 0 else second} is better" if told_apart(row) else "cannot be told apart"
         rows.append(Row([f"{first} − {second}", *texts, verdict]))
     columns = ["first − second", "difference", f"{level} from", "to", "verdict"]
     return Table("Paired differences on the same rows; negative favours the first", columns, rows, frozenset({4}))
@@ -180,20 +171,7 @@ def influential(subject: Subject, output: int) -> Table:
     ]
     target = [] if observed is None else [subject.request.target or "observed"]
     columns = ["row", *target, "held-out prediction", "loss", "share of the total"]
-    return Table("Rows with the largest held-out losses", columns, rows)
-
-
-def column_texts(values: Any) -> list[str]:
-    """Numbers below each other with the same digits; anything else as it is."""
-    if not np.issubdtype(np.asarray(values).dtype, np.floating):
-        return [number_text(value) for value in values]
-    finite = values[np.isfinite(values)]
-    digits = (
-        Digits(0)
-        if (finite == np.round(finite)).all() and (np.abs(finite) < 1e9).all()
-        else Digits.of(map(float, values))
-    )
-    return [digits.text(float(value)) for value in values]
+    return Table(f"Rows with the largest held-out losses; {subject.row_names}", columns, rows)
 
 
 def confusion(subject: Subject, output: int) -> Table | None:

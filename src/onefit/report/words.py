@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..display.estimators import short_name
 from ..display.html import at, r2_text, span
 from ..display.numbers import interval_text, number_text, percent
 from ..display.style import loss_label
 from ..results import NestedCVResult
-from .subject import Subject
+from .subject import Subject, of_output
 
-__all__ = ["RULE_WORDS", "SELECTION_WORDS", "answer", "loss_text", "remarks", "title_of"]
+__all__ = ["RULE_WORDS", "SELECTION_WORDS", "answer", "caveats", "loss_text", "remarks", "title_of", "told_apart"]
+
+MOST_NAMES = 3  # of models in a sentence
 
 RULE_WORDS = {
     "covariance": "this library's own; counts how the errors of folds move together",
@@ -50,10 +53,12 @@ def answer(subject: Subject, output: int) -> str:
         return f"Expect {_expected(subject.result, output)}."
     if subject.curve is not None:
         value = number_text(subject.curve.values[subject.position(output)])
-        return f"At {subject.curve.param_name} = {value}, expect {_expected(subject.main(output), output)}."
+        return f"At {short_name(subject.curve.param_name)} = {value}, expect {_expected(subject.main(output), output)}."
     best, n_models = subject.best_model(output), 0 if subject.comparison is None else len(subject.comparison.results)
     expected = _expected(subject.main(output), output)
-    return f"Of {n_models} models, {best} has the smallest error: expect {expected}."
+    equal = _equals(subject, output)
+    doubt = f", but is not told apart from {_listed(equal)}" if equal else ""
+    return f"Of {n_models} models, {best} has the smallest error{doubt}: expect {expected}."
 
 
 def _expected(result: NestedCVResult, output: int) -> str:
@@ -75,23 +80,30 @@ def _expected(result: NestedCVResult, output: int) -> str:
     return text
 
 
+def caveats(subject: Subject, output: int) -> list[tuple[str, str]]:
+    """What weakens the answer, each with a title: these count among the things to look at."""
+    result, found = subject.main(output), []
+    if result.r2 is not None and at(result.r2.low, output) <= 0:
+        text = "The interval of R² reaches zero: these data do not show that the model predicts better than the mean."
+        found.append(("R²", text))
+    text = "The {} was chosen on the same rows that gave the interval, which therefore covers less often than it says. "
+    if subject.result is not None:
+        return found
+    if subject.curve is not None:
+        remedy = 'A model that is tuned inside every training set (RidgeCV, or lam="gcv") has an honest one.'
+        return [*found, ("Choice of the value", text.format("value") + remedy)]
+    remedy = "Rows that had no part in the choice give an honest one."
+    return [*found, ("Choice of the model", text.format("best model") + remedy)]
+
+
 def remarks(subject: Subject, output: int) -> list[str]:
     """What to read with the answer."""
-    result = subject.main(output)
     said = [subject.request.chosen] if subject.request.chosen not in ("", subject.rule) else []
-    if result.r2 is not None and at(result.r2.low, output) <= 0:
-        said.append(
-            "The interval of R² reaches zero: these data do not show that the model predicts better than the mean."
-        )
     if subject.result is None and subject.curve is not None:
-        said += [
-            _flatness(subject.curve, output),
-            "The value was chosen on the same rows that gave the interval, which therefore covers less often than it "
-            'says. A model that is tuned inside every training set (RidgeCV, or lam="gcv") has an honest one.',
-        ]
+        said.append(_flatness(subject.curve, output))
     if subject.comparison is not None:
         said.append(_contest(subject, output))
-    return said
+    return [*said, *(text for _, text in caveats(subject, output))]
 
 
 def _flatness(curve: Any, output: int) -> str:
@@ -103,19 +115,31 @@ def _flatness(curve: Any, output: int) -> str:
     return f"These data cannot tell apart {len(same)} of the {len(curve.values)} values{span(same)}."
 
 
-def _contest(subject: Subject, output: int) -> str:
-    """Whether the best model can be told from the next."""
+def told_apart(row: Any) -> bool:
+    """Whether the interval of a paired difference leaves out zero; one that is missing tells nothing."""
+    return bool(row["low"] > 0 or row["high"] < 0)
+
+
+def _equals(subject: Subject, output: int) -> list[str]:
+    """Models that the paired differences do not tell from the best."""
     comparison = subject.comparison
     assert comparison is not None
-    table: Any = comparison.differences
-    if comparison.output_names is not None:
-        table = table.xs(comparison.output_names[output], level="output")
+    table: Any = of_output(comparison.differences, comparison.output_names, output)
     best = subject.best_model(output)
-    equal = [
+    return [
         str(second if first == best else first)
         for (first, second), row in table.iterrows()
-        if best in (first, second) and row["low"] <= 0 <= row["high"]
+        if best in (first, second) and not told_apart(row)
     ]
+
+
+def _listed(names: list[str]) -> str:
+    return " or ".join(names) if len(names) <= MOST_NAMES else f"{len(names)} others"
+
+
+def _contest(subject: Subject, output: int) -> str:
+    """Whether the best model can be told from the others."""
+    best, equal = subject.best_model(output), _equals(subject, output)
     if not equal:
         return f"The paired differences tell {best} from every other model."
     return f"The paired differences do not tell {best} from {' or '.join(equal)}."

@@ -1,0 +1,139 @@
+"""The page docs/trust.md: a template whose figures are looked up in the results.
+
+``{{coverage; setting=ols-100-20; rule=bates; folds=10}}`` is the coverage of these rows in percent, and a range if
+there are several; ``|`` separates alternatives. Without them: covariance rule, leave two out, errors, not the absolute
+error. A model is given by how its name begins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from .montecarlo import needed
+from .reference import listing
+from .settings import SETTINGS
+from .table import markdown, shortened
+
+__all__ = ["KEPT", "NEARLY", "Results", "render", "verdict"]
+
+TEMPLATE = Path(__file__).with_name("page.md")
+KEPT, NEARLY = 0.88, 0.85
+DEFAULTS = {"rule": "covariance", "folds": "n", "target": "error"}
+
+
+@dataclass(frozen=True)
+class Results:
+    """What the page is made of."""
+
+    coverage: pd.DataFrame
+    montecarlo: pd.DataFrame
+    partitions: pd.DataFrame
+
+
+def render(results: Results, template: str | None = None) -> str:
+    """The page."""
+    text = TEMPLATE.read_text(encoding="utf-8") if template is None else template
+    return re.sub(r"\{\{(.+?)\}\}", lambda found: _figure(found.group(1), results), text, flags=re.DOTALL)
+
+
+def _figure(field: str, results: Results) -> str:
+    name, _, rest = (part.strip() for part in field.partition(";"))
+    table = results.coverage
+    if name in _WHOLE:
+        return _WHOLE[name](results)
+    if name in ("needed", "share"):
+        return _partitions(name, _pairs(rest), results)
+    if name == "times":
+        one, other = (_select(table, part) for part in rest.split("//"))
+        return _span([f"{one['median_width'].iloc[0] / other['median_width'].iloc[0]:.2f}"])
+    rows = _select(table, rest)
+    if name == "verdict":
+        return verdict(rows)
+    if name == "relative":
+        return _span([f"{value:.2f}" for value in sorted(rows["median_width"] / rows["oracle_width"])])
+    values = sorted(rows[name])
+    if name.endswith("width"):
+        return _span([f"{value:.3g}" for value in values])
+    if name == "replications":
+        return _span([f"{value:,}" for value in values])
+    return _span(
+        [_percent(value, 1 if name.startswith("miss") or name.endswith("_se") else 0) for value in values], "%"
+    )
+
+
+def _pairs(text: str) -> dict[str, str]:
+    pairs = (part.partition("=") for part in text.split(";") if part.strip())
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _select(table: pd.DataFrame, text: str) -> pd.DataFrame:
+    """Rows that are asked for; there is one at least."""
+    asked = {**DEFAULTS, **_pairs(text)}
+    rows = table[(table["loss"] != "absolute_error") | ("loss" in asked)]
+    for name, value in asked.items():
+        choices = tuple(" ".join(choice.split()) for choice in value.split("|"))
+        if name == "model":
+            rows = rows[rows["model"].str.startswith(choices)]
+        elif value != "any":
+            rows = rows[rows[name].astype(str).isin(choices)]
+    if rows.empty:
+        raise ValueError(f"no row of the results is asked for by {text!r} in {TEMPLATE.name}; correct the template.")
+    return rows
+
+
+def _percent(share: float, digits: int) -> str:
+    """Percent without the sign; nothing below 100 is rounded up to it."""
+    return f"{100 * share:.{1 if 0.995 <= share < 1 else digits}f}"
+
+
+def _span(texts: Sequence[str], unit: str = "") -> str:
+    """The first, or first and last of several in ascending order."""
+    return f"{texts[0]}{unit}" if texts[0] == texts[-1] else f"{texts[0]} to {texts[-1]}{unit}"
+
+
+def verdict(rows: pd.DataFrame) -> str:
+    """Whether the promise is kept, by the row that covers worst."""
+    worst = float(rows["coverage"].min())
+    word = "kept" if worst >= KEPT else "nearly" if worst >= NEARLY else "not kept"
+    return f"{word}: {_span([_percent(value, 1) for value in sorted(rows['coverage'])], '%')}"
+
+
+def _partitions(name: str, asked: dict[str, str], results: Results) -> str:
+    if name == "needed":
+        return "{:.0f} ({:.0f})".format(*needed(results.montecarlo, asked["rule"]))
+    rows = results.partitions
+    for column, value in asked.items():
+        rows = rows[rows[column].astype(str) == value]
+    row = rows.iloc[0]
+    return "none" if not row["share"] else f"{100 * row['share']:.1f}% ({100 * row['share_se']:.1f})"
+
+
+def _status(results: Results) -> str:
+    """Which settings have fewer data sets than planned."""
+    counts = results.coverage.groupby("setting", sort=False)["replications"].first()
+    planned = {name: setting.replications for name, setting in SETTINGS.items()}
+    short = [f"{name} ({counts.get(name, 0)} of {n})" for name, n in planned.items() if counts.get(name, 0) < n]
+    if not short:
+        return ""
+    return (
+        f"\n**Not complete.** These settings have fewer data sets than planned: {', '.join(short)}. Their standard "
+        f"errors say what that means; `python -m validation` goes on with them.\n"
+    )
+
+
+_WHOLE: dict[str, Callable[[Results], str]] = {
+    "status": _status,
+    "table": lambda results: markdown(shortened(results.coverage)),
+    "reference": lambda results: listing(results.coverage),
+    "settings": lambda results: str(results.coverage["setting"].nunique()),
+    "rows": lambda results: str(len(results.coverage)),
+    "seeds": lambda results: str(results.montecarlo["seeds"].max()),
+    "sets": lambda results: str(results.montecarlo["data_sets"].max()),
+    "share_sets": lambda results: f"{results.partitions['data_sets'].max():,}",
+    "auto_sets": lambda results: f"{results.partitions['data_sets'].min():,}",
+}
