@@ -26,6 +26,7 @@ from typer.testing import CliRunner
 import onefit
 from helpers import quietly
 from onefit.cli.app import app
+from onefit.cli.showing import as_options
 
 ROOT = Path(__file__).resolve().parents[1]
 HOUSES = ROOT / "tests" / "data" / "cli" / "houses.csv"
@@ -329,6 +330,46 @@ def test_messages_of_the_library_name_options_of_the_command():
     assert "--route refit" in wrong.stderr
 
 
+def test_keywords_with_numbers_and_reasons_of_routes_are_options_too():
+    assert as_options('use n_folds=10. Or n_repeats="auto", other=3') == "use --folds 10. Or --repeats auto, other=3"
+    models = ["--model", "ols", "--model", "additive", "--quiet"]
+    outcome = onefit_cli("compare", HOUSES, "--target", "price", *DROPPED, *models)
+    reason = next(line for line in outcome.stdout.splitlines() if line.startswith("Why this route"))
+    assert "--folds auto took" in reason
+    assert "n_folds" not in reason
+
+
+def test_r2_close_to_one_has_the_digits_that_tell_it_from_one(tmp_path):
+    x = np.linspace(0, 1, 40)
+    y = x + 1e-4 * np.random.default_rng(0).normal(size=40)
+    pd.DataFrame({"x": x, "y": y}).to_csv(tmp_path / "t.csv", index=False)
+    first = onefit_cli("run", tmp_path / "t.csv", "--target", "y", "--model", "ols").stdout.splitlines()[0]
+    assert re.search(r"R2 0\.9999\d+ \(0\.9999\d+ to 0\.9999\d+\)$", first)
+
+
+def test_compare_calls_no_model_best_that_is_not_told_apart(tmp_path):
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame(rng.uniform(-1, 1, size=(60, 2)), columns=["a", "b"])
+    table["line"] = table["a"] + 0.1 * rng.normal(size=60)
+    table["wave"] = np.cos(3 * table["a"]) + 0.05 * rng.normal(size=60)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    models = ["--model", "ols", "--model", "additive", "--folds", "5", "--quiet"]
+    for target, other in [("line", "wave"), ("wave", "line")]:
+        options = ["compare", tmp_path / "t.csv", "--target", target, "--drop", other, *models]
+        lines, found = onefit_cli(*options).stdout.splitlines(), document(*options)["comparison"]
+        difference, best = found["differences"][0], found["models"][0]["model"]
+        differs = difference["low"] > 0 or difference["high"] < 0
+        assert differs == (target == "wave")
+        other_model = {"ols": "additive", "additive": "ols"}[best]
+        verdict = (
+            f"{best} predicts best: expect"
+            if differs
+            else f"{best} has the smallest error, but is not told apart from {other_model}: expect"
+        )
+        assert lines[0].startswith(verdict)
+        assert lines[1] == "The best was chosen on the same rows, so its interval covers less often than it says."
+
+
 def test_json_is_valid_and_says_what_was_asked(tmp_path):
     path = tmp_path / "out.json"
     outcome = onefit_cli("run", HOUSES, "--target", "price", *DROPPED, "--model", "ols", "--json", path)
@@ -398,8 +439,55 @@ def test_files_are_written_though_nobody_reads_the_output(tmp_path, monkeypatch)
 
     monkeypatch.setattr("onefit.cli.showing.show_answer", closed)
     path = tmp_path / "out.json"
-    onefit_cli("run", HOUSES, "--target", "price", *DROPPED, "--model", "ols", "--json", path)
+    outcome = onefit_cli("run", HOUSES, "--target", "price", *DROPPED, "--model", "ols", "--json", path)
+    assert outcome.exit_code == 141
     assert json.loads(path.read_text())["command"] == "run"
+
+
+def test_one_output_that_fails_does_not_cost_the_other(tmp_path, monkeypatch):
+    def fail(answer, command):
+        raise onefit.errors.OneFitError("no space left")
+
+    both = ["--json", tmp_path / "out.json", "--report", tmp_path / "out.html"]
+    options = ["run", HOUSES, "--target", "price", *DROPPED, "--model", "ols", *both]
+    for name, kept in [("write_json", "out.html"), ("write_report_of", "out.json")]:
+        with monkeypatch.context() as patch:
+            patch.setattr(f"onefit.cli.document.{name}", fail)
+            outcome = onefit_cli(*options)
+        assert outcome.exit_code == 1
+        assert outcome.stdout.startswith("Expect a squared error")
+        assert outcome.stderr.splitlines()[-1] == "onefit: no space left"
+        assert [each.name for each in tmp_path.iterdir()] == [kept]
+        (tmp_path / kept).unlink()
+
+
+def test_a_file_name_that_is_not_utf8_loses_no_output(tmp_path):
+    path = os.path.join(os.fsencode(tmp_path), b"h\xff.csv")
+    with open(path, "wb") as file:
+        file.write(HOUSES.read_bytes())
+    both = ["--json", tmp_path / "out.json", "--report", tmp_path / "out.html"]
+    outcome = onefit_cli("run", os.fsdecode(path), "--target", "price", *DROPPED, "--model", "ols", *both)
+    assert outcome.exit_code == 0, outcome.stderr
+    assert json.loads((tmp_path / "out.json").read_text("utf-8"))["request"]["data"] == os.fsdecode(path)
+    assert "h\\udcff.csv" in (tmp_path / "out.html").read_text("utf-8")
+    assert json.loads(onefit_cli("run", os.fsdecode(path), "--target", "price", *DROPPED, "--json", "-").stdout)
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]])
+def test_an_interrupt_while_writing_says_what_was_written(force, tmp_path, monkeypatch):
+    def stop(answer, command):
+        raise KeyboardInterrupt
+
+    report, path = tmp_path / "out.html", tmp_path / "out.json"
+    if force:
+        report.write_text("old")
+        path.write_text("old")
+    monkeypatch.setattr("onefit.cli.document.write_report_of", stop)
+    both = ["--json", path, "--report", report, *force]
+    outcome = onefit_cli("run", HOUSES, "--target", "price", *DROPPED, "--model", "ols", *both)
+    assert outcome.exit_code == 130
+    assert outcome.stderr.splitlines()[-1] == f"onefit: stopped; {str(path)!r} was written"
+    assert json.loads(path.read_text())["schema"] == 1
 
 
 def test_the_table_itself_is_never_overwritten(tmp_path):
@@ -588,20 +676,48 @@ def test_ctrl_c_ends_a_true_process_with_130(tmp_path):
     assert b"Traceback" not in said
 
 
-def test_help_needs_no_scikit_learn_of_the_commands_own():
-    # the package itself is kept out, so that what its __init__ imports is not counted here
+def test_help_needs_no_scikit_learn():
     code = (
-        "import sys, types\n"
-        f"package = types.ModuleType('onefit'); package.__path__ = [{str(ROOT / 'src' / 'onefit')!r}]\n"
-        "sys.modules['onefit'] = package\n"
-        "from onefit.cli import main\n"
-        "try:\n    main(['run', '--help'])\n"
+        "import runpy, sys\n"
+        "sys.argv = ['onefit', 'run', '--help']\n"
+        "try:\n    runpy.run_module('onefit', run_name='__main__')\n"
         "except SystemExit as end:\n    assert end.code == 0\n"
         "print(sorted({'sklearn', 'pandas', 'numpy', 'scipy'} & set(sys.modules)))\n"
     )
     ran = python("-c", code)
     assert ran.returncode == 0, ran.stderr
+    assert b"--target" in ran.stdout
     assert ran.stdout.splitlines()[-1] == b"[]"
+
+
+def test_ctrl_c_while_starting_ends_with_130_and_one_line(monkeypatch, capsys):
+    from onefit import cli
+
+    class Stop:
+        def find_spec(self, name, path=None, target=None):
+            if name == "onefit.cli.app":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "onefit.cli.app")
+    monkeypatch.setattr(sys, "meta_path", [Stop(), *sys.meta_path])
+    with pytest.raises(SystemExit) as end:
+        cli.main(["plan"])
+    assert end.value.code == 130
+    assert capsys.readouterr().err == "onefit: stopped; nothing was written\n"
+
+
+@pytest.mark.parametrize("arguments", [["run", "--help"], ["run", str(HOUSES), "--target", "price", *DROPPED]])
+def test_a_reader_that_goes_away_ends_a_true_process_with_141(arguments):
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        command = [sys.executable, "-m", "onefit", *arguments]
+        ran = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, timeout=120, check=False)
+    finally:
+        os.close(writing)
+    assert ran.returncode == 141
+    assert b"Traceback" not in ran.stderr
+    assert b"BrokenPipe" not in ran.stderr
 
 
 def test_without_the_extra_the_command_says_what_to_install(monkeypatch, capsys):

@@ -71,3 +71,19 @@ def test_folders_that_are_not_there_are_named(tmp_path):
         check_writable(tmp_path / "no" / "a")
     with pytest.raises(OneFitError, match="is a folder"):
         check_writable(tmp_path, force=True)
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_pipes_and_devices_are_never_replaced(force, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    (tmp_path / "link").symlink_to(pipe)
+    for path in (pipe, tmp_path / "link", os.devnull):
+        with pytest.raises(OneFitError, match="a pipe or a device"):
+            write_whole(path, "text", force)
+    assert pipe.is_fifo()
+    assert sorted(os.listdir(tmp_path)) == ["link", "pipe"]
+
+
+def test_what_utf8_does_not_have_is_escaped(tmp_path):
+    assert write_whole(tmp_path / "a", "\udcff é").read_bytes() == b"\\udcff \xc3\xa9"

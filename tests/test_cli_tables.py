@@ -225,6 +225,92 @@ def test_an_identifier_that_is_asked_for_is_taken(table):
     assert any("'time' counts the rows" in note for note in time["notes"])
 
 
+@pytest.mark.parametrize("name", ["paid", "acid", "fluid", "GRID", "Android"])
+def test_words_that_end_in_id_are_no_identifiers(name, table):
+    data = frame(**{name: np.arange(40) * 3 + 5})
+    found = document("run", table(data), "--target", "y", "--model", "ols")
+    assert found["request"]["columns"] == ["x", name]
+
+
+@pytest.mark.parametrize("name", ["customerId", "CustomerID", "ID", "Customer ID", "row", "Unnamed: 0"])
+def test_identifiers_by_name_can_be_kept(name, table):
+    path = table(frame(**{name: np.arange(40) * 3 + 5}))
+    line = refused(path)
+    assert "is an identifier by its name" in line
+    assert f"--keep {name!r}" in line
+    found = document("run", path, "--target", "y", "--model", "ols", "--keep", name)
+    assert found["request"]["columns"] == ["x", name]
+
+
+def test_codes_are_levels_on_request(table):
+    codes = np.array([1, 2, 10] * 14)[:40]
+    data = frame(code=codes)
+    path = table(data)
+    found = document("run", path, "--target", "y", "--model", "ols", "--categorical", "code")
+    assert found["request"]["categories"] == {"code": ["1", "10", "2"]}
+    X = data[["x"]].assign(ten=(codes == 10) * 1.0, two=(codes == 2) * 1.0)
+    expected = quietly(onefit.nested_cv, onefit.PenalizedRegression(lam=0.0), X, data["y"]).estimate
+    np.testing.assert_allclose(found["result"]["estimate"], expected, rtol=1e-9)
+    names = {}
+    exec(found["python"], names)
+    np.testing.assert_allclose(names["result"].estimate, found["result"]["estimate"], **EXACT)
+    data.loc[0, "code"] = np.nan
+    options = ["--categorical", "code", "--impute", "--folds", "4", "--repeats", "1"]
+    found = document("run", table(data), "--target", "y", "--model", "ols", *options)
+    assert found["request"]["categories"] == {"code": ["1", "10", "2"]}
+    assert "is given by --drop and by --categorical" in refused(path, "--drop", "code", "--categorical", "code")
+    assert "--categorical: there is no column 'cod'; did you mean 'code'?" in refused(path, "--categorical", "cod")
+
+
+def test_a_target_of_two_numbers_is_classes_on_request(table):
+    data = frame()
+    path = table(data.assign(y=(data["x"] + data["y"] > 0) * 1))
+    options = ["run", path, "--target", "y", "--folds", "5", "--repeats", "2"]
+    numbers, classes = document(*options), document(*options, "--classes")
+    note = "The target 'y' has two values, treated as numbers; --classes makes it a classification."
+    assert (numbers["result"]["loss"], numbers["notes"].count(note)) == ("squared_error", 1)
+    assert (classes["result"]["loss"], classes["notes"].count(note)) == ("zero_one", 0)
+    names = {}
+    exec(classes["python"], names)
+    np.testing.assert_allclose(names["result"].estimate, classes["result"]["estimate"], **EXACT)
+
+
+def test_the_share_of_wrong_classes_needs_classes(table):
+    data = frame()
+    path = table(data.assign(y=(data["x"] > 0) * 1))
+    line = refused(path, "--loss", "zero_one")
+    assert "the target 'y' holds numbers; give --classes" in line
+    options = ["--loss", "zero_one", "--classes", "--folds", "4", "--repeats", "1"]
+    assert document("run", path, "--target", "y", *options)["result"]["loss"] == "zero_one"
+
+
+def test_rows_that_occur_more_than_once_are_counted(table):
+    data = frame()
+    path = table(pd.concat([data, data.iloc[[3, 3, 7]]]))
+    found = document("run", path, "--target", "y", "--model", "ols")
+    assert [note for note in found["notes"] if "more than once" in note] == [
+        "5 rows occur more than once; if they are copies, remove them; if they are repeated measurements, "
+        "give --groups."
+    ]
+
+
+def test_numbers_as_names_of_parquet_columns_are_names(tmp_path):
+    data = frame().rename(columns={"x": 1, "y": 2})
+    data.to_parquet(tmp_path / "t.parquet")
+    found = document("run", tmp_path / "t.parquet", "--target", "2", "--model", "ols")
+    assert found["request"]["columns"] == ["1"]
+    names = {}
+    exec(found["python"], names)
+    np.testing.assert_allclose(names["result"].estimate, found["result"]["estimate"], **EXACT)
+
+
+def test_a_rare_level_that_ends_least_squares_is_named(table):
+    path = table(frame(town=["a", "b"] * 19 + ["a", "rare"]))
+    line = refused(path, "--model", "ols")
+    assert "The rarest level is 'rare' of 'town', in 1 row(s): give --model ridge, or --drop 'town'." in line
+    assert document("run", path, "--target", "y", "--model", "ridge")["result"]["estimate"] > 0
+
+
 def test_constant_columns_are_left_out_with_a_note(table):
     data = frame(one=1, word="same", none=np.nan)
     found = document("run", table(data), "--target", "y", "--model", "ols")
@@ -253,7 +339,10 @@ def test_numbers_in_other_notations_are_recognised(values, remedy, table):
 
 def test_categories_with_many_levels_are_free_text_unless_allowed(table):
     data = frame(80, town=[f"town {i % 35}" for i in range(80)])
-    assert "35 distinct values" in refused(table(data))
+    line = refused(table(data))
+    assert "35 distinct values" in line
+    assert "--max-levels 35" in line
+    assert "--groups 'town'" in line
     assert (
         len(document("run", table(data), "--target", "y", "--max-levels", "40")["request"]["categories"]["town"]) == 35
     )
@@ -305,6 +394,19 @@ def test_imputation_is_done_anew_in_every_training_set(table):
     frozen = document("run", path, *options, "--freeze")
     assert frozen["result"]["exactness"] == "given the transformers"
     assert any("given the imputation" in note for note in frozen["notes"])
+
+
+@pytest.mark.parametrize("value", ["yes", 1])
+def test_one_value_or_blank_is_missing_and_not_constant(value, table):
+    path = table(frame(extra=[value, None] * 20))
+    shown = "'yes'" if value == "yes" else "1.0"
+    line = refused(path)
+    assert "missing in 20 of 40 rows: 'extra' 20; give --impute" in line
+    assert f"'extra' is {shown} or missing: if blank means no (or zero), fill it in" in line
+    found = document("run", path, "--target", "y", "--model", "ols", "--impute")
+    assert found["request"]["columns"] == ["x"]
+    note = f"Column 'extra' is {shown} or missing and was left out: if blank means no (or zero), fill it in."
+    assert note in found["notes"]
 
 
 def test_additive_models_and_comparisons_impute_too(table):

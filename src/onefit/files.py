@@ -30,7 +30,8 @@ def check_writable(path: str | Path, force: bool = False) -> Path:
     Raises
     ------
     OneFitError
-        If the folder is not there or cannot be written to, or if there is a file already and no ``force``.
+        If the folder is not there or cannot be written to, if there is a file already and no ``force``, or if it is
+        a pipe or a device, which a file written whole would replace.
 
     Examples
     --------
@@ -46,6 +47,10 @@ def check_writable(path: str | Path, force: bool = False) -> Path:
         raise OneFitError(f"{str(path)!r} is a folder; give the name of a file in it.")
     if not folder.is_dir():
         raise OneFitError(f"There is no folder {str(folder)!r} to write {path.name!r} to; make it first.")
+    if path.exists() and not path.is_file():
+        raise OneFitError(
+            f"{str(path)!r} is a pipe or a device, not a file, and is not replaced; give the name of a file."
+        )
     if path.exists() and not force:
         raise OneFitError(f"{str(path)!r} exists and is not overwritten; give another name, or force (--force).")
     if not os.access(folder, os.W_OK | os.X_OK) or (path.exists() and not os.access(path, os.W_OK)):
@@ -61,7 +66,7 @@ def write_whole(path: str | Path, content: str | bytes, force: bool = False) -> 
     path : str or Path
         The file; a symbolic link is followed.
     content : str or bytes
-        A text is written in UTF-8.
+        A text is written in UTF-8; what UTF-8 does not have, such as odd bytes of a file name, is escaped.
     force : bool, default=False
         Whether a file that is there is replaced.
 
@@ -88,7 +93,7 @@ def write_whole(path: str | Path, content: str | bytes, force: bool = False) -> 
     beside = target.with_name(f".{target.name[:80]}.{secrets.token_hex(8)}.part")
     try:
         with open(beside, "xb") as file:  # by name, not by tempfile: the user's umask sets the permissions
-            file.write(content.encode("utf-8") if isinstance(content, str) else content)
+            file.write(content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
         _put(beside, target, force)

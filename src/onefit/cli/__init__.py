@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from .ending import CLOSED, INTERRUPTED, silence
+
 __all__ = ["main"]
 
 
@@ -19,7 +21,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Raises
     ------
     SystemExit
-        Always: with 0 if all is well, 1 if the input is bad or nothing can be computed, 2 for usage, 130 after Ctrl-C.
+        Always: with 0 if all is well, 1 if the input is bad or nothing can be computed, 2 for usage, 130 after Ctrl-C,
+        141 if whoever reads standard output stops reading.
 
     Examples
     --------
@@ -29,6 +32,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     SystemExit: 0
     """
     try:
+        _run(arguments)
+    except KeyboardInterrupt:  # while the libraries are imported; later ones are caught where more is known
+        print("onefit: stopped; nothing was written", file=sys.stderr)
+        raise SystemExit(INTERRUPTED) from None
+    except (BrokenPipeError, SystemExit) as end:
+        # rich and click turn a closed pipe into an exit with 1
+        if not isinstance(end, BrokenPipeError) and not isinstance(end.__context__, BrokenPipeError):
+            raise
+        silence()
+        raise SystemExit(CLOSED) from None
+
+
+def _run(arguments: Sequence[str] | None) -> None:
+    """Import the commands and run one of them."""
+    try:
         from .app import app
     except ModuleNotFoundError as error:
         print(f'onefit: the library {error.name!r} is missing; install it: pip install "onefit[cli]".', file=sys.stderr)
@@ -36,4 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a name that the terminal cannot show must not end the program
             stream.reconfigure(errors="backslashreplace")
-    app(args=None if arguments is None else list(arguments), prog_name="onefit")
+    try:
+        app(args=None if arguments is None else list(arguments), prog_name="onefit")
+    finally:
+        sys.stdout.flush()  # here, where a reader that has gone away can still be met

@@ -15,6 +15,7 @@ from sklearn.base import clone
 
 import onefit
 
+from ..display.estimators import last_step
 from ..errors import DataError, InterruptedWarning, OneFitError
 from ..files import check_writable
 from ..routes.refit import weight_name
@@ -24,7 +25,7 @@ from .reading import STANDARD_INPUT, read_table
 from .recipes import Recipe, make_recipe
 from .script import Call, write_script
 
-__all__ = ["Answer", "answer_compare", "answer_curve", "answer_run", "check_outputs", "last_step"]
+__all__ = ["Answer", "answer_compare", "answer_curve", "answer_run", "check_outputs"]
 
 FAST_VALUES, REFIT_VALUES = 30, 10
 """Values of a curve whose range was not given."""
@@ -53,7 +54,10 @@ class Answer:
         """Call the library and keep its warnings, each once."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            found = function(*arguments, **keywords)
+            try:
+                found = function(*arguments, **keywords)
+            except OneFitError as error:
+                raise _with_rarest(error, self.prepared) from error
         for each in caught:
             if not issubclass(each.category, DeprecationWarning | PendingDeprecationWarning | FutureWarning):
                 self.warnings.append(" ".join(str(each.message).split()))
@@ -80,6 +84,17 @@ class Answer:
         return code
 
 
+def _with_rarest(error: OneFitError, prepared: Prepared) -> OneFitError:
+    """The error, and if a training set has dependent columns, the level that is lacking there most easily."""
+    if "linear combinations" not in str(error) or prepared.rarest is None:
+        return error
+    column, level, count = prepared.rarest
+    return type(error)(
+        f"{error} The rarest level is {level!r} of {column!r}, in {count} row(s): give --model ridge, or "
+        f"--drop {column!r}."
+    )
+
+
 def check_outputs(report: Path | None, json: str | None, force: bool, data: str = STANDARD_INPUT) -> None:
     """Refuse before anything is computed what could not be written after it."""
     files = [Path(path) for path in (report, None if json == STANDARD_INPUT else json) if path is not None]
@@ -102,6 +117,11 @@ def _start(ask: Ask, fits_frame: bool) -> tuple[Answer, str]:
     prepared = prepare(table, ask.roles, keeps_categories=fits_frame and ask.models == ("additive",))
     if len(prepared.X) < 3:
         raise DataError(f"There are only {len(prepared.X)} row(s); nested cross-validation needs at least 3.")
+    if ask.loss == "zero_one" and not prepared.has_classes:
+        raise DataError(
+            f"--loss zero_one is for classes, and the target {ask.roles.target!r} holds numbers; give --classes if "
+            "they are classes, or leave --loss out."
+        )
     recipes = tuple(make_recipe(name, prepared, ask.lam, ask.tuned) for name in ask.models)
     answer = Answer(ask, prepared, recipes)
     answer.notes += [*prepared.notes, *dict.fromkeys(note for recipe in recipes for note in recipe.notes)]
@@ -155,17 +175,12 @@ def _add_curve(answer: Answer, recipe: Recipe) -> Call:
     answer.curve = answer.call(
         onefit.error_curve, at.estimator, answer.prepared.X, answer.prepared.y, **{**answer.keywords(), **folds, **path}
     )
-    return Call("error_curve", "curve", at.code, answer.keywords_code(**folds), (repr(at.penalty), values.code))
+    path_code = (repr(at.penalty), values.code)
+    return Call("error_curve", "curve", at.code, answer.keywords_code(**folds), path_code, at.imports)
 
 
 def _n_groups(answer: Answer) -> int:
     return len(np.unique(answer.prepared.groups))
-
-
-def last_step(fitted: Any) -> Any:
-    """The model at the end of a pipeline, without what transforms the target."""
-    last = fitted.steps[-1][1] if hasattr(fitted, "steps") else fitted
-    return getattr(last, "regressor_", last)
 
 
 def _default_range(answer: Answer, recipe: Recipe, fitted: Any) -> Penalties:

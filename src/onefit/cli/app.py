@@ -9,7 +9,8 @@ import typer
 
 from . import options as o
 from .asking import Ask, Roles
-from .group import COMMAND, INTERRUPTED, Guarded
+from .ending import INTERRUPTED
+from .group import COMMAND, Guarded, will_write
 from .reading import Source
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="How well will this model predict? The error on new data, with an honest interval.",
-    epilog="Exit codes: 0 done, 1 bad input or cannot be computed, 2 usage, 130 stopped.",
+    epilog="Exit codes: 0 done, 1 bad input or cannot be computed, 2 usage, 130 stopped, 141 output closed.",
 )
 
 
@@ -47,7 +48,8 @@ def common(
 
 def _ask(command: str, given: dict[str, Any]) -> Ask:
     """What a command was told, from its arguments."""
-    drop, features, missing = (tuple(given[name] or ()) for name in ("drop", "features", "missing"))
+    several = ("drop", "features", "missing", "keep", "categorical")
+    drop, features, missing, keep, categorical = (tuple(given[name] or ()) for name in several)
     source = Source(given["data"], given["delimiter"], given["encoding"], given["decimal"], given["thousands"], missing)
     roles = Roles(
         given["target"],
@@ -58,6 +60,9 @@ def _ask(command: str, given: dict[str, Any]) -> Ask:
         given["impute"],
         given["drop_missing_target"],
         given["max_levels"],
+        keep,
+        categorical,
+        given["classes"],
     )
     models = given["model"]
     same = ("tuned", "folds", "repeats", "loss", "interval", "level", "freeze", "route", "jobs", "seed")
@@ -98,7 +103,7 @@ def _check_usage(ask: Ask) -> None:
 
 def _finish(ctx: typer.Context, answer: Answer) -> None:
     """Print and write."""
-    from .document import write_json, write_report_of
+    from .document import write_json
     from .reading import STANDARD_INPUT
     from .showing import as_options, show_answer, show_lines
 
@@ -108,12 +113,7 @@ def _finish(ctx: typer.Context, answer: Answer) -> None:
     show_lines("warning", [as_options(line) for line in answer.warnings])
     try:
         # files first: whoever reads standard output may stop reading
-        if ask.json != STANDARD_INPUT:
-            write_json(answer, command)
-        write_report_of(answer, command)
-        if not ask.quiet:
-            written = [str(path) for path in (ask.report, ask.json) if path not in (None, STANDARD_INPUT)]
-            show_lines("wrote", written)
+        _write_files(ctx, answer)
     finally:
         if ask.json == STANDARD_INPUT:
             write_json(answer, command)
@@ -121,6 +121,28 @@ def _finish(ctx: typer.Context, answer: Answer) -> None:
             show_answer(answer)
     if answer.was_interrupted:
         raise typer.Exit(INTERRUPTED)
+
+
+def _write_files(ctx: typer.Context, answer: Answer) -> None:
+    """Write the report and the JSON; if one cannot be written, the other one still is."""
+    from .document import write_json, write_report_of
+    from .reading import STANDARD_INPUT
+    from .showing import show_lines
+
+    ask, errors = answer.ask, []
+    json = None if ask.json == STANDARD_INPUT else ask.json
+    will_write(ctx, (ask.report, json))
+    for path, write in ((json, write_json), (ask.report, write_report_of)):
+        if path is None:
+            continue
+        try:
+            write(answer, ctx.meta[COMMAND])
+        except Exception as error:  # raised below, when the other one is safe
+            errors.append(error)
+        else:
+            show_lines("wrote", [] if ask.quiet else [str(path)])
+    if errors:
+        raise errors[0]
 
 
 @app.command()
@@ -144,6 +166,9 @@ def run(
     weights: o.Weights = None,
     features: o.Features = None,
     drop: o.Drop = None,
+    keep: o.Keep = None,
+    categorical: o.Categorical = None,
+    classes: o.Classes = False,
     impute: o.Impute = False,
     drop_missing_target: o.DropMissingTarget = False,
     max_levels: o.MaxLevels = 30,
@@ -189,6 +214,9 @@ def curve(
     weights: o.Weights = None,
     features: o.Features = None,
     drop: o.Drop = None,
+    keep: o.Keep = None,
+    categorical: o.Categorical = None,
+    classes: o.Classes = False,
     impute: o.Impute = False,
     drop_missing_target: o.DropMissingTarget = False,
     max_levels: o.MaxLevels = 30,
@@ -229,6 +257,9 @@ def compare(
     weights: o.Weights = None,
     features: o.Features = None,
     drop: o.Drop = None,
+    keep: o.Keep = None,
+    categorical: o.Categorical = None,
+    classes: o.Classes = False,
     impute: o.Impute = False,
     drop_missing_target: o.DropMissingTarget = False,
     max_levels: o.MaxLevels = 30,
@@ -274,8 +305,9 @@ def demo(
     debug: o.Debug = False,
 ) -> None:
     """Show it all on data that come with scikit-learn, and write a report; needs no network."""
-    from .demo import run_demo
+    from .demo import REPORT, run_demo
 
+    will_write(ctx, [output / REPORT])
     run_demo(output, force, quiet, ctx.meta[COMMAND])
 
 

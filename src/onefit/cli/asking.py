@@ -64,6 +64,9 @@ class Roles:
     impute: bool = False
     drop_missing_target: bool = False
     max_levels: int = 30
+    keep: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    classes: bool = False
 
 
 @dataclass(frozen=True)

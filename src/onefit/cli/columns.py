@@ -24,7 +24,9 @@ DATE = (
     rf"(\d{{4}}[-/.]\d{{1,2}}([-/.]\d{{1,2}})?|\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{2,4}}"
     rf"|\d{{1,2}}[ -]({MONTHS})[a-z]*\.?[ -]\d{{2,4}}|({MONTHS})[a-z]*\.? \d{{1,2}}, \d{{4}})([ T]{CLOCK}.*)?|{CLOCK}"
 )
-IDENTIFIER = r"(.*[_ .-])?(id|ids|uuid|guid|key|index|idx|row|rownames|nr|no)|unnamed: \d+|[a-z]\w*I[Dd]"
+IDENTIFIER = r"(.*[_ .-])?(id|ids|uuid|guid|key|index|idx|row|rownames|nr|no)|unnamed: \d+"
+CAMEL_IDENTIFIER = r"[A-Za-z]\w*[a-z0-9]I[Dd]"
+"""As customerId, and unlike paid or GRID."""
 MOST_STRAY = 3
 """So many distinct texts among numbers are taken for marks of missing values."""
 
@@ -40,9 +42,12 @@ class Column:
         "number", "category", "constant", or "refused".
     cause : str
         Of what is refused or constant, why.
+    remedy : str
+        Of what is refused, what there is besides leaving it out.
     levels : tuple of str
         Of categories, in sorted order.
     n_distinct, n_missing : int
+        What has one value and is missing elsewhere is constant too.
     is_text : bool
         Whether categories are texts already.
     counts_rows : bool
@@ -57,10 +62,11 @@ class Column:
     n_missing: int = 0
     is_text: bool = True
     counts_rows: bool = False
+    remedy: str = ""
 
 
-def read_column(values: pd.Series[Any], max_levels: int, is_asked_for: bool) -> Column:
-    """Find out what a column holds; one that the user asks for by name may be an identifier."""
+def read_column(values: pd.Series[Any], max_levels: int, is_asked_for: bool, is_category: bool = False) -> Column:
+    """Find out what a column holds; one that the user asks for by name may be an identifier, or texts of any kind."""
     name, present = str(values.name), values.dropna()
     missing = len(values) - len(present)
     dtype = values.dtype
@@ -79,14 +85,15 @@ def read_column(values: pd.Series[Any], max_levels: int, is_asked_for: bool) -> 
     if not is_plain and not isinstance(dtype, pd.CategoricalDtype):
         return _refuse_objects(name, distinct)
     is_text = types.is_string_dtype(dtype) and all(isinstance(value, str) for value in distinct)
-    if is_text:
+    if is_text and not is_category:
         refuse_disguised(name, present, texts)
         if all(re.fullmatch(DATE, text.strip(), re.IGNORECASE) for text in texts):
             return Column(name, "refused", "holds dates or times")
     if len(texts) == 1:
-        return Column(name, "constant", f"is {texts[0]!r} in every row", n_missing=missing)
+        return _constant(name, repr(texts[0]), missing)
     if len(texts) > max_levels or 2 * len(texts) > len(values):
-        return Column(name, "refused", f"is free text or an identifier ({len(texts)} distinct values)")
+        cause = f"is free text or an identifier ({len(texts)} distinct values)"
+        return Column(name, "refused", cause, remedy=_for_many_levels(name, len(texts), len(values)))
     return Column(name, "category", "", tuple(texts), len(texts), missing, is_text)
 
 
@@ -99,12 +106,30 @@ def _read_numbers(name: str, values: Any, present: Any, missing: int, is_asked_f
         return Column(name, "refused", f"is infinite in {infinite} row(s)")
     distinct = int(present.nunique())
     if distinct == 1:
-        return Column(name, "constant", f"is {present.iloc[0]} in every row", n_missing=missing)
+        return _constant(name, str(present.iloc[0]), missing)
     whole = distinct == len(values) and bool((numbers == numbers.round()).all())
-    if whole and not is_asked_for and re.fullmatch(IDENTIFIER, name, re.IGNORECASE if " " not in name else 0):
-        return Column(name, "refused", "is an identifier (another number in every row)")
+    if whole and not is_asked_for and _names_identifier(name):
+        cause = "is an identifier by its name (and another number in every row)"
+        return Column(name, "refused", cause, remedy=f"if {name!r} is a measurement, --keep {name!r}")
     counts = whole and numbers[0] in (0, 1) and bool((numbers[1:] - numbers[:-1] == 1).all())
     return Column(name, "number", "", (), distinct, missing, counts_rows=counts)
+
+
+def _constant(name: str, value: str, missing: int) -> Column:
+    """One value; where it is missing the column may say something all the same."""
+    where = f"is {value} or missing" if missing else f"is {value} in every row"
+    return Column(name, "constant", where, n_missing=missing)
+
+
+def _names_identifier(name: str) -> bool:
+    return bool(re.fullmatch(IDENTIFIER, name, re.IGNORECASE) or re.fullmatch(CAMEL_IDENTIFIER, name))
+
+
+def _for_many_levels(name: str, levels: int, rows: int) -> str:
+    """What helps against many levels: another limit, unless most occur once; groups, unless all do."""
+    remedies = [f"to take {name!r} as a category --max-levels {levels}"] if 2 * levels <= rows else []
+    remedies += [f"to keep rows of the same {name!r} together --groups {name!r}"] if levels < rows else []
+    return ", ".join(remedies)
 
 
 def _refuse_objects(name: str, distinct: Any) -> Column:

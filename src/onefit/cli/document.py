@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ..display.estimators import last_step
 from ..files import write_whole
 from ..results import plain
-from .answering import Answer, last_step
+from .answering import Answer
 from .reading import STANDARD_INPUT
 
 __all__ = ["SCHEMA", "json_text", "write_report_of"]
@@ -52,7 +53,9 @@ def json_text(answer: Answer, command: str) -> str:
         "comparison": None if answer.comparison is None else _comparison(answer.comparison),
         "python": answer.python,
     }
-    return json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    # bytes of a file name that are no UTF-8 become \udcff, which JSON reads as Python does
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _curve(curve: Any) -> dict[str, Any]:

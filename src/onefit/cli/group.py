@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 import traceback
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-__all__ = ["COMMAND", "INTERRUPTED", "Guarded"]
+from .ending import CLOSED, INTERRUPTED, silence
+
+__all__ = ["COMMAND", "Guarded", "will_write"]
 
 COMMAND = "onefit.command"
 """Where the context keeps the command line as it was typed."""
 
-INTERRUPTED = 130
+OUTPUTS = "onefit.outputs"
+"""Where it keeps the files that are to be written, each with what was there before."""
 
 
 class Guarded(TyperGroup):
@@ -31,8 +37,11 @@ class Guarded(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            _say("stopped; nothing was written")
+            _say(f"stopped; {_written(ctx)}")
             raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            silence()
+            raise typer.Exit(CLOSED) from None
         except Exception as error:
             if _is_for_typer(error):
                 raise
@@ -42,9 +51,28 @@ class Guarded(TyperGroup):
             raise typer.Exit(1) from None
 
 
+def will_write(ctx: Any, paths: Iterable[str | Path | None]) -> None:
+    """Remember what stands where files will be written, so that an interrupt can tell whether they were."""
+    ctx.meta[OUTPUTS] = {str(path): _file_number(path) for path in paths if path is not None}
+
+
+def _file_number(path: str | Path) -> int | None:
+    """What tells a file from the one that replaces it."""
+    try:
+        return os.stat(path).st_ino
+    except OSError:
+        return None
+
+
+def _written(ctx: Any) -> str:
+    """Which files are new."""
+    new = [repr(path) for path, before in ctx.meta.get(OUTPUTS, {}).items() if _file_number(path) != before]
+    return f"{' and '.join(new) or 'nothing'} {'were' if len(new) > 1 else 'was'} written"
+
+
 def _is_for_typer(error: Exception) -> bool:
-    """Usage errors and exits, whichever copy of click typer has; and a reader that has gone away."""
-    return isinstance(error, typer.Exit | typer.Abort | BrokenPipeError) or hasattr(error, "exit_code")
+    """Usage errors and exits, whichever copy of click typer has."""
+    return isinstance(error, typer.Exit | typer.Abort) or hasattr(error, "exit_code")
 
 
 def _one_line(error: Exception) -> str:

@@ -64,6 +64,15 @@ Features = Annotated[
     _option(TABLE, "--features", metavar="COLUMN", help="A column to predict from; repeat it. Default: all others."),
 ]
 Drop = Annotated[list[str] | None, _option(TABLE, "--drop", metavar="COLUMN", help="A column to leave out; repeat it.")]
+Keep = Annotated[
+    list[str] | None,
+    _option(TABLE, "--keep", metavar="COLUMN", help="A column that is no identifier, whatever its name; repeat it."),
+]
+Categorical = Annotated[
+    list[str] | None,
+    _option(TABLE, "--categorical", metavar="COLUMN", help="A column whose numbers are codes of levels; repeat it."),
+]
+Classes = Annotated[bool, _option(TABLE, "--classes", help="The numbers of the target are classes.")]
 Groups = Annotated[
     str | None, _option(TABLE, "--groups", metavar="COLUMN", help="Rows with the same value stay together in a fold.")
 ]

@@ -19,6 +19,8 @@ __all__ = ["Prepared", "prepare", "wrapped"]
 MOST_NAMED = 10
 """Messages name at most so many columns."""
 
+_BLANK = ": if blank means no (or zero), fill it in"
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -34,6 +36,8 @@ class Prepared:
     code : tuple of str
         Lines of Python that make X, y, groups and weights of ``table``.
     notes : tuple of str
+    rarest : tuple, optional
+        The category and level that fewest rows have, and how many.
     """
 
     X: pd.DataFrame
@@ -45,6 +49,7 @@ class Prepared:
     notes: tuple[str, ...]
     is_encoded: bool
     has_classes: bool
+    rarest: tuple[str, str, int] | None = None
 
     @property
     def numbers(self) -> list[str]:
@@ -66,10 +71,12 @@ def prepare(table: pd.DataFrame, roles: Roles, keeps_categories: bool = False) -
     """Check every column and take what is needed; ``keeps_categories`` leaves the encoding to the model."""
     _check_roles(table, roles)
     table, code, notes = _drop_rows(table, roles)
-    y, line, has_classes = _read_target(table, roles)
+    table = _as_text(table, roles, code)
+    y, line, has_classes = _read_target(table, roles, notes)
     code.append(line)
+    _note_copies(table, roles, notes)
     columns = _read_columns(table, roles, notes)
-    incomplete = _check_missing(table, columns, roles)
+    incomplete = any(column.n_missing for column in columns)
     X = table[[column.name for column in columns]]
     code.append(f"X = table[{wrapped([column.name for column in columns])}]")
     numbers = [column.name for column in columns if column.kind == "number"]
@@ -85,6 +92,7 @@ def prepare(table: pd.DataFrame, roles: Roles, keeps_categories: bool = False) -
         code.append(
             'X[categories] = X[categories].apply(lambda c: c.astype(object).map(str, na_action="ignore"))  # as text'
         )
+    rarest = _rarest(X, categories)
     is_encoded = not keeps_categories and not incomplete
     if categories and is_encoded:
         X = pd.get_dummies(X, columns=categories, prefix_sep="=", drop_first=True, dtype=float)
@@ -99,7 +107,14 @@ def prepare(table: pd.DataFrame, roles: Roles, keeps_categories: bool = False) -
             "ones; the levels are those of all rows."
         )
     groups, weights = _read_groups(table, roles, code), _read_weights(table, roles, code)
-    return Prepared(X, y, groups, weights, tuple(columns), tuple(code), tuple(notes), is_encoded, has_classes)
+    return Prepared(X, y, groups, weights, tuple(columns), tuple(code), tuple(notes), is_encoded, has_classes, rarest)
+
+
+def _rarest(X: pd.DataFrame, categories: list[str]) -> tuple[str, str, int] | None:
+    """The level that fewest rows have."""
+    counts = [(name, X[name].astype(str)[X[name].notna()].value_counts()) for name in categories]
+    found = [(name, str(count.index[-1]), int(count.iloc[-1])) for name, count in counts if len(count)]
+    return min(found, key=lambda each: each[2], default=None)
 
 
 def wrapped(names: Sequence[Any]) -> str:
@@ -121,17 +136,27 @@ def _check_roles(table: pd.DataFrame, roles: Roles) -> None:
         "--weights": [roles.weights],
         "--drop": roles.drop,
         "--features": roles.features,
+        "--keep": roles.keep,
     }
     seen: dict[str, str] = {}
     for option, names in asked.items():
         for name in (each for each in names if each is not None):
             if name not in known:
-                close = difflib.get_close_matches(name, known, 1)
-                hint = f"did you mean {close[0]!r}?" if close else f"the columns are {_listed(known)}."
-                raise DataError(f"{option}: there is no column {name!r}; {hint}")
+                raise DataError(f"{option}: there is no column {name!r}; {_hint(name, known)}")
             if seen.get(name, option) != option:
                 raise DataError(f"Column {name!r} is given by {seen[name]} and by {option}; leave one of them out.")
             seen[name] = option
+    for name in roles.categorical:  # which may be one of --features too
+        if name not in known:
+            raise DataError(f"--categorical: there is no column {name!r}; {_hint(name, known)}")
+        if seen.get(name, "--features") != "--features":
+            raise DataError(f"Column {name!r} is given by {seen[name]} and by --categorical; leave one of them out.")
+
+
+def _hint(name: str, known: list[str]) -> str:
+    """The name that was meant, or all names."""
+    close = difflib.get_close_matches(name, known, 1)
+    return f"did you mean {close[0]!r}?" if close else f"the columns are {_listed(known)}."
 
 
 def _drop_rows(table: pd.DataFrame, roles: Roles) -> tuple[pd.DataFrame, list[str], list[str]]:
@@ -150,15 +175,44 @@ def _drop_rows(table: pd.DataFrame, roles: Roles) -> tuple[pd.DataFrame, list[st
     return table.dropna(subset=[roles.target]), code, [f"{missing} row(s) without a target were left out."]
 
 
-def _read_target(table: pd.DataFrame, roles: Roles) -> tuple[Any, str, bool]:
+def _as_text(table: pd.DataFrame, roles: Roles, code: list[str]) -> pd.DataFrame:
+    """The table with numbers as text where they are codes: 2 and 2.0, which a missing value makes of it, alike."""
+    names = [*dict.fromkeys(roles.categorical), *([roles.target] if roles.classes else [])]
+    for name in names:
+        if pd.api.types.is_numeric_dtype(table[name].dtype):
+            values = table[name].astype(object).map(lambda v: str(v).removesuffix(".0"), na_action="ignore")
+            table = table.assign(**{name: values})
+            text = 'map(lambda v: str(v).removesuffix(".0"), na_action="ignore")'
+            code.append(f"table[{name!r}] = table[{name!r}].astype(object).{text}")
+    return table
+
+
+def _note_copies(table: pd.DataFrame, roles: Roles, notes: list[str]) -> None:
+    """Rows that are alike in all columns fall into training and test sets alike, unless groups keep them together."""
+    try:
+        copies = 0 if roles.groups is not None else int(table.duplicated(keep=False).sum())
+    except TypeError:  # lists and the like, of Parquet files
+        return
+    if copies:
+        notes.append(
+            f"{copies} rows occur more than once; if they are copies, remove them; if they are repeated measurements, "
+            "give --groups."
+        )
+
+
+def _read_target(table: pd.DataFrame, roles: Roles, notes: list[str]) -> tuple[Any, str, bool]:
     """Y, the code that reads it, and whether it holds classes."""
     name, values = roles.target, table[roles.target]
-    column = read_column(values, roles.max_levels, True)
+    column = read_column(values, roles.max_levels, True, roles.classes)
     if column.kind == "refused":
-        raise DataError(f"The target {name!r} {column.cause}; it must be a number, or a class of few.")
+        raise DataError(f"The target {name!r} {column.cause}; it must be a number, or a class of few (--max-levels).")
     if column.kind == "constant":
         raise DataError(f"The target {name!r} {column.cause}: there is nothing to predict; name another column.")
     if column.kind == "number":
+        if column.n_distinct == 2:
+            notes.append(
+                f"The target {name!r} has two values, treated as numbers; --classes makes it a classification."
+            )
         return values.to_numpy(float), f"y = table[{name!r}].to_numpy(float)", False
     return values.astype(str).to_numpy(str), f"y = table[{name!r}].astype(str).to_numpy(str)", True
 
@@ -167,18 +221,25 @@ def _read_columns(table: pd.DataFrame, roles: Roles, notes: list[str]) -> list[C
     """The columns to predict from."""
     taken = {roles.target, roles.groups, roles.weights, *roles.drop}
     names = list(dict.fromkeys(roles.features)) or [name for name in table.columns if name not in taken]
-    found = [read_column(table[name], roles.max_levels, name in roles.features) for name in names]
+    asked = {*roles.features, *roles.keep}
+    found = [read_column(table[name], roles.max_levels, name in asked, name in roles.categorical) for name in names]
     refused = [column for column in found if column.kind == "refused"]
     if refused:
         what = " and ".join(f"{column.name!r} {column.cause}" for column in refused[:MOST_NAMED])
         more = f" and {len(refused) - MOST_NAMED} more" if len(refused) > MOST_NAMED else ""
         remedy = " ".join(f"--drop {column.name!r}" for column in refused[:MOST_NAMED])
-        raise DataError(f"Column {what}{more}; leave it out: {remedy}.")
-    notes.extend(f"Column {c.name!r} {c.cause} and was left out." for c in found if c.kind == "constant")
+        other = "".join(f"; or, {column.remedy}" for column in refused[:MOST_NAMED] if column.remedy)
+        raise DataError(f"Column {what}{more}; leave it out: {remedy}{other}.")
+    _check_missing(table, found, roles)
+    notes.extend(
+        f"Column {c.name!r} {c.cause} and was left out{_BLANK if c.n_missing else ''}."
+        for c in found
+        if c.kind == "constant"
+    )
     notes.extend(
         f"Column {c.name!r} counts the rows; if it only numbers them, leave it out: --drop {c.name!r}."
         for c in found
-        if c.counts_rows and c.name not in roles.features
+        if c.counts_rows and c.name not in asked
     )
     columns = [column for column in found if column.kind != "constant"]
     if not columns:
@@ -186,8 +247,8 @@ def _read_columns(table: pd.DataFrame, roles: Roles, notes: list[str]) -> list[C
     return columns
 
 
-def _check_missing(table: pd.DataFrame, columns: list[Column], roles: Roles) -> bool:
-    """Whether values are missing; refused unless they are to be imputed."""
+def _check_missing(table: pd.DataFrame, columns: list[Column], roles: Roles) -> None:
+    """Refuse missing values unless they are to be imputed; columns without any value do not count."""
     holes = [column for column in columns if column.n_missing]
     if holes and not roles.impute:
         rows = int(table[[column.name for column in holes]].isna().any(axis=1).sum())
@@ -195,9 +256,14 @@ def _check_missing(table: pd.DataFrame, columns: list[Column], roles: Roles) -> 
         more = f" and {len(holes) - MOST_NAMED} more columns" if len(holes) > MOST_NAMED else ""
         raise DataError(
             f"Values are missing in {rows} of {len(table)} rows: {counts}{more}; give --impute (median, most frequent "
-            "level), or --drop these columns, or remove the rows."
+            f"level), or --drop these columns, or remove the rows{_single(holes)}."
         )
-    return bool(holes)
+
+
+def _single(holes: list[Column]) -> str:
+    """What to do about columns that are "yes" or blank."""
+    single = [f"{column.name!r} {column.cause}" for column in holes if column.kind == "constant"]
+    return f"; {', '.join(single[:MOST_NAMED])}{_BLANK}" if single else ""
 
 
 def _read_groups(table: pd.DataFrame, roles: Roles, code: list[str]) -> Any:

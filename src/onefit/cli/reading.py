@@ -81,7 +81,8 @@ def _read_parquet(source: Source) -> tuple[pd.DataFrame, str]:
     code = f"table = pd.read_parquet({source.path!r})"
     if any(name is not None for name in table.index.names):
         table, code = table.reset_index(), code + ".reset_index()"
-    table.columns = table.columns.map(str)
+    if not all(isinstance(name, str) for name in table.columns):
+        table.columns, code = table.columns.map(str), code + "\ntable.columns = table.columns.map(str)"
     _check_names(list(table.columns), source)
     if not len(table):
         raise DataError(f"{source.name!r} has no rows; give a table with some.")
@@ -185,6 +186,7 @@ def _check_shape(text: str, delimiter: str, source: Source) -> None:
             if header is None:
                 header = record
                 _check_names(header, source)
+                _check_header(header, source)
                 continue
             rows += 1
             if len(record) != len(header):
@@ -205,6 +207,10 @@ def _check_names(header: list[str], source: Source) -> None:
             f"The column name {twice[0]!r} stands {header.count(twice[0])} times in {source.name!r}; "
             "give each column a name of its own."
         )
+
+
+def _check_header(header: list[str], source: Source) -> None:
+    """Refuse a first line of numbers, which is a row."""
     if all(_is_number(name) for name in header):
         raise DataError(
             f"The first line of {source.name!r} holds numbers ({', '.join(header[:4])}), not column names; "

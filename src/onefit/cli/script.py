@@ -24,6 +24,7 @@ class Call:
     model: str
     keywords: Mapping[str, str]
     path: tuple[str, str] | None = None
+    imports: tuple[str, ...] = ()
 
 
 def write_script(ask: Ask, read: str, prepared: Prepared, recipes: Sequence[Recipe], calls: Sequence[Call]) -> str:
@@ -39,6 +40,7 @@ def write_script(ask: Ask, read: str, prepared: Prepared, recipes: Sequence[Reci
         body += [_written(call), f"print({call.result})" if call.function == "error_curve" else _print(call), ""]
     text = "\n".join(body)
     imports = [line for recipe in recipes for line in recipe.imports]
+    imports += [line for call in calls for line in call.imports]
     imports += _others(ask, text)
     return "\n".join([*_sorted(imports), "", text]).rstrip() + "\n"
 

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ..display.html import r2_text
 from ..display.numbers import Digits
 
 if TYPE_CHECKING:
@@ -43,7 +44,11 @@ def clean(text: object) -> str:
 def as_options(text: str) -> str:
     """A message of the library with its keywords as the options that they are here."""
     text = re.sub(r'transformers="freeze"', "--freeze", text)
-    return re.sub(r'\b(\w+)="(\w+)"', lambda m: f"{OPTIONS[m[1]]} {m[2]}" if m[1] in OPTIONS else m[0], text)
+    return re.sub(
+        r'\b(\w+)=(?:"(\w+)"|(\d+)\b)',
+        lambda m: f"{OPTIONS[m[1]]} {m[2] or m[3]}" if m[1] in OPTIONS else m[0],
+        text,
+    )
 
 
 def show_lines(kind: str, lines: Sequence[str]) -> None:
@@ -52,9 +57,17 @@ def show_lines(kind: str, lines: Sequence[str]) -> None:
         print(f"{kind}: {clean(line)}", file=sys.stderr)
 
 
+class _Console(Console):
+    """A console that leaves it to the command what happens when nobody reads any more."""
+
+    def on_broken_pipe(self) -> None:
+        """Go on as Python does, and not to exit code 1."""
+        raise BrokenPipeError
+
+
 def _console() -> Console:
     is_terminal = sys.stdout.isatty()
-    return Console(
+    return _Console(
         file=sys.stdout,
         width=None if is_terminal else PLAIN_WIDTH,
         highlight=False,
@@ -86,7 +99,7 @@ def sentence(result: NestedCVResult) -> str:
     article = "an" if name[0] in "aeiou" else "a"
     text = f"Expect {article} {name} of about {estimate}, {_level(result)} interval {low} to {high}"
     if result.r2 is not None:
-        estimate, low, high = (f"{float(value):.2f}" for value in result.r2)
+        estimate, low, high = r2_text(*(float(value) for value in result.r2))
         text += f"; R2 {estimate} ({low} to {high})"
     return text
 
@@ -139,9 +152,9 @@ def _show_method(console: Console, result: NestedCVResult) -> None:
         f"half-width {error}",
         soft_wrap=True,
     )
-    console.print(f"Why this route: {clean(result.route_reason)}", soft_wrap=True)
+    console.print(f"Why this route: {clean(as_options(result.route_reason))}", soft_wrap=True)
     if result.reason:
-        console.print(f"Note: {clean(result.reason)}", soft_wrap=True)
+        console.print(f"Note: {clean(as_options(result.reason))}", soft_wrap=True)
 
 
 def _show_curve(console: Console, curve: ErrorCurve, is_whole: bool) -> None:
@@ -170,7 +183,7 @@ def _show_curve(console: Console, curve: ErrorCurve, is_whole: bool) -> None:
     console.print(table)
     for value, reason in zip(curve.values, curve.reasons, strict=True):
         if reason:
-            console.print(f"{_value(value)} cannot be fitted: {clean(reason)}", soft_wrap=True)
+            console.print(f"{_value(value)} cannot be fitted: {clean(as_options(reason))}", soft_wrap=True)
     _show_method(console, best)
 
 
@@ -192,7 +205,10 @@ def _show_comparison(console: Console, comparison: Comparison) -> None:
     models = comparison.models
     best = str(models.index[0])
     text = sentence(comparison.results[best])
-    console.print(Text(f"{clean(best)} predicts best: {text[0].lower()}{text[1:]}", style="bold"), soft_wrap=True)
+    console.print(Text(f"{_verdict(comparison)}: {text[0].lower()}{text[1:]}", style="bold"), soft_wrap=True)
+    console.print(
+        "The best was chosen on the same rows, so its interval covers less often than it says.", soft_wrap=True
+    )
     console.print()
     table = _table("model", "estimate", "low", "high", "route")
     for name, row in models.iterrows():
@@ -208,6 +224,18 @@ def _show_comparison(console: Console, comparison: Comparison) -> None:
         table.add_row(clean(f"{first} - {second}"), *figures, clean(verdict))
     console.print(table)
     _show_method(console, comparison.results[best])
+
+
+def _verdict(comparison: Comparison) -> str:
+    """Which model is best, and from which it is not told apart."""
+    best, same = str(comparison.models.index[0]), []
+    for pair, row in comparison.differences.iterrows():
+        first, second = cast("tuple[str, str]", pair)
+        if best in (first, second) and not (row["low"] > 0 or row["high"] < 0):
+            same.append(second if first == best else first)
+    if not same:
+        return clean(f"{best} predicts best")
+    return clean(f"{best} has the smallest error, but is not told apart from {' and '.join(same)}")
 
 
 def _table(*headers: str) -> Table:
