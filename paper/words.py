@@ -32,7 +32,7 @@ def span(values: pd.Series) -> str:
 
 
 def _percent(part: float) -> str:
-    return f"{100 * part:.0f}%" if part >= 0.1 else f"{100 * part:.1g}%"
+    return f"{100 * part:.0f}%" if part >= 0.095 else f"{100 * part:.1g}%"
 
 
 def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
