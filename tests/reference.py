@@ -420,3 +420,14 @@ RULES: dict[str, Callable] = {
     "naive": naive,
     "corrected_t": corrected_t,
 }
+
+
+def quartic(n, p, K):
+    """The polynomial of the paper's Proposition 2."""
+    return (
+        6 * n**3
+        + (-8 * n**3 + 12 * p * n**2 + 30 * n**2) * K
+        + (-24 * p * n**2 - 60 * n**2) * K**2
+        + (-18 * p**2 * n + p**3 + 15 * p**2 + 6 * n + 6 * p * n) * K**3
+        + (6 * p**2 * n + p**3 + 15 * p**2 + 6 * p * n) * K**4
+    )

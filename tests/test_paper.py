@@ -14,6 +14,7 @@ import sympy
 import onefit
 from helpers import quiet_nested_cv
 from onefit.datasets import make_signal, make_sine
+from reference import quartic
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -28,17 +29,6 @@ def _root_on_path():
 
 
 # ------------------------------------------------------------------------------------ Proposition 2
-
-
-def quartic(n, p, K):
-    """The paper's polynomial."""
-    return (
-        6 * n**3
-        + (-8 * n**3 + 12 * p * n**2 + 30 * n**2) * K
-        + (-24 * p * n**2 - 60 * n**2) * K**2
-        + (-18 * p**2 * n + p**3 + 15 * p**2 + 6 * n + 6 * p * n) * K**3
-        + (6 * p**2 * n + p**3 + 15 * p**2 + 6 * p * n) * K**4
-    )
 
 
 def test_the_quartic_is_the_difference_of_the_counts_of_tables_2_and_3():

@@ -22,6 +22,7 @@ from onefit.linalg.columns import Penalty, columns_of
 from onefit.linalg.dual import dual_of
 from onefit.linalg.reinsch import demmler_reinsch
 from onefit.montecarlo import is_settled
+from reference import quartic
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs" / "theory").glob("*.md"))
@@ -253,17 +254,6 @@ def flop_counts(n, p, K):
         return 2 * p**2 * (n - held) + p**3 / sympy.Integer(3) + 5 * p**2 + 2 * p * n + held
 
     return tuple(of(2 * n / K) * K * (K - 1) / 2 + of(n / K) * K for of in (formula, refit))
-
-
-def quartic(n, p, K):
-    """The polynomial of the paper's Proposition 2."""
-    return (
-        6 * n**3
-        + (-8 * n**3 + 12 * p * n**2 + 30 * n**2) * K
-        + (-24 * p * n**2 - 60 * n**2) * K**2
-        + (-18 * p**2 * n + p**3 + 15 * p**2 + 6 * n + 6 * p * n) * K**3
-        + (6 * p**2 * n + p**3 + 15 * p**2 + 6 * p * n) * K**4
-    )
 
 
 def test_d16_quartic_is_the_difference_of_the_two_counts():

@@ -21,13 +21,15 @@ def plot_function(
     low: ArrayLike | None = None,
     high: ArrayLike | None = None,
     *,
+    points: tuple[ArrayLike, ArrayLike] | None = None,
+    zero: bool = True,
     ax: Axes | None = None,
     xlabel: str | None = None,
     ylabel: str | None = None,
     title: str | None = None,
     label: str | None = None,
 ) -> Axes:
-    """Draw a function as a line, its band shaded, and a line at zero.
+    """Draw a function as a line, its band shaded, the data as points, and a line at zero.
 
     Parameters
     ----------
@@ -37,6 +39,10 @@ def plot_function(
         Its values. NaN leaves a gap.
     low, high : array-like of shape (n_points,), optional
         Ends of the band; without them there is none.
+    points : tuple of two array-like, optional
+        Where the data lie, across and up.
+    zero : bool, default=True
+        Whether zero is a value to compare with.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
     xlabel, ylabel, title : str, optional
@@ -63,12 +69,17 @@ def plot_function(
     """
     axes = new_axes(1, 1, (7.0, 4.0))[0] if ax is None else ax
     at, value = np.asarray(x, dtype=float), np.asarray(mean, dtype=float)
+    if points is not None:
+        across, along = (np.asarray(each, dtype=float) for each in points)
+        axes.scatter(across, along, s=12, color=OTHER, alpha=0.6, linewidths=0, zorder=2)
     if low is not None and high is not None:
         down, up = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
         axes.fill_between(at, down, up, facecolor=CHOSEN, alpha=0.22, linewidth=0, zorder=1.5)
-    axes.axhline(0.0, color=OTHER, linewidth=1.0, zorder=2)
+    if zero:
+        axes.axhline(0.0, color=OTHER, linewidth=1.0, zorder=2)
     axes.plot(at, value, color=CHOSEN, linewidth=1.8, label=label, zorder=3)
-    axes.margins(x=0.0)
+    if points is None:
+        axes.margins(x=0.0)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)

@@ -10,7 +10,7 @@ from scipy.special import ndtri
 from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from ..display.fit import plot_fit
+from ..display import plot_function
 from ..display.style import given_axes, new_axes
 from ..errors import DataError
 from ..linalg.columns import Penalty
@@ -176,7 +176,8 @@ class SplineRegression(DesignModel):
             at = np.linspace(basis.low, basis.high, PLOT_POINTS)
             mean, std = (each[:, q] for each in self._part(j, at))
             points = None if data is None else (data[0][:, j], data[1] + self._part(j, data[0][:, j])[0][:, q])
-            plot_fit(at, mean, mean - z * std, mean + z * std, points, ax=panel, xlabel=names[j], ylabel=label)
+            ends = mean - z * std, mean + z * std
+            plot_function(at, mean, *ends, points=points, zero=False, ax=panel, xlabel=names[j], ylabel=label)
         return axes[0] if is_one else axes
 
     def _points(self, X: Any, y: Any, output: int) -> tuple[FloatArray, FloatArray] | None:
