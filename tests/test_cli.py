@@ -732,3 +732,14 @@ def test_without_the_extra_the_command_says_what_to_install(monkeypatch, capsys)
     assert end.value.code == 1
     assert 'pip install "onefit[cli]"' in capsys.readouterr().err
     assert isinstance(cli, types.ModuleType)
+
+
+def test_few_groups_get_a_note(tmp_path):
+    table = pd.read_csv(HOUSES)
+    table["part"] = np.arange(len(table)) % 4
+    table.to_csv(tmp_path / "t.csv", index=False)
+    options = ["--target", "price", "--drop", "street", "--drop", "trust", "--groups", "part", "--model", "ols"]
+    assert "There are only 4 groups" in onefit_cli("run", tmp_path / "t.csv", *options).stderr
+    assert (
+        "groups:" not in onefit_cli("run", HOUSES, "--target", "price", "--drop", "trust", "--groups", "street").stderr
+    )
