@@ -320,10 +320,9 @@ def _over(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
 
 def concatenate(blocks: Sequence[FoldErrors]) -> FoldErrors:
     """Tables of several blocks of repeats as one."""
-    if len(blocks) == 1:
-        return blocks[0]
     tables = {
-        field.name: np.concatenate([getattr(block, field.name) for block in blocks])
+        # in C order whatever the blocks had: the order of summation follows the layout, and must not follow the blocks
+        field.name: np.ascontiguousarray(np.concatenate([getattr(block, field.name) for block in blocks]))
         for field in fields(FoldErrors)
         if field.name not in ("n_rows", "n_groups", "chain")
     }
@@ -339,9 +338,10 @@ class RowTotals:
         self.count = np.zeros(n)
 
     def add(self, single: HeldOut) -> None:
-        """Add a block of repeats."""
-        self.residuals += np.nansum(single.residuals, axis=0)
-        self.losses += np.nansum(single.losses, axis=0)
+        """Add a block of repeats, one by one: so the sums do not depend on the size of the blocks."""
+        for residuals, losses in zip(single.residuals, single.losses, strict=True):
+            self.residuals += np.nan_to_num(residuals, nan=0.0, posinf=np.inf, neginf=-np.inf)
+            self.losses += np.nan_to_num(losses, nan=0.0, posinf=np.inf, neginf=-np.inf)
         self.count += (~np.isnan(single.losses[:, :, 0, 0])).sum(axis=0)
 
     def means(self) -> tuple[FloatArray, FloatArray]:

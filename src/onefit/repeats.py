@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import dataclass
-from itertools import chain as chain_of
+from functools import partial
 from itertools import pairwise
 from typing import Protocol
 
@@ -85,8 +86,9 @@ def collect(
 ) -> Collected:
     """Fold errors and row means of ``n_repeats`` repeats, or, if None, of as many as the stopping rule asks for.
 
-    Only the small tables of fold errors grow with the repeats: the losses of pairs live for one block. Threads take
-    blocks of their own, after the first has found the chain of values that all must share; ``stop`` is to end them.
+    Only the small tables of fold errors grow with the repeats: the losses of pairs live for one block. The first repeat
+    is a block of its own: it alone says which chain of values all others are read by, so that neither the size of the
+    blocks nor the number of threads can change a bit of the answer. ``stop`` is to end the threads.
     ``keeps_complete`` makes every repeat a block, and if the user stops it, those that are complete stand.
     """
     outer = sys.exception()
@@ -94,21 +96,25 @@ def collect(
     cells = route.n_values * n_outputs
     step = per_block(8 * cells * (6 * source.n_folds**2 + 4 * source.n), TABLE_BYTES / n_threads)
 
-    def compute(span: tuple[int, int]) -> tuple[HeldOut, FoldErrors]:
+    def compute(span: tuple[int, int], chain: Chain | None = None) -> tuple[HeldOut, FoldErrors]:
         folds = source.block(*span)
         pairs = route.pairs(folds)
-        chain = done.blocks[0].chain if done.blocks else make_chain(pairs.single.cv_means(rows).mean(axis=(0, 2)))
+        if chain is None:
+            chain = make_chain(pairs.single.cv_means(rows)[0].mean(axis=1))
         return pairs.single, summarize(pairs, folds, rows, chain)
 
     try:
-        with threads(n_threads) as run:
+        # refits have their own workers, and BLAS as the user has it
+        with nullcontext(map) if isinstance(route, RefitRoute) else threads(n_threads) as run:
             try:
                 for start, goal in pairwise((0, *(SCHEDULE if n_repeats is None else (n_repeats,)))):
                     spans = _spans(start, goal, 1 if keeps_complete else step, n_threads)
                     if isinstance(route, RefitRoute):
                         route.look_ahead(source, start, goal)
-                    first = [compute(spans.pop(0))] if not done.blocks else []
-                    for single, errors in chain_of(first, run(compute, spans)):
+                    if not done.blocks:
+                        done = done.plus(*compute(spans.pop(0)), in_place=not keeps_complete)
+                    # threads begin at once with what they are given, so the chain must be known by now
+                    for single, errors in run(partial(compute, chain=done.blocks[0].chain), spans):
                         done = done.plus(single, errors, in_place=not keeps_complete)
                     if n_repeats is None and is_settled(done.errors, rule, loss.scale):
                         break
@@ -131,11 +137,9 @@ def _is_second(error: BaseException, outer: BaseException | None) -> bool:
 
 
 def _spans(start: int, goal: int, step: int, n_threads: int) -> list[tuple[int, int]]:
-    """Repeats of each block; for threads a short one first, which they wait for, and then some for each."""
-    if n_threads == 1:
-        return [(low, min(low + step, goal)) for low in range(start, goal, step)]
-    first = start + 1 if start == 0 else start
-    each = max(1, min(step, -(-(goal - first) // (4 * n_threads))))
+    """Repeats of each block: the first repeat by itself, and some blocks for each thread."""
+    first = 1 if start == 0 else start
+    each = step if n_threads == 1 else max(1, min(step, -(-(goal - first) // (4 * n_threads))))
     later = [(low, min(low + each, goal)) for low in range(first, goal, each)]
     return [(start, first), *later] if first > start else later
 

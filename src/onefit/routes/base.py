@@ -70,11 +70,11 @@ def per_block(bytes_each: float, budget: float = BLOCK_BYTES) -> int:
 
 @contextmanager
 def threads(n_threads: int) -> Iterator[Callable[..., Iterator[Any]]]:
-    """A map, by threads that leave BLAS one thread each."""
-    if n_threads == 1:
-        yield map
-        return
+    """A map, by threads that leave BLAS one thread each: also a single one, as BLAS rounds by its number of threads."""
     with _one_blas_thread():
+        if n_threads == 1:
+            yield map
+            return
         pool = ThreadPoolExecutor(n_threads)
         try:
             yield pool.map

@@ -29,6 +29,8 @@ KERNEL_BYTES = 2**30
 """Above this a kernel model has spoken of its matrices when it was made."""
 
 TILE_BYTES = 8 * 2**20
+MOST_PARTS = 16
+"""Parts that the sums over all pairs are made in: always the same ones, in the same order, whoever computes them."""
 
 
 def tile_side(n_cells: int) -> int:
@@ -227,14 +229,14 @@ class _Pairs:
         return refit_residuals(smoother, y, lam, self.route.folds, 0, rows)
 
     def run(self) -> None:
-        """Accumulate the sums over all pairs; each thread has its own, and every so many tiles."""
+        """Accumulate the sums over all pairs, in parts that do not depend on the number of threads."""
         n, side = len(self.y), tile_side(self.route.n_values * self.y.shape[1])
         tiles = [(low, other) for low in range(0, n, side) for other in range(low, n, side)]
         n_threads, stopped = self.route.n_threads, Event()
 
-        def accumulate(thread: int) -> _Sums:
+        def accumulate(part: int) -> _Sums:
             sums = _Sums(self.losses.shape)
-            for low, other in tiles[thread::n_threads]:
+            for low, other in tiles[part::MOST_PARTS]:
                 if stopped.is_set():
                     break
                 ii, jj = np.arange(low, min(low + side, n)), np.arange(other, min(other + side, n))
@@ -245,7 +247,7 @@ class _Pairs:
 
         with threads(n_threads) as run:
             try:
-                for sums in run(accumulate, range(n_threads)):
+                for sums in run(accumulate, range(min(MOST_PARTS, len(tiles)))):
                     self.sums.add(sums)
             finally:
                 stopped.set()  # if one has failed, or the user has had enough, the others need not go on
