@@ -5,7 +5,6 @@ import time
 
 import numpy as np
 import pytest
-from helpers import quietly
 from sklearn.datasets import load_diabetes
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge, RidgeCV
@@ -14,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 import onefit
+from helpers import quietly
 from onefit.routes import base
 from onefit.routes.base import SmootherRoute
 
