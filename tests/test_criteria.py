@@ -161,7 +161,7 @@ def test_small_eigenvalues_are_as_accurate_as_large_ones(seed):
 def test_reml_without_a_penalty_is_infinite_and_of_a_kernel_has_no_meaning():
     X, y = data(20, 3, seed=7)
     assert np.isinf(scores_of(X, y, [0.0])["reml"][0])
-    kernel = smoother_scores(KernelSmoother(X @ X.T, np.array([[0.5], [2.0]])), y[:, None])
+    kernel = smoother_scores(KernelSmoother(X @ X.T, np.array([[0.5], [2.0]]), y[:, None]), y[:, None])
     assert np.isnan(kernel["reml"]).all()
     ridge = scores_of(X, y, [0.5, 2.0], fit_intercept=False)
     for score in ("loo", "gcv", "edf"):

@@ -274,7 +274,7 @@ def test_badly_scaled_columns_near_interpolation_equal_refits(route, n, p, n_fol
 
 @fast
 def test_ill_conditioned_least_squares_is_as_exact_as_a_qr(route):
-    """Columns of condition 1e7: normal equations would lose the mse to 7e-8."""
+    """Columns of condition 3e7: normal equations would lose the mse to 7e-8."""
     rng = np.random.default_rng(8)
     X = rng.standard_normal((60, 5))
     X[:, 4] = X[:, 3] + 1e-7 * X[:, 4]
@@ -283,7 +283,8 @@ def test_ill_conditioned_least_squares_is_as_exact_as_a_qr(route):
     result = quiet_nested_cv(LinearRegression(tol=1e-12), X, y, folds=folds, route=route)
     losses = reference.fold_losses(y, folds, reference.refitter(X, y, 0.0))
     assert_fold_errors(result, losses)
-    assert relative_gap(result.fold_errors.mse, losses.mse) <= STRICT
+    # a QR moves the fit by about its condition times the last bit, and so does another QR
+    assert relative_gap(result.fold_errors.mse, losses.mse) <= np.finfo(float).eps * np.linalg.cond(X)
 
 
 @fast

@@ -25,8 +25,14 @@ __all__ = [
     "check_level",
     "check_penalty_value",
     "check_problem",
+    "check_scales",
     "numeric_matrix",
 ]
+
+LARGEST = 1e60
+"""Values, if they are not zero, lie between this and its inverse: variances of squared errors are fourth powers."""
+
+LARGEST_PENALTY = 1e100
 
 
 @dataclass(frozen=True)
@@ -97,7 +103,21 @@ def numeric_matrix(problem: Problem) -> FloatArray:
     """X as a finite float64 array, for the routes that compute from the design itself."""
     array = np.ascontiguousarray(_to_float(problem.X, "X", problem.feature_names))
     _refuse_missing(array, problem.feature_names)
+    largest = np.maximum(array.max(axis=0, initial=0.0), -array.min(axis=0, initial=0.0))
+    check_scales(largest, problem.feature_names, "Column", "of X")
     return array
+
+
+def check_scales(largest: FloatArray, names: tuple[str, ...] | None, what: str, of: str) -> None:
+    """Refuse columns, of these largest absolute values, whose powers leave the range of double precision."""
+    fine = (largest == 0) | ((largest <= LARGEST) & (largest >= 1 / LARGEST))
+    if fine.all():
+        return
+    at = int(np.flatnonzero(~fine)[0])
+    raise DataError(
+        f"{what} {names[at] if names else at!r} {of} has values of up to {largest[at]:.2g}, and variances are made of "
+        f"fourth powers: these would leave the range of double precision. Divide it by {largest[at]:.0e}."
+    )
 
 
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
@@ -173,7 +193,9 @@ def _check_y(y: Any) -> tuple[FloatArray, tuple[str, ...] | None]:
     if not np.isfinite(values).all():
         count = int((~np.isfinite(values)).any(axis=-1).sum() if values.ndim == 2 else (~np.isfinite(values)).sum())
         raise DataError(f"y is missing or infinite in {count} row(s); drop or impute them first.")
-    return values.reshape(values.shape[0], -1), names
+    table = values.reshape(values.shape[0], -1)
+    check_scales(np.abs(table).max(axis=0), names, "Output", "of y")
+    return table, names
 
 
 def _check_labels(y: Any) -> tuple[Any, Any, IntArray]:
@@ -211,6 +233,7 @@ def _check_weights(sample_weight: Any, n: int) -> FloatArray | None:
         raise DataError("sample_weight must be finite and not negative in every row.")
     if (weights > 0).sum() < 3:
         raise DataError("Fewer than 3 rows have a positive sample_weight; there is nothing to fit.")
+    check_scales(weights.max(keepdims=True), ("sample_weight",), "The vector", "of weights")
     return weights
 
 
@@ -342,4 +365,9 @@ def check_penalty_value(name: str, value: object) -> float:
     number = float(value)
     if not math.isfinite(number) or number < 0:
         raise DataError(f"{name}={value!r} must be finite and not negative: it multiplies a penalty.")
+    if number > 0 and not 1 / LARGEST_PENALTY <= number <= LARGEST_PENALTY:
+        raise DataError(
+            f"{name}={value!r} leaves the range of double precision when it meets the data: give zero, or a number from "
+            f"{1 / LARGEST_PENALTY:.0e} to {LARGEST_PENALTY:.0e}."
+        )
     return number

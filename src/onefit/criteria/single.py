@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import linalg
 
-from ..linalg.columns import Columns, norms, numerical_rank
+from ..linalg.columns import Columns, clean, row_space
 from ..typing import FloatArray
 
 __all__ = [
@@ -339,7 +339,7 @@ def spectrum_of_rows(
     Q1, R1 = linalg.qr(columns.N, mode="economic", check_finite=False) if k else (np.zeros((n, 0)), np.zeros((0, 0)))
     E, y2 = columns.E - Q1 @ (Q1.T @ columns.E), y - Q1 @ (Q1.T @ y)
     # a column that the free ones explain leaves rounding errors only, which no criterion should see
-    E[:, norms(E) <= 10 * max(n, r) * np.finfo(float).eps * columns.E_size] = 0.0
+    E = clean(E, columns.E_size, max(n, r))
     q = min(max(n - k, 0), r)
     is_complete = q == n - k
     U, d, V = _svd(E, Q1, q, is_complete, smallest)
@@ -391,7 +391,8 @@ def _svd_by_columns(E: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         U, d, Vt = linalg.svd(E, full_matrices=False, check_finite=False)
         return U, np.where(d > threshold * d[0], d, 0.0), Vt.T
     if d[-1] <= threshold * d[0]:
-        d = np.where(np.arange(len(d)) < numerical_rank(E), d, 0.0)
+        seen = row_space(E)
+        d = d if seen is None else np.where(np.arange(len(d)) < seen.shape[1], d, 0.0)
     return U, d, V
 
 

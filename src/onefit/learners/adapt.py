@@ -18,8 +18,9 @@ from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, Stand
 from sklearn.utils import get_tags
 
 from ..errors import DataError, RouteError
+from ..linalg.columns import middle
 from ..typing import FloatArray
-from ..validation import Problem, check_penalty_value, numeric_matrix
+from ..validation import Problem, check_penalty_value, check_scales, numeric_matrix
 from .gram import GramLearner
 from .scaled import ScaledLearner
 from .smoother import DesignSmoother, KernelSmoother, Smoother, SparseSmoother
@@ -69,7 +70,10 @@ def adapt(estimator: Any, problem: Problem, transformers: str, path: Path | None
         except RouteError as error:
             return Adapted(None, reason=str(error))
     if type(estimator) in TUNED:
-        return _adapt_tuned(estimator, problem)
+        try:
+            return _adapt_tuned(estimator, problem)
+        except RouteError as error:
+            return Adapted(None, reason=str(error))
     make = SMOOTHERS.get(type(estimator))
     if make is None:
         return Adapted(None, reason=f"{type(estimator).__name__} has no exact fast route")
@@ -280,9 +284,20 @@ def _sparse_problem(problem: Problem) -> str:
 
 
 def _design(estimator: Any, problem: Problem, lams: FloatArray) -> Smoother:
+    fit_intercept = bool(estimator.fit_intercept)
     if sparse.issparse(problem.X):
-        return SparseSmoother(problem.X, bool(estimator.fit_intercept), lams, problem.weights)
-    return DesignSmoother(numeric_matrix(problem), None, bool(estimator.fit_intercept), lams, problem.weights)
+        X = sparse.csr_matrix(problem.X, dtype=np.float64)
+        check_scales(abs(X).max(axis=0).toarray().ravel(), problem.feature_names, "Column", "of X")
+        smoother = SparseSmoother(X, fit_intercept, lams, problem.weights)
+        if smoother.is_accurate():
+            return smoother
+        if 8 * problem.n * (X.shape[1] + 1) > MOST_ROW_BYTES:
+            raise RouteError(
+                "the columns of the sparse X are so nearly dependent, or of such different scales, that its Gram matrix "
+                "cannot tell, and X is too large to be made dense; use a larger penalty, or scale the columns"
+            )
+        return DesignSmoother(X.toarray(), None, fit_intercept, lams, problem.weights)
+    return DesignSmoother(numeric_matrix(problem), None, fit_intercept, lams, problem.weights)
 
 
 def _linear(estimator: LinearRegression, problem: Problem, lams: FloatArray | None) -> Smoother:
@@ -297,18 +312,20 @@ def _kernel_ridge(estimator: KernelRidge, problem: Problem, lams: FloatArray | N
     lams = _penalties(estimator.alpha, problem.n_outputs) if lams is None else lams
     X = numeric_matrix(problem)
     if estimator.kernel == "precomputed":
-        return KernelSmoother(X, lams, problem.weights)
+        return KernelSmoother(X, lams, problem.y, problem.weights)
     if callable(estimator.kernel):
         parameters = estimator.kernel_params or {}
     else:
         parameters = {"gamma": estimator.gamma, "degree": estimator.degree, "coef0": estimator.coef0}
+    if estimator.kernel in ("rbf", "laplacian"):  # of differences: what all rows share would cost them digits
+        X = X - middle(X)
     try:
         K = pairwise_kernels(X, metric=estimator.kernel, filter_params=True, **parameters)
     except Exception as error:
         raise DataError(f"The kernel {estimator.kernel!r} failed: {type(error).__name__}: {error}") from error
     if not np.isfinite(K).all():
         raise DataError(f"The kernel {estimator.kernel!r} gives NaN or infinite values; rescale X.")
-    return KernelSmoother(K, lams, problem.weights)
+    return KernelSmoother(K, lams, problem.y, problem.weights)
 
 
 def _penalties(alpha: Any, n_outputs: int) -> FloatArray:

@@ -12,13 +12,17 @@ import numpy as np
 from scipy import linalg, sparse
 
 from ..errors import DataError, OneFitWarning, RouteError, TrainingSetError
-from ..linalg.columns import Columns, Penalty, columns_of, norms
+from ..linalg.columns import EPS, Columns, Penalty, columns_of, norms
 from ..linalg.dual import Dual, dual_of
 from ..linalg.reinsch import Reinsch, demmler_reinsch
 from ..linalg.sparse import sparse_reinsch
+from ..linalg.weights import MOST_RATIO, weight_ratio
 from ..typing import FloatArray, IntArray
 
 __all__ = ["DesignSmoother", "KernelSmoother", "Smoother", "SparseSmoother"]
+
+KERNEL_DIGITS = 1e-8
+"""How much of the held-out residuals rounding errors of a kernel matrix may move; the fuzzer finds ten times that."""
 
 NOT_UNIQUE = (
     'so the fit is not unique. Drop such columns or use a penalty; or use route="refit", where the estimator\'s own '
@@ -40,9 +44,13 @@ class Smoother(ABC):
     """
 
     def __init__(self, lams: FloatArray, weights: FloatArray | None, fit_intercept: bool = False) -> None:
-        self.lams, self.fit_intercept = lams, fit_intercept
-        # below this a weight is zero to working precision, and dividing by its root would only amplify errors
-        self.weights = None if weights is None else np.where(weights > 1e-14 * weights.max(), weights, 0.0)
+        self.lams, self.fit_intercept, self.weights = lams, fit_intercept, weights
+        if weights is not None and (ratio := weight_ratio(weights)) > MOST_RATIO:
+            raise RouteError(
+                f"the largest sample_weight is {ratio:.2g} times the smallest that is not zero, and beyond "
+                f"{MOST_RATIO:.0e} the rounding errors of some rows would be all that is seen of others; set such "
+                "weights to zero, or bring them closer"
+            )
 
     def centre(self, y: FloatArray) -> FloatArray:
         """Y without its mean if an intercept absorbs it: residuals stay the same, and keep more digits."""
@@ -209,6 +217,7 @@ class SparseSmoother(Smoother):
     def __init__(self, X: Any, fit_intercept: bool, lams: FloatArray, weights: FloatArray | None = None) -> None:
         super().__init__(lams, weights, fit_intercept)
         p = X.shape[1]
+        self._bases: dict[tuple[float, ...], Reinsch] = {}
         self._X = sparse.csr_matrix(X, dtype=np.float64)
         self._penalized = np.ones(p)
         if fit_intercept:
@@ -240,37 +249,49 @@ class SparseSmoother(Smoother):
         X = self._X[rows].toarray()
         E, N = X[:, self._penalized == 1], X[:, self._penalized == 0]
         size = np.sqrt(np.asarray(self._X.multiply(self._X).sum(axis=0)).ravel())
-        return Columns(E, N, size[self._penalized == 1], size[self._penalized == 0])
+        sizes = size[self._penalized == 1], size[self._penalized == 0]
+        return Columns(E, N, *sizes, is_own=True, has_ones=self.fit_intercept)
 
     def reinsch(self, lams: Sequence[float]) -> Reinsch:
-        """Demmler-Reinsch basis from Gram matrices."""
-        return sparse_reinsch(self._X, self._penalized, lams, self.weights)
+        """Demmler-Reinsch basis from Gram matrices; kept, as `is_accurate` and the routes ask for the same."""
+        key = tuple(float(lam) for lam in lams)
+        if key not in self._bases:
+            self._bases[key] = sparse_reinsch(self._X, self._penalized, key, self.weights)
+        return self._bases[key]
+
+    def is_accurate(self) -> bool:
+        """Whether the Gram matrices of all rows determine the fit at every value; else it takes their rows."""
+        try:
+            for _, lams in self.outputs(self.lams.shape[1]):
+                for some in (lams[lams > 0], lams[lams == 0]):
+                    if len(some):
+                        self.reinsch(list(some))
+                        self.reinsch([float(some.min())])  # the basis of a path is made in its middle
+        except TrainingSetError:
+            return False
+        return True
 
     def count_lost(self, lam: float) -> int:
-        """The Cholesky factors find out; an intercept alone is never lost."""
-        if lam == 0:
-            try:
-                self.reinsch([0.0])
-            except TrainingSetError:
-                return 1
+        """None: `is_accurate` has said so."""
         return 0
 
 
 class KernelSmoother(Smoother):
     """``(K + lam W^-1)^-1 y`` for a kernel matrix K: a fit in its feature space, without an intercept."""
 
-    def _refuse(self, reason: str) -> None:
+    def _refuse(self, lam: float) -> None:
         """A value of a path is at fault by itself; a single model is for the refit route."""
+        reason = f"alpha={lam:.3g} is so small that rounding errors in the kernel matrix would decide the answer"
         if self.n_values == 1:
             raise RouteError(f"{reason}; use a larger alpha")
         error = TrainingSetError(f"{reason}; use a larger alpha.")
-        error.lam = float(self.lams.min())
+        error.lam = lam
         raise error
 
-    def __init__(self, K: FloatArray, lams: FloatArray, weights: FloatArray | None = None) -> None:
+    def __init__(self, K: FloatArray, lams: FloatArray, y: FloatArray, weights: FloatArray | None = None) -> None:
         super().__init__(lams, weights)
         if (lams <= 0).any():
-            self._refuse("alpha=0 makes a kernel model interpolate, and small errors in the kernel decide its answer")
+            self._refuse(0.0)
         if 8 * K.size > 2**30:
             warnings.warn(
                 f"A kernel model of {len(K)} rows holds some matrices of {len(K)} x {len(K)}, {8 * K.size / 2**30:.1f} "
@@ -287,13 +308,23 @@ class KernelSmoother(Smoother):
                 f"The kernel is not positive semi-definite (smallest eigenvalue {e[0]:.3g}), so the fit is not a "
                 'penalized regression. Use route="refit".'
             )
-        noise = len(e) * np.finfo(float).eps * e[-1]
-        if lams.min() < noise:
-            self._refuse(
-                f"alpha={lams.min():.3g} is below the rounding errors of the kernel matrix, about {noise:.1g}, which "
-                "would decide the answer"
-            )
-        self._own = Dual(U, np.where(e > noise, e, 0.0))
+        self._own = Dual(U, np.where(e > len(e) * EPS * e[-1], e, 0.0))
+        for lam in np.unique(lams):
+            self._check_noise(y, float(lam), EPS * e[-1])
+
+    def _check_noise(self, y: FloatArray, lam: float, noise: float) -> None:
+        """Refuse a penalty so small that rounding errors in the kernel matrix would move the held-out residuals.
+
+        An error D of K moves predictions by about ``D alpha`` with the dual coefficients ``alpha = Qy``; the residuals
+        that leave one row out are ``alpha_i / Q_ii``.
+        """
+        root = self.root_weights(self.heavy)
+        Q = self.dual.matrix(lam)
+        alpha = Q @ (root[:, None] * y[self.heavy])
+        residuals = alpha / (np.diag(Q) * root)[:, None]
+        lost = noise * norms(root[:, None] * alpha) * np.sqrt(len(root))
+        if (lost > KERNEL_DIGITS * norms(residuals)).any():
+            self._refuse(lam)
 
     @property
     def n(self) -> int:

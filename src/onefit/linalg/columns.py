@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg
@@ -11,30 +11,44 @@ from ..errors import DataError
 from ..typing import FloatArray, IntArray
 
 __all__ = [
+    "EPS",
     "TINY",
     "Columns",
     "Penalty",
     "as_penalty",
     "check_penalty",
+    "clean",
     "columns_of",
+    "middle",
     "norms",
-    "numerical_rank",
-    "truncated_svd",
+    "row_space",
 ]
+
+
+EPS = float(np.finfo(float).eps)
+
+TINY = 1e-9
+"""Penalties below this part of ``||E||^2`` cannot be told from rounding errors in E E' with certainty."""
 
 
 @dataclass(frozen=True)
 class Columns:
     """``min ||y - E a - N b||^2 + lam ||a||^2``: penalized columns E (n, r), free columns N (n, k).
 
-    ``E_size`` and ``N_size`` are the norms that the columns would have without cancellation in their making, over
-    all rows: what is tiny against them is rounding error, also in a training set.
+    ``E_size`` and ``N_size`` are the norms that the columns would have without cancellation in their making: what is
+    tiny against them is rounding error. ``centre`` (p,) was subtracted from the columns of the data. ``is_own`` says
+    that E are these columns and no products: then their sizes in some rows are known from these rows alone.
+    ``has_ones`` says that the first free column is the constant; ``maps`` lead back to the coefficients of the data.
     """
 
     E: FloatArray
     N: FloatArray
     E_size: FloatArray
     N_size: FloatArray
+    centre: FloatArray | None = None
+    is_own: bool = False
+    has_ones: bool = False
+    maps: Penalty | None = None
 
     @property
     def width(self) -> int:
@@ -46,25 +60,46 @@ class Columns:
         if lam > 0:
             return self
         N, N_size = np.hstack([self.N, self.E]), np.hstack([self.N_size, self.E_size])
-        return Columns(self.E[:, :0], N, self.E_size[:0], N_size)
+        return replace(self, E=self.E[:, :0], N=N, E_size=self.E_size[:0], N_size=N_size, is_own=False)
 
     def rows(self, rows: IntArray) -> Columns:
         """The same columns in some rows."""
-        return Columns(self.E[rows], self.N[rows], self.E_size, self.N_size)
+        return replace(self, E=self.E[rows], N=self.N[rows])
 
     def weighted(self, root: FloatArray) -> Columns:
-        """Rows times the roots of their weights: least squares then weighs them."""
+        """Rows, all that a fit sees, times the roots of their weights: least squares then weighs them."""
         E, N = root[:, None] * self.E, root[:, None] * self.N
-        return Columns(E, N, self.E_size * root.max(initial=0.0), self.N_size * root.max(initial=0.0))
+        heaviest = root.max(initial=0.0)
+        E_size = self.E_size * heaviest
+        if self.is_own:  # in these rows: one wild row elsewhere says nothing of them
+            E_size = norms(E if self.centre is None else E + np.multiply.outer(root, self.centre))
+        return replace(self, E=E, N=N, E_size=E_size, N_size=self.N_size * heaviest)
+
+    def means(self) -> Shift | None:
+        """What the constant can absorb; of a column that does not vary here, its value to the last bit."""
+        if not self.has_ones or not len(self.E):
+            return None
+        first = self.E[0], self.N[0, 1:]
+        return first, ((self.E - first[0]).mean(axis=0), (self.N[:, 1:] - first[1]).mean(axis=0))
+
+    def moved(self, shift: Shift | None) -> Columns:
+        """The columns less a shift that the constant absorbs, in two steps so that no digit is lost."""
+        if shift is None:
+            return self
+        (E0, N0), (E1, N1) = shift
+        N = np.hstack([self.N[:, :1], (self.N[:, 1:] - N0) - N1])
+        centre = None if self.centre is None or not self.is_own else self.centre + E0 + E1
+        return replace(self, E=(self.E - E0) - E1, N=N, centre=centre)
 
     def narrow(self) -> Columns:
         """At most n penalized columns: a rotation of ``a`` changes neither its norm nor the fit."""
         n, r = self.E.shape
         if r <= n:
             return self
-        E = np.ascontiguousarray(linalg.qr(self.E.T, mode="r")[0][:n].T)
+        largest_first = np.argsort(-norms(self.E), kind="stable")  # else the small columns lose their digits
+        E = np.ascontiguousarray(linalg.qr(self.E.T[largest_first], mode="r", check_finite=False)[0][:n].T)
         # the rotation mixes all columns, and so their rounding errors
-        return Columns(E, self.N, np.full(n, linalg.norm(E)), self.N_size)
+        return replace(self, E=E, E_size=np.full(n, linalg.norm(E)), is_own=False)
 
     def full_rank(self, lam: float, rows: IntArray) -> Columns:
         """Without the directions of ``a`` that no row sees, where the penalty is too small to hold them at zero.
@@ -73,49 +108,74 @@ class Columns:
         errors of E, and they would be fitted to those. ``rows`` are those that count.
         """
         seen = self.E[rows]
-        truncated = truncated_svd(seen) if lam <= TINY * np.square(norms(seen)).sum() else None
-        if truncated is None:
+        if lam > TINY * np.square(norms(seen)).sum():
             return self
-        _, d, V = truncated
-        return Columns(self.E @ V, self.N, d, self.N_size)
+        B = row_space(without(seen, self.N[rows]))
+        if B is None:
+            return self
+        E = self.E @ B
+        return replace(self, E=E, E_size=norms(E[rows]), is_own=False)
 
     def dependent(self) -> int:
-        """How many of the free columns are linear combinations of the others, whatever their scales."""
+        """How many of the free columns are linear combinations of the others, whatever their scales and offsets."""
         n, k = self.N.shape
         if k == 0 or n == 0:
             return int(k)
-        scaled = self.N / np.where(self.N_size > 0, self.N_size, 1.0)
-        length = norms(scaled)
-        threshold = 10 * max(n, k) * np.finfo(float).eps
-        if (length <= threshold).any():
-            return int((length <= threshold).sum())
-        diagonal = np.abs(np.diag(linalg.qr(scaled / length, mode="r", pivoting=True)[0]))
-        return int(k - (diagonal > threshold).sum())
+        length = norms(self.N)
+        arithmetic = 10 * max(n, k) * EPS
+        if (lost := length <= arithmetic * self.N_size).any():
+            return int(lost.sum())
+        # what the last bits of the data say of a direction, the data do not say
+        unknown = 10 * EPS * np.sqrt(np.square(np.maximum(self.N_size, length) / length).sum())
+        R = linalg.qr(self.N / length, mode="r", check_finite=False)[0][: min(n, k)]
+        return int(k - (linalg.svdvals(R, check_finite=False) > max(arithmetic, unknown)).sum())
 
 
-TINY = 1e-9
-"""Penalties below this part of ``||E||^2`` cannot be told from rounding errors in E E' with certainty."""
+Shift = tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
+"""For penalized and free columns: first a row, then the mean of what is left."""
 
 
-def truncated_svd(E: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray] | None:
-    """``E = U diag(d) V'`` without its null space, if it has one; else None."""
+def without(E: FloatArray, N: FloatArray) -> FloatArray:
+    """What the columns N leave of E; a column that they explain leaves rounding errors, which are set to zero."""
+    if not N.shape[1] or not len(N):
+        return E
+    size = norms(N)
+    Q = linalg.qr(N / np.where(size > 0, size, 1.0), mode="economic", check_finite=False)[0]
+    left = E - Q @ (Q.T @ E)
+    left -= Q @ (Q.T @ left)
+    return clean(left, norms(E), max(E.shape))
+
+
+def clean(columns: FloatArray, size: FloatArray, n_terms: int) -> FloatArray:
+    """Columns that are tiny against the size of what they are a difference of are zero, in place."""
+    columns[:, norms(columns) <= 10 * n_terms * EPS * size] = 0.0
+    return columns
+
+
+def row_space(E: FloatArray) -> FloatArray | None:
+    """Orthonormal basis (r, rank) of the coefficients that the rows of E can see; None if that is all that they may.
+
+    The rank is that of the columns scaled to one length, whatever their units. ``E = F D`` sees ``D V`` with V the row
+    space of F; its largest rows come first, so that columns in small units keep their digits.
+    """
+    size = norms(E)
+    used = np.flatnonzero(size > 0)
     if min(E.shape) == 0:
         return None
-    threshold = max(E.shape) * np.finfo(float).eps
-    rank = numerical_rank(E)
+    if not len(used):
+        return np.zeros((E.shape[1], 0))
+    used = used[np.argsort(-size[used], kind="stable")]
+    F = E[:, used] / size[used]
+    if F.shape[0] > F.shape[1]:
+        F = linalg.qr(F, mode="r", check_finite=False)[0][: F.shape[1]]
+    s = linalg.svdvals(F, check_finite=False)
+    rank = int((s > max(E.shape) * EPS * s[0]).sum())
     if rank == min(E.shape):
         return None
-    U, d, Vt = linalg.svd(E, full_matrices=False)
-    if int((d > threshold * d[0]).sum()) != rank:
-        return None  # scales so different that the null space cannot be told from small columns
-    return U[:, :rank], d[:rank], Vt[:rank].T
-
-
-def numerical_rank(E: FloatArray) -> int:
-    """Rank, whatever the scales of the columns."""
-    size = norms(E)
-    scaled = linalg.svdvals(E / np.where(size > 0, size, 1.0))
-    return int((scaled > max(E.shape) * np.finfo(float).eps * scaled[0]).sum())
+    V = linalg.svd(F, full_matrices=False, check_finite=False)[2][:rank].T
+    B = np.zeros((E.shape[1], rank))
+    B[used] = linalg.qr(size[used, None] * V, mode="economic", pivoting=True, check_finite=False)[0]
+    return B
 
 
 def norms(columns: FloatArray) -> FloatArray:
@@ -157,6 +217,30 @@ class Penalty:
         rank = int((s > max(r, p) * np.finfo(float).eps * s[0]).sum())
         return cls(Vt[:rank].T / s[:rank], Vt[rank:].T)
 
+    def graded(self, scales: FloatArray) -> Penalty:
+        """The same for columns of very different scales: the large ones are in few of the new columns.
+
+        A mixture of columns has the rounding errors of the largest. So rotations of ``a``, and multiples of the free
+        columns, which may be added to the others, make the map from coordinates to columns lower triangular, with the
+        largest columns first: each is a column of its own up to larger ones.
+        """
+        if self.penalized is None:
+            return self
+        P, F = self.penalized, self.free
+        k = F.shape[1]
+        largest_first = np.argsort(-scales, kind="stable")
+        if k:
+            pivots = linalg.qr((scales[:, None] * F).T, mode="r", pivoting=True)[1][:k]
+            square = F[pivots]
+            F = linalg.solve(square.T, F.T).T
+            P = P - F @ P[pivots]
+            P[pivots] = 0.0
+            F = F * np.exp(np.linalg.slogdet(square)[1] / k)  # the volume that the likelihood knows
+            largest_first = largest_first[~np.isin(largest_first, pivots)]
+        if P.shape[1]:
+            P = P @ linalg.qr(P[largest_first].T, mode="full")[0]
+        return Penalty(P, F)
+
     def coefficients(self, a: FloatArray, b: FloatArray) -> FloatArray:
         """From penalized and free coordinates, (r, Q) and (k, Q), to coefficients (p, Q)."""
         return (a if self.penalized is None else self.penalized @ a) + self.free @ b
@@ -169,6 +253,19 @@ def as_penalty(penalty: Penalty | FloatArray | None, p: int) -> Penalty:
     return penalty if isinstance(penalty, Penalty) else Penalty.of_matrix(penalty)
 
 
+MOST_MIDDLE_ROWS = 1000
+
+
+def middle(X: FloatArray) -> FloatArray:
+    """Median of each column, of every so many rows if there are many.
+
+    Any value near the bulk of the rows serves to centre by. The mean is not near it if one row is far away: then the
+    others would lose their digits, and a column that is zero but in one row would be zero no more in the others.
+    """
+    step = max(1, len(X) // MOST_MIDDLE_ROWS)
+    return np.asarray(np.median(X[::step], axis=0), dtype=np.float64)
+
+
 def columns_of(
     X: FloatArray, penalty: Penalty | FloatArray | None, fit_intercept: bool, heavy: IntArray | None = None
 ) -> Columns:
@@ -179,18 +276,17 @@ def columns_of(
     those of the rows ``heavy``, which count in the fits; the others may be anywhere.
     """
     ones = np.ones((X.shape[0], 1 if fit_intercept else 0))
-    maps = as_penalty(penalty, X.shape[1])
     rows = slice(None) if heavy is None else heavy
-    E, E_size = (X, norms(X[rows])) if maps.penalized is None else _product(X, maps.penalized, rows)
-    N, N_size = _product(X, maps.free, rows)
-    if fit_intercept:
-        E, N = E - E[rows].mean(axis=0), N - N[rows].mean(axis=0)
-    return Columns(E, np.hstack([ones, N]), E_size, np.hstack([norms(ones[rows]), N_size]))
-
-
-def _product(X: FloatArray, basis: FloatArray, rows: IntArray | slice) -> tuple[FloatArray, FloatArray]:
-    """X times a basis, and the norms that its columns would have in some rows if no terms cancelled."""
-    return X @ basis, norms(np.abs(X[rows]) @ np.abs(basis))
+    seen = X[rows]
+    centre = middle(seen) if fit_intercept else None
+    moved = X if centre is None else X - centre  # before any product, which would round by the size of the offset
+    maps = as_penalty(penalty, X.shape[1]).graded(norms(moved[rows]))
+    is_own = maps.penalized is None
+    E = moved if maps.penalized is None else moved @ maps.penalized
+    E_size = norms(seen) if maps.penalized is None else norms(np.abs(seen) @ np.abs(maps.penalized))
+    N, N_size = moved @ maps.free, norms(np.abs(seen) @ np.abs(maps.free))
+    N, N_size = np.hstack([ones, N]), np.hstack([norms(ones[rows]), N_size])
+    return Columns(E, N, E_size, N_size, centre, is_own, fit_intercept, maps)
 
 
 def check_penalty(penalty: object, p: int) -> FloatArray | None:

@@ -10,7 +10,7 @@ from scipy import linalg
 from ..typing import FloatArray
 from .columns import Columns
 
-__all__ = ["Dual", "dual_of", "prediction_weights"]
+__all__ = ["Dual", "dual_of"]
 
 
 @dataclass(frozen=True)
@@ -41,17 +41,3 @@ def dual_of(columns: Columns) -> Dual:
     e = np.zeros(n - k)
     e[: len(d)] = np.square(d)
     return Dual(np.ascontiguousarray(W @ U), e)
-
-
-def prediction_weights(new: Columns, columns: Columns, Q: FloatArray, lam: float) -> FloatArray:
-    """``H`` with ``H y`` the predictions at new rows of the fit to y, from its Q.
-
-    ``a = E'Qy``, and ``y = E a + N b + lam Q y`` gives b.
-    """
-    a = columns.E.T @ Q
-    if not columns.N.shape[1]:
-        return new.E @ a
-    left = -columns.E @ a - lam * Q
-    left[np.diag_indices_from(left)] += 1.0
-    b: FloatArray = linalg.lstsq(columns.N, left)[0]
-    return new.E @ a + new.N @ b

@@ -23,8 +23,8 @@ class Operator:
     left, right : (n + 1, d) or None
     stored : (n + 1, n + 1) or None
     r : (n + 1, Q)
-    rho : (n + 1,) scales of the rows: the roots of their weights, or one for rows of (nearly) no weight
-    light : (n + 1,) rows of (nearly) no weight: nothing depends on them
+    rho : (n + 1,) scales of the rows: the roots of their weights, or one for rows of no weight
+    light : (n + 1,) rows of no weight: nothing depends on them
     scale : size of the errors in the entries, in units of the machine's precision
     """
 
@@ -74,20 +74,17 @@ class Operator:
         return own
 
 
-_LIGHT = 1e-10
-
-
 def row_scales(weights: FloatArray | None, n: int) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Weights, the scales rho that make ``I - ZZ'W`` symmetric, and the rows too light for a scale of their own."""
+    """Weights, the scales rho that make ``I - ZZ'W`` symmetric, and the rows of no weight, which have none."""
     w = np.ones(n) if weights is None else weights
-    light: BoolArray = w <= _LIGHT * w.max()
+    light: BoolArray = w == 0
     return w, np.where(light, 1.0, np.sqrt(w)), light
 
 
 def primal_operator(Z: FloatArray, y: FloatArray, weights: FloatArray | None, most_stored: float) -> Operator:
     """From the rows Z of a basis in which the hat matrix is ``ZZ'W``.
 
-    ``(I - ZZ'W)_JJ u_J = r_J``, made symmetric by the roots of the weights where they are not (nearly) zero.
+    ``(I - ZZ'W)_JJ u_J = r_J``, made symmetric by the roots of the weights where they are not zero.
     """
     n = len(y)
     w, rho, light = row_scales(weights, n)

@@ -35,7 +35,7 @@ class OperatorPath(Protocol):
 
     @property
     def light(self) -> BoolArray:
-        """Rows of (nearly) no weight, (n,)."""
+        """Rows of no weight, (n,)."""
 
     def tile(self, rows: IntArray, columns: IntArray) -> FloatArray:
         """``M_v[rows, columns]``, (V, rows, columns); the diagonal of M is not in it."""

@@ -11,11 +11,9 @@ from scipy import linalg
 
 from ..typing import FloatArray, IntArray
 from .columns import Columns
+from .weights import is_light
 
 __all__ = ["Basis", "DenseBasis", "Reinsch", "demmler_reinsch", "geometric_mean"]
-
-_LIGHT = 1e-6
-"""Rows whose relative weight is below this are solved for: their part of Q has lost accuracy to the others."""
 
 
 class Basis(Protocol):
@@ -94,7 +92,7 @@ def demmler_reinsch(columns: Columns, lams: Sequence[float], weights: FloatArray
     Q, R = linalg.qr(stacked, mode="economic", overwrite_a=True, check_finite=False)
     Z = np.ascontiguousarray(Q[:n])
     if weights is not None and design is not None:
-        light = weights < _LIGHT * weights.max()
+        light = is_light(weights)
         Z[~light] /= np.sqrt(weights[~light])[:, None]
         Z[light] = linalg.solve_triangular(R, design[light].T, trans="T").T
     if r == 0 or min(lams) == max(lams):

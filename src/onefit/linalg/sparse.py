@@ -14,6 +14,9 @@ from .reinsch import Reinsch, geometric_mean
 
 __all__ = ["SparseBasis", "sparse_reinsch"]
 
+FIRST_ACCURACY = 0.01
+"""The first Cholesky factor must make the columns orthonormal to this: then the second does to the last digits."""
+
 _BLOCK_BYTES = 32 * 2**20
 
 
@@ -57,6 +60,8 @@ def sparse_reinsch(X: Any, penalized: FloatArray, lams: Sequence[float], weights
     G = (G + np.diag(tau * penalized)) / np.multiply.outer(size, size)
     T = _inverse_root(G) / size[:, None]
     G = sum((Z.T @ (w_rows[:, None] * Z) for Z, w_rows in _blocks(X, T, w)), start=tau * (T.T * penalized) @ T)
+    if not np.abs(G - np.eye(len(G))).max() < FIRST_ACCURACY:
+        raise TrainingSetError("the columns are nearly dependent, so that their Gram matrix does not determine the fit")
     T = T @ _inverse_root(G)
     if min(lams) == max(lams):
         return Reinsch(SparseBasis(X, T), np.ones(T.shape[1]), np.zeros(T.shape[1]))

@@ -6,10 +6,10 @@ import numpy as np
 from scipy import linalg
 
 from ..errors import TrainingSetError
-from ..typing import FloatArray
-from .columns import TINY, Columns, norms, truncated_svd
+from ..typing import FloatArray, IntArray
+from .columns import TINY, Columns, clean, norms, row_space
 
-__all__ = ["fit_stacked"]
+__all__ = ["fit_stacked", "prediction_weights"]
 
 
 def fit_stacked(columns: Columns, y: FloatArray, lam: float) -> tuple[FloatArray, FloatArray]:
@@ -24,47 +24,70 @@ def fit_stacked(columns: Columns, y: FloatArray, lam: float) -> tuple[FloatArray
             f"{lost} of its {free.N.shape[1]} unpenalized columns (the intercept among them, if there is one) "
             "are linear combinations of the others, so the fit is not unique"
         )
-    (n, r), k = free.E.shape, free.N.shape[1]
-    a, b = _fit_wide(free, y, lam) if r + k > n or _is_tiny(free.E, lam) else _fit_tall(free, y, lam)
+    k = free.N.shape[1]
+    Q, R, order = _graded_qr(free.N, mode="full")
+    a = np.zeros((0, y.shape[1]))
+    if lam > 0:
+        # a column that the free ones explain would leave rounding errors only, over the root of lam
+        E2 = clean(Q[:, k:].T @ free.E, norms(free.E), max(free.E.shape))
+        a = _ridge(E2, Q[:, k:].T @ y, lam)
+    b = np.empty((k, y.shape[1]))
+    b[order] = linalg.solve_triangular(R[:k], Q[:, :k].T @ (y - free.E @ a)) if k else b
     if lam > 0:
         return a, b
     kept = columns.N.shape[1]
     return b[kept:], b[:kept]
 
 
-def _fit_tall(columns: Columns, y: FloatArray, lam: float) -> tuple[FloatArray, FloatArray]:
-    (n, r), k = columns.E.shape, columns.N.shape[1]
-    stacked = np.zeros((n + r, r + k))
-    stacked[:n, :r], stacked[:n, r:] = columns.E, columns.N
-    stacked[n + np.arange(r), np.arange(r)] = np.sqrt(lam)
-    Q, R = linalg.qr(stacked, mode="economic", overwrite_a=True)
-    coef = linalg.solve_triangular(R, Q[:n].T @ y)
-    return coef[:r], coef[r:]
+def prediction_weights(new: Columns, columns: Columns, lam: float) -> FloatArray:
+    """``H`` with ``H y`` the predictions at new rows of the fit to y: a fit to every unit vector.
 
-
-def _is_tiny(E: FloatArray, lam: float) -> bool:
-    """Whether the penalty may drown in rounding errors, so that a lost direction of E would not be held at zero."""
-    return bool(0 < lam <= TINY * np.square(norms(E)).sum())
-
-
-def _fit_wide(columns: Columns, y: FloatArray, lam: float) -> tuple[FloatArray, FloatArray]:
-    """Dual form: ``a = E2'(E2 E2' + lam I)^-1 y2`` with the free columns projected out.
-
-    As ``a = Q R^-T y2`` from the QR of ``[E2'; sqrt(lam) I]``: solving with R'R would square the condition number. If
-    E2 has a null space that the penalty cannot hold at zero, by the SVD without it.
+    Not from the residual operator: where columns are large, the products would cancel.
     """
-    n, k = columns.N.shape
-    Q, R = linalg.qr(columns.N, mode="full") if k else (np.eye(n), np.zeros((n, 0)))
-    E2, y2 = Q[:, k:].T @ columns.E, Q[:, k:].T @ y
-    if E2.shape[0] > E2.shape[1]:  # what no column reaches would only leave rounding errors, over the root of lam
-        P, E2 = linalg.qr(E2, mode="economic")
-        y2 = P.T @ y2
-    seen = truncated_svd(E2) if _is_tiny(columns.E, lam) else None
-    if seen is not None:
-        U, d, V = seen
-        a = V @ ((d / (np.square(d) + lam))[:, None] * (U.T @ y2))
-    else:
-        Q2, R2 = linalg.qr(np.vstack([E2.T, np.sqrt(lam) * np.eye(len(E2))]), mode="economic", overwrite_a=True)
-        a = Q2[: E2.shape[1]] @ linalg.solve_triangular(R2, y2, trans="T")
-    b = linalg.solve_triangular(R[:k], Q[:, :k].T @ (y - columns.E @ a)) if k else np.zeros((0, y.shape[1]))
-    return a, b
+    a, b = fit_stacked(columns, np.eye(len(columns.N)), lam)
+    weights: FloatArray = new.E @ a + new.N @ b
+    return weights
+
+
+def _graded_qr(A: FloatArray, mode: str = "economic") -> tuple[FloatArray, FloatArray, IntArray]:
+    """``A[:, order] = Q R``, with small errors in every row and column, however different their units.
+
+    Householder's method is so if large rows come first and columns are pivoted.
+    """
+    n, k = A.shape
+    if not k:
+        return np.eye(n), np.zeros((n, 0)), np.arange(0)
+    size = norms(A)
+    scaled = A / np.where(size > 0, size, 1.0)
+    largest_first = np.argsort(-np.abs(scaled).max(axis=1), kind="stable")
+    P, R, order = linalg.qr(scaled[largest_first], mode=mode, pivoting=True, check_finite=False)
+    Q = np.empty_like(P)
+    Q[largest_first] = P
+    return Q, R * size[order], order
+
+
+def _ridge(E: FloatArray, y: FloatArray, lam: float) -> FloatArray:
+    """``argmin ||y - E a||^2 + lam ||a||^2``, in the directions that the rows see.
+
+    From the QR of ``[E; sqrt(lam) I]``, or of ``[E'; sqrt(lam) I]`` if there are more columns than rows: the normal
+    equations would square the condition number. A null space of E that the penalty cannot hold at zero is left out.
+    """
+    is_tiny = lam <= TINY * np.square(norms(E)).sum()
+    B = row_space(E) if is_tiny else None
+    if B is not None:
+        return B @ _ridge_by_qr(E @ B, y, lam)
+    return _ridge_by_qr(E, y, lam)
+
+
+def _ridge_by_qr(E: FloatArray, y: FloatArray, lam: float) -> FloatArray:
+    (n, r), is_wide = E.shape, E.shape[1] > E.shape[0]
+    if min(n, r) == 0:
+        return np.zeros((r, y.shape[1]))
+    stacked = np.vstack([E.T if is_wide else E, np.sqrt(lam) * np.eye(min(n, r))])
+    Q, R, order = _graded_qr(stacked)
+    if is_wide:  # a = E'(EE' + lam I)^-1 y, and E' is the upper part of QR
+        wide: FloatArray = Q[:r] @ linalg.solve_triangular(R, y[order], trans="T")
+        return wide
+    a = np.empty((r, y.shape[1]))
+    a[order] = linalg.solve_triangular(R, Q[:n].T @ y)
+    return a

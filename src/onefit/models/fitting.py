@@ -88,9 +88,9 @@ def fit_design(
     rss = np.square(weighted - columns.E @ a - columns.N @ b).sum(axis=0)
     first = int(design.fit_intercept)
     free = to_free @ b
-    coef = design.penalty.coefficients(a, free[first:])
-    # the columns were centred
-    intercept = free[0] + shift - design.X.mean(axis=0) @ coef if first else shift
+    maps = columns.maps or design.penalty
+    coef = maps.coefficients(a, free[first:])
+    intercept = shift if columns.centre is None else free[0] + shift - columns.centre @ coef
     return PenalizedFit(
         coef=coef,
         intercept=intercept,
@@ -99,7 +99,7 @@ def fit_design(
         lam_range=search_range(spectrum),
         scores={name: criterion_values(spectrum, np.array([[chosen]]), name)[0, 0] for name in CRITERIA},
         scale=rss / left if left > 1e-8 * len(heavy) else np.full(len(rss), np.nan),
-        root=_covariance_root(columns, chosen, design, to_free),
+        root=_covariance_root(columns, chosen, replace(design, penalty=maps), to_free),
     )
 
 
@@ -152,22 +152,22 @@ def _covariance_root(columns: Columns, lam: float, design: Design, to_free: Floa
     stacked[n + np.arange(r), np.arange(r)] = np.sqrt(lam)
     R = linalg.qr(stacked, mode="r")[0][: r + k]
     diagonal = np.abs(np.diag(R))
-    to_coef = _to_coefficients(design, to_free)
+    to_coef = _to_coefficients(design, columns.centre, to_free)
     if len(diagonal) < r + k or (diagonal <= np.finfo(float).eps * diagonal.max(initial=0.0)).any():
         return np.full((len(to_coef), r + k), np.inf)
     root: FloatArray = linalg.solve_triangular(R, to_coef.T, trans="T").T
     return root
 
 
-def _to_coefficients(design: Design, to_free: FloatArray) -> FloatArray:
-    """Map from penalized and free coordinates to intercept and coefficients; the columns were centred."""
+def _to_coefficients(design: Design, centre: FloatArray | None, to_free: FloatArray) -> FloatArray:
+    """Map from penalized and free coordinates to intercept and coefficients; ``centre`` was taken off the columns."""
     penalty, p, first = design.penalty, design.X.shape[1], int(design.fit_intercept)
     penalized = np.eye(p) if penalty.penalized is None else penalty.penalized
     r, k = penalized.shape[1], penalty.free.shape[1]
     T = np.zeros((first + p, r + first + k))
     T[first:, :r], T[first:, r + first :] = penalized, penalty.free
-    if first:
-        T[0] = -design.X.mean(axis=0) @ T[1:]
+    if centre is not None:
+        T[0] = -centre @ T[1:]
         T[0, r] = 1.0
     to_coef: FloatArray = T @ linalg.block_diag(np.eye(r), to_free)
     return to_coef

@@ -269,8 +269,11 @@ def refit_residuals(
     rows = folds.training_rows(repeat, *out)
     rows = np.intersect1d(rows, smoother.heavy)
     root = smoother.root_weights(rows)
+    training = smoother.take(rows)
+    # in its own centring: a column that does not vary here is then zero, not what rounding leaves of other rows' mean
+    shift = training.means()
     try:
-        a, b = fit_stacked(smoother.take(rows).weighted(root), root[:, None] * y[rows], lam)
+        a, b = fit_stacked(training.moved(shift).weighted(root), root[:, None] * y[rows], lam)
     except TrainingSetError as error:
         held = " and ".join(str(fold) for fold in out)
         failure = TrainingSetError(
@@ -283,6 +286,6 @@ def refit_residuals(
     residuals = []
     for fold in out:
         held_out = np.flatnonzero(folds.ids[repeat] == fold)
-        columns = smoother.take(held_out)
+        columns = smoother.take(held_out).moved(shift)
         residuals.append(y[held_out] - columns.E @ a - columns.N @ b)
     return residuals

@@ -9,8 +9,8 @@ import numpy as np
 from ..folds import Folds
 from ..learners import Smoother
 from ..linalg import batched, compiled
-from ..linalg.dual import prediction_weights
 from ..linalg.operator import Operator, dual_operator, primal_operator
+from ..linalg.stacked import prediction_weights
 from ..losses import Loss
 from ..typing import FloatArray, IntArray
 from ..validation import Problem
@@ -87,7 +87,7 @@ def make_operator(smoother: Smoother, y: FloatArray, lam: float) -> Operator:
     hat = np.zeros((0, len(heavy)))
     if light.any():
         seen = smoother.take(heavy).weighted(root[heavy])
-        hat = prediction_weights(smoother.take(np.flatnonzero(light)), seen, Q, lam)
+        hat = prediction_weights(smoother.take(np.flatnonzero(light)), seen, lam)
     return dual_operator(Q, y, root, light, hat)
 
 

@@ -185,7 +185,9 @@ class _Repeat(Repeat):
         """Residuals of the folds that are out, from a decomposition of the rows of their training set."""
         route, y = self.route, self.route.y
         rows = self.training_rows(out)
-        columns = route.columns.rows(rows).weighted(route.root[rows])
+        training = route.columns.rows(rows)
+        shift = training.means()
+        columns = training.moved(shift).weighted(route.root[rows])
         if columns.dependent():  # raises, and says where
             return refit_residuals(route.smoother, y, 1.0, self.folds, self.number, tuple(int(fold) for fold in out))
         fit = spectrum_of_rows(columns, route.root[rows, None] * y[rows], smallest=route.tuned.smallest)
@@ -193,7 +195,7 @@ class _Repeat(Repeat):
         residuals = []
         for fold in out:
             held_out = np.flatnonzero(self.ids == fold)
-            part = route.columns.rows(held_out)
+            part = route.columns.rows(held_out).moved(shift)
             residuals.append(y[held_out] - part.E @ a - part.N @ b)
         return residuals
 
