@@ -15,7 +15,7 @@ from .models import Model
 __all__ = ["IllPosed", "Refits", "refits_of"]
 
 
-class IllPosed(Exception):  # noqa: N818  (a fact about the problem, not a failure)
+class IllPosed(Exception):
     """A training set does not determine the fit."""
 
 

@@ -166,7 +166,7 @@ def sizes(figures: Figures, loss: str) -> dict[str, np.ndarray]:
 
 
 def differences(actual: Figures, expected: Figures, loss: str) -> dict[str, np.ndarray]:
-    """The largest difference in each table by output, in the units of y; infinite where one is NaN and the other not."""
+    """The largest difference in each table by output, in the units of y; infinite where only one is NaN."""
     largest = {}
     for name, table in expected.tables.items():
         a, b = _in_units(name, actual.tables[name], loss)[0], _in_units(name, table, loss)[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from flint import arb, arb_mat
 
 from .balls import as_balls
@@ -11,7 +12,18 @@ __all__ = ["kernel_matrix"]
 
 
 def kernel_matrix(model: Model) -> arb_mat:
-    """The kernel of all rows; without one, the inner products of the rows."""
+    """The kernel of all rows, as its entries are or with a rounding error in each."""
+    K = _kernel(model)
+    if model.kernel_copy is None:
+        return K
+    n = K.nrows()
+    up = np.random.default_rng(model.kernel_copy).random((n, n)) < 0.5
+    errors = np.where(np.triu(up) | np.triu(up, 1).T, 1 + 2.0**-52, 1 - 2.0**-52)
+    return arb_mat([[K[i, j] * arb(float(errors[i, j])) for j in range(n)] for i in range(n)])
+
+
+def _kernel(model: Model) -> arb_mat:
+    """Without a kernel, the inner products of the rows."""
     X = as_balls(model.X)
     if model.kernel == "precomputed":
         return X

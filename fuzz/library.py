@@ -72,7 +72,7 @@ def ask(problem: Problem, arrays: Arrays, n_jobs: int = 1) -> Answer:
         except Exception as error:
             answer = Answer([], [], [], [_where(error)])
     if "refit" not in answer.routes:  # in refits, the warnings are scikit-learn's own
-        answer.leaks += [f"{w.category.__name__}: {w.message}" for w in caught if not _is_ours(w)]
+        answer.leaks += [_warned(w) for w in caught if not _is_ours(w)]
     return answer
 
 
@@ -80,11 +80,18 @@ def _is_ours(warning: warnings.WarningMessage) -> bool:
     return issubclass(warning.category, OneFitWarning | DeprecationWarning | FutureWarning)
 
 
+def _warned(warning: warnings.WarningMessage) -> str:
+    return f"{warning.category.__name__}: {warning.message} ({_short(warning.filename)}:{warning.lineno})"
+
+
+def _short(filename: str) -> str:
+    return "/".join(filename.replace("\\", "/").split("/")[-2:])
+
+
 def _where(error: Exception) -> str:
     """An exception and the place that it came from."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    place = frame.filename.replace("\\", "/").split("/")[-1]
-    return f"{type(error).__name__}: {error} ({place}:{frame.lineno})"
+    return f"{type(error).__name__}: {error} ({_short(frame.filename)}:{frame.lineno})"
 
 
 def _results(problem: Problem, arrays: Arrays, n_jobs: int) -> tuple[list[Any], list[str]]:

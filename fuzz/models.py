@@ -24,6 +24,7 @@ class Model:
     kernel : "" or the kernel's name, with scikit-learn's default parameters
     candidates : the penalties (Q,) of each model that is asked for
     grid : penalties to choose from by leave-one-out in each training set; empty if there is no choice
+    kernel_copy : if not None, which entries of the kernel are moved up and which down in their last bit
     """
 
     X: np.ndarray
@@ -36,6 +37,7 @@ class Model:
     candidates: tuple[tuple[float, ...], ...]
     grid: tuple[float, ...]
     loss: str
+    kernel_copy: int | None = None
 
     @property
     def n_outputs(self) -> int:
