@@ -32,7 +32,7 @@ def make_arrays(problem: Problem) -> Arrays:
     rng = np.random.default_rng([problem.seed, 2])
     plain = _plain_columns(rng, problem)
     X = _scaled_columns(rng, problem, plain)
-    y = _classes(rng, problem, plain) if problem.kind == "classifier" else _response(rng, problem, plain)
+    y = _classes(rng, problem, plain) if problem.model == "classifier" else _response(rng, problem, plain)
     groups = _groups(rng, problem.n) if problem.has_groups else None
     folds = _folds(rng, problem, groups)
     weights = _weights(rng, problem)

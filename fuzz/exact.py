@@ -53,19 +53,24 @@ class Refits(ABC):
         return residuals
 
     def _chosen(self, out: tuple[int, ...], rows: np.ndarray) -> list[float]:
-        """The penalty of the grid with the least weighted sum of squared leave-one-out residuals of all outputs."""
-        scores = []
-        for lam in self.model.grid:
+        """The penalties of the grid with the least weighted sum of squared leave-one-out residuals."""
+        grid, outputs = self.model.grid, range(self.model.n_outputs)
+        by_output: list[list[arb]] = [[] for _ in outputs]
+        for lam in grid:
             self._check(rows, out, lam)
             errors = self._left_out(out, rows, lam)
-            scores.append(sum((self.w[i] * u * u for i, us in errors.items() for u in us), arb(0)))
-        values = [float(score.mid()) for score in scores]
-        order = np.argsort(values, kind="stable")
-        if len(order) > 1:
-            best, second = scores[order[0]], scores[order[1]]
-            gap = float(((second - best) / best).mid()) if best > 0 else 0.0
-            self.tie = min(self.tie, gap)
-        return [self.model.grid[order[0]]] * self.model.n_outputs
+            for q in outputs:
+                by_output[q].append(sum((self.w[i] * u[q] * u[q] for i, u in errors.items()), arb(0)))
+        if self.model.chooses_by_output:
+            return [grid[self._least(scores)] for scores in by_output]
+        return [grid[self._least([sum(each, arb(0)) for each in zip(*by_output, strict=True)])]] * len(outputs)
+
+    def _least(self, scores: list[arb]) -> int:
+        """Position of the smallest score; how near the second is is remembered."""
+        best, second = sorted(range(len(scores)), key=lambda at: scores[at].mid())[:2]
+        is_positive = scores[best] > 0
+        self.tie = min(self.tie, float((scores[second] / scores[best] - 1).mid()) if is_positive else 0.0)
+        return best
 
     def _check(self, rows: np.ndarray, out: tuple[int, ...], lam: float) -> None:
         """Raise if the fit is not unique."""

@@ -25,6 +25,8 @@ STEADY = 1e-10
 COPIES = 3
 MODERATE = 1e50
 """Numbers between its inverse and this can be squared twice."""
+FAR_APART = 1e32
+"""Ratio of numbers in X above which not even the square of a rounding error is small."""
 TIE = 1e-9
 """Decisions that are nearer than this may go either way."""
 
@@ -157,10 +159,13 @@ class _Case:
 def _extremes(arrays: Arrays) -> str:
     """Which numbers of the data are so large or small that a refusal is in order; empty if none are."""
     weights = arrays.weights
-    for name, values in (("X", arrays.X), ("y", arrays.y), ("weights", weights)):
+    for name, values, most in (("X", arrays.X, FAR_APART), ("y", arrays.y, np.inf), ("weights", weights, np.inf)):
         present = np.abs(values[values != 0]) if values is not None else np.ones(1)
-        if present.size and (present.max() > MODERATE or present.min() < 1 / MODERATE):
-            return f"{name} from {present.min():.1g} to {present.max():.1g}"
+        if not present.size:
+            continue
+        low, high = float(present.min()), float(present.max())
+        if high > MODERATE or low < 1 / MODERATE or high / low > most:
+            return f"{name} from {low:.1g} to {high:.1g}"
     if weights is not None and weights.max() > 1e12 * weights[weights > 0].min():
         return f"weights whose ratio is {weights.max() / weights[weights > 0].min():.1g}"
     return ""
@@ -177,6 +182,6 @@ def _same_bits(one: Answer, two: Answer) -> Verdict | None:
     for first, second in zip(one.figures, two.figures, strict=True):
         for name, table in first.tables.items() if first is not None and second is not None else ():
             if not np.array_equal(table, second.tables[name], equal_nan=True):
-                size = float(np.nanmax(np.abs(table - second.tables[name])))
+                size = float(np.nanmax(np.abs(table - second.tables[name])) / np.nanmax(np.abs(table)))
                 return Verdict("wrong", f"n_jobs=2 gives other bits in {name}", size)
     return Verdict("leaked", two.leaks[0]) if two.leaks else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,7 +30,7 @@ __all__ = ["Answer", "ask", "estimators_of"]
 class Answer:
     """By candidate, figures or None with the reason of the refusal; and all that should not have come out.
 
-    ``routes`` are those taken; ``difference`` is the estimated difference between two compared models.
+    ``routes`` are those taken; ``leaks`` are warnings and exceptions that are not onefit's own.
     """
 
     figures: list[Figures | None]
@@ -41,18 +42,20 @@ class Answer:
 def estimators_of(problem: Problem, arrays: Arrays) -> list[Any]:
     """The estimator of each candidate."""
     alphas, free = problem.alphas, {"fit_intercept": problem.fit_intercept}
-    alpha: Any = np.array(alphas) if problem.per_output else alphas[0]
-    makers = {
-        "linear": lambda: [LinearRegression(**free)],
-        "ridge": lambda: [Ridge(alpha=alpha, **free)],
-        "classifier": lambda: [RidgeClassifier(alpha=alpha)],
-        "kernel": lambda: [KernelRidge(alpha=alpha, kernel=problem.kernel)],
-        "penalized": lambda: [onefit.PenalizedRegression(penalty=arrays.penalty, lam=alpha, **free)],
-        "scaled": lambda: [make_pipeline(StandardScaler(), Ridge(alpha=alpha))],
-        "tuned": lambda: [RidgeCV(alphas=alphas, **free)],
-        "sparse": lambda: [Ridge(alpha=alpha, **free) if alphas[0] > 0 else LinearRegression(**free)],
+    if problem.model == "tuned":
+        tuned = RidgeCV(alphas=alphas, alpha_per_target=problem.variant == "per target", **free)
+        return [make_pipeline(StandardScaler(), tuned) if problem.variant == "scaled" else tuned]
+    make: dict[str, Callable[[Any], Any]] = {
+        "linear": lambda alpha: LinearRegression(**free),
+        "ridge": lambda alpha: Ridge(alpha=alpha, **free),
+        "classifier": lambda alpha: RidgeClassifier(alpha=alpha),
+        "kernel": lambda alpha: KernelRidge(alpha=alpha, kernel=problem.kernel),
+        "penalized": lambda alpha: onefit.PenalizedRegression(penalty=arrays.penalty, lam=alpha, **free),
+        "scaled": lambda alpha: make_pipeline(StandardScaler(), Ridge(alpha=alpha)),
+        "sparse": lambda alpha: Ridge(alpha=alpha, **free),
     }
-    return makers[problem.kind]() if problem.kind in makers else [Ridge(alpha=each, **free) for each in alphas]
+    each = [np.array(alphas)] if problem.per_output else list(alphas)
+    return [make[problem.model](alpha) for alpha in each]
 
 
 def ask(problem: Problem, arrays: Arrays, n_jobs: int = 1) -> Answer:
@@ -107,9 +110,8 @@ def _results(problem: Problem, arrays: Arrays, n_jobs: int) -> tuple[list[Any], 
     } | ({"n_folds": "n"} if problem.folds == "n" else {"folds": arrays.folds})
     estimators = estimators_of(problem, arrays)
     if problem.kind == "curve":
-        curve = onefit.error_curve(
-            estimators[0], X, arrays.y, param_name="alpha", param_range=problem.alphas, **settings
-        )
+        name = {"penalized": "lam", "scaled": "ridge__alpha"}.get(problem.model, "alpha")
+        curve = onefit.error_curve(estimators[0], X, arrays.y, param_name=name, param_range=problem.alphas, **settings)
         return list(curve.results), list(curve.reasons)
     if problem.kind == "compare":
         table = onefit.compare({str(at): each for at, each in enumerate(estimators)}, X, arrays.y, **settings)

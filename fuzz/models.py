@@ -24,6 +24,7 @@ class Model:
     kernel : "" or the kernel's name, with scikit-learn's default parameters
     candidates : the penalties (Q,) of each model that is asked for
     grid : penalties to choose from by leave-one-out in each training set; empty if there is no choice
+    chooses_by_output : whether each output has its own choice
     kernel_copy : if not None, which entries of the kernel are moved up and which down in their last bit
     """
 
@@ -36,6 +37,7 @@ class Model:
     kernel: str
     candidates: tuple[tuple[float, ...], ...]
     grid: tuple[float, ...]
+    chooses_by_output: bool
     loss: str
     kernel_copy: int | None = None
 
@@ -47,7 +49,7 @@ class Model:
 
 def model_of(problem: Problem, arrays: Arrays) -> Model:
     """The mathematics of a problem."""
-    Y = _codes(arrays.y) if problem.kind == "classifier" else arrays.y.reshape(problem.n, -1)
+    Y = _codes(arrays.y) if problem.model == "classifier" else arrays.y.reshape(problem.n, -1)
     Q, alphas = Y.shape[1], problem.alphas
     if problem.per_output:
         candidates: tuple[tuple[float, ...], ...] = (alphas,)
@@ -61,10 +63,11 @@ def model_of(problem: Problem, arrays: Arrays) -> Model:
         weights=arrays.weights,
         fit_intercept=problem.fit_intercept,
         penalty=arrays.penalty,
-        is_scaled=problem.kind == "scaled",
+        is_scaled="scaled" in (problem.model, problem.variant),
         kernel=problem.kernel,
         candidates=candidates,
         grid=alphas if problem.kind == "tuned" else (),
+        chooses_by_output=problem.variant == "per target",
         loss=problem.loss,
     )
 

@@ -32,7 +32,7 @@ def refit_figures(problem: Problem, arrays: Arrays, model: Model, candidate: int
             values = fitted.predict(X[np.ix_(test, train)])
         else:
             values = clone(estimator).fit(X[train], arrays.y[train], **extra).predict(X[test])
-        if problem.kind == "classifier":  # a prediction that is right leaves nothing, one that is wrong turns the code
+        if problem.model == "classifier":  # a prediction that is right leaves nothing, one that is wrong turns the code
             right = values == arrays.y[test]
             return {int(i): _turned(model, int(i), bool(ok)) for i, ok in zip(test, right, strict=True)}
         u = model.Y[test] - np.asarray(values, dtype=float).reshape(len(test), -1)
