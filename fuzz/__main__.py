@@ -46,6 +46,7 @@ def main() -> int:
     parser.add_argument("--cases", type=int, help="how many cases")
     parser.add_argument("--only", choices=sorted(KINDS), help="one kind of problem")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--crashes-only", action="store_true", help="exit with 1 for crashes alone")
     parser.add_argument("--case", type=int, help="one case again, with all that is known of it")
     options = parser.parse_args()
     if options.case is not None:
@@ -69,7 +70,8 @@ def main() -> int:
     run(seeds(options.seed, options.cases, options.only), 60 * minutes, options.jobs, report)
     bad = not_fine(outcomes)
     print("\n".join([counts(outcomes), *bad]))
-    return int(bool(bad))
+    crashed = any(outcome.verdict.name == "crashed" for outcome in outcomes)
+    return int(crashed if options.crashes_only else bool(bad))
 
 
 if __name__ == "__main__":

@@ -28,16 +28,20 @@ class _TooInexactError(Exception):
 
 def reference(model: Model, folds: np.ndarray) -> list[Expected]:
     """The figures of every candidate, or why its problem is ill-posed."""
-    return [_one(model, folds, lams) for lams in model.candidates]
+    made: dict[int, list[Refits]] = {}
+    return [_one(model, folds, lams, made) for lams in model.candidates]
 
 
-def _one(model: Model, folds: np.ndarray, lams: tuple[float, ...]) -> Expected:
+def _one(model: Model, folds: np.ndarray, lams: tuple[float, ...], made: dict[int, list[Refits]]) -> Expected:
+    """One candidate; the training sets are ``made`` once at each precision."""
     before = ctx.prec
     try:
         for precision in PRECISIONS:
             ctx.prec = precision
             try:
-                return _at_precision(model, folds, lams)
+                if precision not in made:
+                    made[precision] = [refits_of(model, ids) for ids in folds]
+                return _at_precision(model, folds, lams, made[precision])
             except IllPosed as reason:
                 return str(reason)
             except (ZeroDivisionError, _TooInexactError):
@@ -47,8 +51,7 @@ def _one(model: Model, folds: np.ndarray, lams: tuple[float, ...]) -> Expected:
     return f"singular to {PRECISIONS[-1]} bits"
 
 
-def _at_precision(model: Model, folds: np.ndarray, lams: tuple[float, ...]) -> Figures:
-    by_repeat: list[Refits] = [refits_of(model, ids) for ids in folds]
+def _at_precision(model: Model, folds: np.ndarray, lams: tuple[float, ...], by_repeat: list[Refits]) -> Figures:
     judge = _Accuracy(model)
 
     def residuals(repeat: int, out: tuple[int, ...]) -> dict[int, list[Any]]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from .judge import Verdict, judge
 from .problems import draw, kind_of
@@ -51,6 +51,8 @@ def judge_seed(seed: int) -> Outcome:
         return Outcome(seed, problem.kind, judge(problem))
     except TimeoutError:
         return Outcome(seed, problem.kind, Verdict("crashed", f"not done in {MOST_SECONDS} seconds"))
+    except Exception as error:
+        return Outcome(seed, problem.kind, Verdict("crashed", f"the fuzzer itself: {type(error).__name__}: {error}"))
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
@@ -60,12 +62,25 @@ def _too_long(signum: int, frame: Any) -> None:
     raise TimeoutError
 
 
-def run(cases: Iterator[int], seconds: float, jobs: int, report: Callable[[Outcome], None]) -> None:
+class Judge(Protocol):
+    """What processes do with a case."""
+
+    def __call__(self, seed: int) -> Outcome:
+        """The verdict on a case."""
+
+
+def run(
+    cases: Iterator[int],
+    seconds: float,
+    jobs: int,
+    report: Callable[[Outcome], None],
+    judge_one: Judge = judge_seed,
+) -> None:
     """Judge cases until they or the time are at an end; cases that have begun are judged to their end."""
     end = time.monotonic() + seconds
-    while left_over := _run_until_crash(cases, end, jobs, report):
+    while left_over := _run_until_crash(cases, end, jobs, report, judge_one):
         for seed in left_over:  # one of them ended its process: each now gets its own
-            report(_alone(seed))
+            report(_alone(seed, judge_one))
 
 
 def _pool(jobs: int) -> ProcessPoolExecutor:
@@ -73,7 +88,9 @@ def _pool(jobs: int) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
 
 
-def _run_until_crash(cases: Iterator[int], end: float, jobs: int, report: Callable[[Outcome], None]) -> list[int]:
+def _run_until_crash(
+    cases: Iterator[int], end: float, jobs: int, report: Callable[[Outcome], None], judge_one: Judge
+) -> list[int]:
     """Cases that were under way when a process died; none if all went well."""
     with _pool(jobs) as pool:
         under_way: dict[Future[Outcome], int] = {}
@@ -83,7 +100,7 @@ def _run_until_crash(cases: Iterator[int], end: float, jobs: int, report: Callab
                 seed = next(cases, None) if time.monotonic() < end else None
                 is_over = seed is None
                 if seed is not None:
-                    under_way[pool.submit(judge_seed, seed)] = seed
+                    under_way[pool.submit(judge_one, seed)] = seed
             if not under_way:
                 return []
             for done in wait(under_way, return_when=FIRST_COMPLETED).done:
@@ -95,10 +112,10 @@ def _run_until_crash(cases: Iterator[int], end: float, jobs: int, report: Callab
                 report(outcome)
 
 
-def _alone(seed: int) -> Outcome:
+def _alone(seed: int, judge_one: Judge) -> Outcome:
     """A case in a process that it may end."""
     with _pool(1) as pool:
         try:
-            return pool.submit(judge_seed, seed).result()
+            return pool.submit(judge_one, seed).result()
         except BrokenProcessPool:
             return Outcome(seed, kind_of(seed), Verdict("crashed", "the process died"))
