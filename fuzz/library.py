@@ -124,7 +124,7 @@ def _figures_of(result: Any, arrays: Arrays) -> Figures:
     single = result.output_names is None
 
     def with_outputs(values: Any) -> np.ndarray:
-        values = np.asarray(values, dtype=float)
+        values = np.array(values, dtype=float)
         return values[..., None] if single else values
 
     errors = result.fold_errors
