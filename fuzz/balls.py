@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from flint import arb, arb_mat, nmod_mat
+from flint import arb_mat, nmod_mat
 
-__all__ = ["as_balls", "exponent", "has_full_rank", "nearest_double"]
+__all__ = ["as_balls", "exponent", "has_full_rank"]
 
 PRIME = 2**61 - 1
 """A rank modulo this prime is the rank, but for a chance of about 1e-17."""
@@ -22,11 +22,6 @@ def as_balls(values: np.ndarray) -> arb_mat:
 def exponent(value: float) -> int:
     """The power of two just above a number; zero for zero."""
     return int(np.frexp(value)[1]) if value else 0
-
-
-def nearest_double(ball: arb) -> float:
-    """The midpoint; an infinity where double precision ends."""
-    return float(ball.mid())
 
 
 def has_full_rank(rows: Sequence[np.ndarray]) -> bool:
