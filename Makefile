@@ -1,6 +1,6 @@
 PYTHON ?= python
 
-.PHONY: docs lint paper paper-quick test validation
+.PHONY: docs fuzz lint paper paper-quick sanitize test validation
 
 test:
 	$(PYTHON) -m pytest -n 2
@@ -18,6 +18,12 @@ paper-quick:
 
 validation:
 	$(PYTHON) -m validation
+
+fuzz:
+	$(PYTHON) -m fuzz --minutes 60
+
+sanitize:
+	$(PYTHON) -m fuzz.sanitize
 
 docs:
 	$(PYTHON) -m sphinx -W --keep-going -b html docs docs/_build/html

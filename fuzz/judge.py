@@ -1,0 +1,198 @@
+"""The verdict on a case."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .arrays import Arrays, make_arrays, nudged
+from .figures import Figures, differences, sizes
+from .library import Answer, ask
+from .models import Model, model_of
+from .problems import Problem
+from .reference import Expected, reference
+from .refitting import refit_figures
+
+__all__ = ["BAD", "VERDICTS", "Verdict", "judge", "judge_answer"]
+
+AGREES = 1e-7
+"""Relative difference up to which figures are the same."""
+ALLOWED = 1e4
+"""How many times more than by a change of the data in the last bit figures may be off."""
+STEADY = 1e-10
+"""A reference that moves by less than this when the data change in the last bit is one that can be computed."""
+COPIES = 3
+MODERATE = 1e50
+"""Numbers between its inverse and this can be squared twice."""
+FAR_APART = 1e32
+"""Ratio of numbers in X above which not even the square of a rounding error is small."""
+TIE = 1e-9
+"""Decisions that are nearer than this may go either way."""
+
+VERDICTS = ("agreed", "sensitive", "refused rightly", "refused wrongly", "wrong", "leaked", "crashed")
+BAD = ("refused wrongly", "wrong", "leaked", "crashed")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One of `VERDICTS`, why, and the largest relative difference."""
+
+    name: str
+    why: str = ""
+    size: float = 0.0
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether something must be mended."""
+        return self.name in BAD
+
+
+def judge(problem: Problem) -> Verdict:
+    """Ask the library and the reference, and compare."""
+    arrays = make_arrays(problem)
+    answer = ask(problem, arrays)
+    verdict = judge_answer(problem, arrays, answer)
+    if not verdict.is_bad and problem.checks_jobs and problem.route != "refit" and answer.figures:
+        return _same_bits(answer, ask(problem, arrays, n_jobs=2)) or verdict
+    return verdict
+
+
+def judge_answer(problem: Problem, arrays: Arrays, answer: Answer) -> Verdict:
+    """The worst verdict over the candidates; what leaks out is worse than a refusal, and a wrong number worst."""
+    leaked = Verdict("leaked", answer.leaks[0]) if answer.leaks else None
+    if leaked and not answer.figures:
+        return leaked
+    case = _Case(problem, arrays)
+    verdicts = [case.of_candidate(at, answer) for at in range(len(answer.figures))]
+    if problem.kind == "compare" and answer.figures[0] is None:  # one model's refusal is that of all
+        verdicts = [min(verdicts, key=lambda each: VERDICTS.index(each.name))]
+    worst = max(verdicts, key=lambda each: VERDICTS.index(each.name))
+    return leaked if leaked and worst.name != "wrong" else worst
+
+
+class _Case:
+    """A problem with its reference, which is moved only if that is needed."""
+
+    def __init__(self, problem: Problem, arrays: Arrays) -> None:
+        self.problem, self.arrays = problem, arrays
+        self.model: Model = model_of(problem, arrays)
+        self.expected: list[Expected] = reference(self.model, arrays.folds)
+        self._moved: list[list[Expected]] | None = None
+
+    def of_candidate(self, at: int, answer: Answer) -> Verdict:
+        """Verdict on one of the models."""
+        actual, expected = answer.figures[at], self.expected[at]
+        if answer.routes[at] == "refit" or (actual is None and self.problem.route == "refit"):
+            return self._of_refit(at, actual, answer.refusals[at])
+        if actual is None:
+            return self._of_refusal(at, answer.refusals[at])
+        if isinstance(expected, str):
+            return Verdict("wrong", f"a number for an ill-posed problem: {expected}", np.inf)
+        relative = self._relative(differences(actual, expected, self.model.loss), expected)
+        name = max(relative, key=lambda key: float(relative[key].max()))
+        size = float(relative[name].max())
+        if size <= AGREES:
+            return Verdict("agreed", "", size)
+        moves = self._moves(at, expected)
+        allowed = {key: np.maximum(AGREES, ALLOWED * moves[key]) for key in relative}
+        beyond = [key for key in relative if (relative[key] > allowed[key]).any()]
+        if not beyond:
+            return Verdict("sensitive", f"{name}; the last bit moves it by {moves[name].max():.1g}", size)
+        name = max(beyond, key=lambda key: float(relative[key].max()))
+        why = f"{name} on route {answer.routes[at]}; the last bit moves it by {moves[name].max():.1g}"
+        return Verdict("wrong", why, float(relative[name].max()))
+
+    def _of_refusal(self, at: int, reason: str) -> Verdict:
+        expected = self.expected[at]
+        if isinstance(expected, str):
+            return Verdict("refused rightly", f"ill-posed: {expected}")
+        if (extreme := _extremes(self.arrays)) or not _is_moderate(expected):
+            return Verdict("refused rightly", extreme or "losses that cannot be squared")
+        move = max(float(each.max()) for each in self._moves(at, expected).values())
+        if move < STEADY and self.model.kernel:  # nobody has its entries without rounding errors
+            self._moved = [
+                reference(replace(self.model, kernel_copy=copy), self.arrays.folds) for copy in range(COPIES)
+            ]
+            move = max(float(each.max()) for each in self._moves(at, expected).values())
+        if move >= STEADY:
+            return Verdict("refused rightly", f"the last bit moves it by {move:.1g}")
+        return Verdict("refused wrongly", f"{reason} (the last bit moves it by {move:.1g})")
+
+    def _of_refit(self, at: int, actual: Figures | None, reason: str) -> Verdict:
+        """Scikit-learn decides: its own refits, not the exact ones, are the measure."""
+        expected = refit_figures(self.problem, self.arrays, self.model, at)
+        if isinstance(expected, str):
+            return Verdict("refused rightly" if actual is None else "wrong", f"scikit-learn: {expected}")
+        if actual is None:
+            finite = all(np.isfinite(table[~np.isnan(table)] ** 2).all() for table in expected.tables.values())
+            if not finite or _extremes(self.arrays):
+                return Verdict("refused rightly", "losses that cannot be squared")
+            return Verdict("refused wrongly", reason)
+        relative = self._relative(differences(actual, expected, self.model.loss), expected)
+        size = max(float(each.max()) for each in relative.values())
+        if size <= AGREES:
+            return Verdict("agreed", "", size)
+        copies = [nudged(self.arrays, self.problem, copy) for copy in range(COPIES)]
+        moved = [refit_figures(self.problem, copy, self.model, at) for copy in copies]
+        moves = self._largest_moves(moved, expected)
+        move = max(float(each.max()) for each in moves.values())
+        if all((relative[name] <= np.maximum(AGREES, ALLOWED * moves[name])).all() for name in relative):
+            return Verdict("sensitive", f"scikit-learn's refits; the last bit moves them by {move:.1g}", size)
+        return Verdict("wrong", f"not scikit-learn's refits; the last bit moves them by {move:.1g}", size)
+
+    def _relative(self, by_table: dict[str, np.ndarray], expected: Figures) -> dict[str, np.ndarray]:
+        size = sizes(expected, self.model.loss)
+        return {name: by_table[name] / size[name] for name in by_table}
+
+    def _moves(self, at: int, expected: Figures) -> dict[str, np.ndarray]:
+        """How far a change of the data in the last bit moves each table, relative to its size."""
+        if expected.margin < TIE:
+            return {name: np.full(table.shape[-1], np.inf) for name, table in expected.tables.items()}
+        return self._largest_moves([moved[at] for moved in self._references_of_copies()], expected)
+
+    def _largest_moves(self, moved: list[Expected], expected: Figures) -> dict[str, np.ndarray]:
+        """Over several copies; without bound if one of them has no figures."""
+        largest = {name: np.zeros(table.shape[-1]) for name, table in expected.tables.items()}
+        for other in moved:
+            for name in largest:
+                gap = np.inf if isinstance(other, str) else differences(other, expected, self.model.loss)[name]
+                largest[name] = np.maximum(largest[name], gap)
+        return self._relative(largest, expected)
+
+    def _references_of_copies(self) -> list[list[Expected]]:
+        if self._moved is None:
+            copies = [nudged(self.arrays, self.problem, copy) for copy in range(COPIES)]
+            self._moved = [reference(model_of(self.problem, copy), copy.folds) for copy in copies]
+        return self._moved
+
+
+def _extremes(arrays: Arrays) -> str:
+    """Which numbers of the data are so large or small that a refusal is in order; empty if none are."""
+    weights = arrays.weights
+    for name, values, most in (("X", arrays.X, FAR_APART), ("y", arrays.y, np.inf), ("weights", weights, np.inf)):
+        present = np.abs(values[values != 0]) if values is not None else np.ones(1)
+        if not present.size:
+            continue
+        low, high = float(present.min()), float(present.max())
+        if high > MODERATE or low < 1 / MODERATE or high / low > most:
+            return f"{name} from {low:.1g} to {high:.1g}"
+    if weights is not None and weights.max() > 1e12 * weights[weights > 0].min():
+        return f"weights whose ratio is {weights.max() / weights[weights > 0].min():.1g}"
+    return ""
+
+
+def _is_moderate(figures: Figures) -> bool:
+    return bool(max(np.nanmax(np.abs(figures.tables[name])) for name in ("e_in", "e_out")) < MODERATE**3)
+
+
+def _same_bits(one: Answer, two: Answer) -> Verdict | None:
+    """A verdict if the figures of one and of two threads differ in any bit."""
+    if [each is None for each in one.figures] != [each is None for each in two.figures]:
+        return Verdict("wrong", "n_jobs=2 refuses what n_jobs=1 does not, or the reverse")
+    for first, second in zip(one.figures, two.figures, strict=True):
+        for name, table in first.tables.items() if first is not None and second is not None else ():
+            if not np.array_equal(table, second.tables[name], equal_nan=True):
+                size = float(np.nanmax(np.abs(table - second.tables[name])) / np.nanmax(np.abs(table)))
+                return Verdict("wrong", f"n_jobs=2 gives other bits in {name}", size)
+    return Verdict("leaked", two.leaks[0]) if two.leaks else None

@@ -1,0 +1,136 @@
+"""What onefit says to a problem: figures, refusals, warnings."""
+
+from __future__ import annotations
+
+import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier, RidgeCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import onefit
+from onefit.errors import OneFitError, OneFitWarning
+from onefit.linalg import compiled
+
+from .arrays import Arrays
+from .figures import Figures
+from .problems import Problem
+
+__all__ = ["Answer", "ask", "estimators_of"]
+
+
+@dataclass
+class Answer:
+    """By candidate, figures or None with the reason of the refusal; and all that should not have come out.
+
+    ``routes`` are those taken; ``leaks`` are warnings and exceptions that are not onefit's own.
+    """
+
+    figures: list[Figures | None]
+    refusals: list[str]
+    routes: list[str]
+    leaks: list[str] = field(default_factory=list)
+
+
+def estimators_of(problem: Problem, arrays: Arrays) -> list[Any]:
+    """The estimator of each candidate."""
+    alphas, free = problem.alphas, {"fit_intercept": problem.fit_intercept}
+    if problem.model == "tuned":
+        tuned = RidgeCV(alphas=alphas, alpha_per_target=problem.variant == "per target", **free)
+        return [make_pipeline(StandardScaler(), tuned) if problem.variant == "scaled" else tuned]
+    make: dict[str, Callable[[Any], Any]] = {
+        "linear": lambda alpha: LinearRegression(**free),
+        "ridge": lambda alpha: Ridge(alpha=alpha, **free),
+        "classifier": lambda alpha: RidgeClassifier(alpha=alpha),
+        "kernel": lambda alpha: KernelRidge(alpha=alpha, kernel=problem.kernel),
+        "penalized": lambda alpha: onefit.PenalizedRegression(penalty=arrays.penalty, lam=alpha, **free),
+        "scaled": lambda alpha: make_pipeline(StandardScaler(), Ridge(alpha=alpha)),
+        "sparse": lambda alpha: Ridge(alpha=alpha, **free),
+    }
+    each = [np.array(alphas)] if problem.per_output else list(alphas)
+    return [make[problem.model](alpha) for alpha in each]
+
+
+def ask(problem: Problem, arrays: Arrays, n_jobs: int = 1) -> Answer:
+    """Run onefit and note everything that it does."""
+    with warnings.catch_warnings(record=True) as caught, compiled.switched(problem.is_compiled):
+        warnings.simplefilter("always")
+        try:
+            results, refusals = _results(problem, arrays, n_jobs)
+            answer = Answer(
+                [None if result is None else _figures_of(result, arrays) for result in results],
+                refusals,
+                ["" if result is None else result.route for result in results],
+            )
+        except OneFitError as error:
+            count = len(estimators_of(problem, arrays))
+            answer = Answer([None] * count, [f"{type(error).__name__}: {error}"] * count, [""] * count)
+        except Exception as error:
+            answer = Answer([], [], [], [_where(error)])
+    if "refit" not in answer.routes:  # in refits, the warnings are scikit-learn's own
+        answer.leaks += [_warned(w) for w in caught if not _is_ours(w)]
+    return answer
+
+
+def _is_ours(warning: warnings.WarningMessage) -> bool:
+    return issubclass(warning.category, OneFitWarning | DeprecationWarning | FutureWarning)
+
+
+def _warned(warning: warnings.WarningMessage) -> str:
+    return f"{warning.category.__name__}: {warning.message} ({_short(warning.filename)}:{warning.lineno})"
+
+
+def _short(filename: str) -> str:
+    return "/".join(filename.replace("\\", "/").split("/")[-2:])
+
+
+def _where(error: Exception) -> str:
+    """An exception and the place that it came from."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({_short(frame.filename)}:{frame.lineno})"
+
+
+def _results(problem: Problem, arrays: Arrays, n_jobs: int) -> tuple[list[Any], list[str]]:
+    """A result for each candidate, or None and why."""
+    X = sparse.csr_matrix(arrays.X) if problem.is_sparse else arrays.X
+    settings = {
+        "loss": problem.loss,
+        "groups": arrays.groups,
+        "sample_weight": arrays.weights,
+        "route": problem.route,
+        "n_jobs": n_jobs,
+        "progress": False,
+    } | ({"n_folds": "n"} if problem.folds == "n" else {"folds": arrays.folds})
+    estimators = estimators_of(problem, arrays)
+    if problem.kind == "curve":
+        name = {"penalized": "lam", "scaled": "ridge__alpha"}.get(problem.model, "alpha")
+        curve = onefit.error_curve(estimators[0], X, arrays.y, param_name=name, param_range=problem.alphas, **settings)
+        return list(curve.results), list(curve.reasons)
+    if problem.kind == "compare":
+        table = onefit.compare({str(at): each for at, each in enumerate(estimators)}, X, arrays.y, **settings)
+        return [table.results[str(at)] for at in range(len(estimators))], [""] * len(estimators)
+    return [onefit.nested_cv(estimators[0], X, arrays.y, **settings)], [""]
+
+
+def _figures_of(result: Any, arrays: Arrays) -> Figures:
+    """The figures of a result, with outputs as the last axis."""
+    single = result.output_names is None
+
+    def with_outputs(values: Any) -> np.ndarray:
+        values = np.array(values, dtype=float)
+        return values[..., None] if single else values
+
+    errors = result.fold_errors
+    tables = {name: with_outputs(getattr(errors, name)) for name in ("e_out", "e_in", "v_out")}
+    tables |= {name: with_outputs(getattr(result, name)) for name in ("cv_estimate", "raw_estimate")}
+    tables["heldout_loss"] = with_outputs(result.heldout["loss"].to_numpy())
+    if result.loss != "zero_one":
+        tables["heldout_prediction"] = with_outputs(result.heldout["prediction"].to_numpy())
+    return Figures(tables)

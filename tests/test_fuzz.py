@@ -1,0 +1,322 @@
+"""The fuzzer: cases that are fine, and proof that it would find those that are not."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+from sklearn.linear_model import RidgeCV
+
+import reference as long_double
+from fuzz.arrays import make_arrays, nudged
+from fuzz.balls import has_full_rank
+from fuzz.exact import DualRefits, PrimalRefits
+from fuzz.figures import Figures, tabulate
+from fuzz.judge import Verdict, _same_bits, judge, judge_answer
+from fuzz.library import Answer, ask
+from fuzz.models import model_of
+from fuzz.problems import KINDS, draw, kind_of
+from fuzz.reference import reference
+from fuzz.run import Outcome, judge_seed, run, seeds
+from helpers import relative_gap
+
+ROOT = Path(__file__).resolve().parents[1]
+
+FINE = {
+    "classifier": (1000001, 1000013, 1000020, 1000024, 1000146, 1000186),
+    "kernel": (1000002, 1000026, 1000027, 1000032, 1000069, 1000247),
+    "scaled": (1000003, 1000015, 1000016, 1000018, 1000021, 1000112),
+    "ridge": (1000004, 1000006, 1000017, 1000019, 1000053, 1000135),
+    "sparse": (1000005, 1000012, 1000056, 1000077, 1000093, 1000143),
+    "compare": (1000010, 1000051, 1000063, 1000115, 1000125, 1000159),
+    "linear": (1000011, 1000048, 1000090, 1000097, 1000128, 1000133),
+    "curve": (1000029, 1000034, 1000037, 1000046, 1000078, 1000114),
+    "penalized": (1000041, 1000045, 1000067, 1000068, 1000088, 1000252),
+    "tuned": (1000054, 1000095, 1000137, 1000149, 1000215, 1000235),
+}
+
+
+def ridge_problem(**changes):
+    """A ridge regression without anything awkward; columns of sizes 1e-2 to 1e2."""
+    plain = {
+        "n": 18,
+        "p": 4,
+        "n_outputs": 1,
+        "fit_intercept": True,
+        "columns": ("normal",) * 4,
+        "column_scales": (-2.0, 0.0, 1.0, 2.0),
+        "column_offsets": (None, 1.0, None, 2.0),
+        "response": "signal",
+        "response_scale": 0.0,
+        "response_offset": 1.0,
+        "alphas": (0.7,),
+        "per_output": False,
+        "weights": "plain",
+        "has_groups": False,
+        "folds": "given",
+        "n_folds": 4,
+        "n_repeats": 2,
+        "route": "gram",
+        "loss": "squared_error",
+        "is_compiled": True,
+        "checks_jobs": False,
+    }
+    base = draw(next(seeds(0, 1, "ridge")))
+    return replace(base, **(plain | changes))
+
+
+def answer_of(figures):
+    """An answer as the gram route would give it."""
+    return Answer([figures], [""], ["gram"])
+
+
+def test_every_kind_has_cases_that_are_known_to_be_fine():
+    assert set(FINE) == set(KINDS)
+    assert all(kind_of(seed) == kind for kind, cases in FINE.items() for seed in cases)
+
+
+@pytest.mark.parametrize("seed", [seed for cases in FINE.values() for seed in cases])
+def test_fixed_cases_agree_with_exact_refits_or_are_refused_rightly(seed):
+    verdict = judge(replace(draw(seed), checks_jobs=False))
+    assert not verdict.is_bad, verdict
+
+
+# ------------------------------------------------------------------------------------------ the problems
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_seed_makes_the_same_problem_again_and_it_can_be_written_down(seed):
+    problem = draw(seed)
+    assert problem == draw(seed)
+    assert json.loads(json.dumps(problem.as_dict()))["n"] == problem.n
+    one, other = make_arrays(problem), make_arrays(problem)
+    for first, second in zip(vars(one).values(), vars(other).values(), strict=True):
+        np.testing.assert_array_equal(first, second)
+    assert np.isfinite(one.X).all()
+
+
+def test_one_kind_alone_and_counts_from_the_seed_on():
+    chosen = list(islice(seeds(3, None, "kernel"), 5))
+    assert chosen[0] >= 3_000_000
+    assert {kind_of(seed) for seed in chosen} == {"kernel"}
+
+
+def test_a_nudge_moves_every_number_by_its_last_bit_and_zeros_not_at_all():
+    problem = ridge_problem(columns=("normal", "rare", "dummy", "normal"), weights="zeros")
+    arrays = make_arrays(problem)
+    moved = nudged(arrays, problem, 0)
+    for before, after in ((arrays.X, moved.X), (arrays.y, moved.y), (arrays.weights, moved.weights)):
+        change = np.abs(after - before) / np.where(before == 0, 1.0, np.abs(before))
+        assert (change[before == 0] == 0).all()
+        assert ((change[before != 0] > 2.0**-54) & (change[before != 0] <= 2.0**-52)).all()
+
+
+# ----------------------------------------------------------------------------------------- the reference
+
+
+@pytest.mark.parametrize("model", ["ridge", "penalized"])
+@pytest.mark.parametrize("weights", ["none", "zeros"])
+@pytest.mark.parametrize("p", [4, 30])
+def test_reference_equals_householder_refits_in_extended_precision(model, weights, p):
+    matrix = "diagonal" if model == "penalized" else "identity"
+    wide = {"p": p, "columns": ("normal",) * p, "column_scales": (0.0,) * p, "column_offsets": (1.0,) * p}
+    problem = ridge_problem(model=model, matrix=matrix, weights=weights, **wide)
+    arrays = make_arrays(problem)
+    (figures,) = reference(model_of(problem, arrays), arrays.folds)
+    root = None if arrays.penalty is None else np.sqrt(arrays.penalty)  # it is diagonal
+    refit = long_double.refitter(arrays.X, arrays.y, 0.7, root, True, arrays.weights)
+    losses = long_double.fold_losses(arrays.y, arrays.folds, refit, weights=arrays.weights)
+    for name in ("e_in", "e_out", "v_out", "cv_estimate", "raw_estimate"):
+        assert relative_gap(figures.tables[name][..., 0], getattr(losses, name)) < 1e-12
+
+
+def test_systems_of_columns_and_of_rows_give_the_same_residuals_to_80_digits():
+    problem = ridge_problem(weights="wild", alphas=(1e-9,))
+    model, ids = model_of(problem, make_arrays(problem)), make_arrays(problem).folds[0]
+    before, ctx.prec = ctx.prec, 400
+    try:
+        primal, dual = (kind(model, ids).residuals((0, 2), (1e-9,)) for kind in (PrimalRefits, DualRefits))
+        for row, (value,) in primal.items():
+            assert abs(value - dual[row][0]) < abs(value) * arb(10) ** -80
+    finally:
+        ctx.prec = before
+
+
+@pytest.mark.parametrize("p", [3, 25])
+@pytest.mark.parametrize("weights", ["none", "plain"])
+def test_choice_by_leave_one_out_is_that_of_ridge_cv(p, weights):
+    wide = {"p": p, "columns": ("normal",) * p, "column_scales": (0.0,) * p, "column_offsets": (None,) * p}
+    grid = (1e-3, 0.1, 3.0, 40.0, 300.0)
+    problem = ridge_problem(kind="tuned", model="tuned", alphas=grid, weights=weights, **wide)
+    arrays = make_arrays(problem)
+    model = model_of(problem, arrays)
+    refits = (DualRefits if p > problem.n else PrimalRefits)(model, arrays.folds[0])
+    for out in ((0,), (1, 3)):
+        rows = refits.training_rows(out)
+        extra = {} if arrays.weights is None else {"sample_weight": arrays.weights[rows]}
+        assert refits._chosen(out, rows) == [RidgeCV(grid).fit(arrays.X[rows], arrays.y[rows], **extra).alpha_]
+
+
+def test_rank_is_exact_where_doubles_cannot_tell():
+    column = np.array([1.0, 2.0, 3.0])
+    almost = np.array([1.0, 2.0, np.nextafter(3.0, 4.0)])
+    assert not has_full_rank([np.stack([column, 1e150 * np.ones(3) * 0 + column * 2.0**400], axis=1)])
+    assert has_full_rank([np.stack([column, almost], axis=1)])
+    assert not has_full_rank([np.eye(3)[:2]])
+
+
+def test_a_column_that_lives_in_two_held_out_folds_is_found_to_be_ill_posed():
+    problem = ridge_problem(alphas=(0.0,), weights="none")
+    arrays = make_arrays(problem)
+    arrays.X[:, 0] = np.isin(arrays.folds[0], (1, 2))
+    (said,) = reference(model_of(problem, arrays), arrays.folds)
+    assert "(1, 2)" in said
+
+
+# --------------------------------------------------------------------------------------------- the judge
+
+
+@pytest.mark.parametrize(
+    "name", ["e_out", "e_in", "v_out", "cv_estimate", "raw_estimate", "heldout_loss", "heldout_prediction"]
+)
+def test_a_number_that_is_off_by_one_millionth_is_called_wrong(name):
+    problem = ridge_problem()
+    arrays = make_arrays(problem)
+    answer = ask(problem, arrays)
+    assert judge_answer(problem, arrays, answer).name == "agreed"
+    table = answer.figures[0].tables[name]
+    largest = np.unravel_index(np.nanargmax(np.abs(table)), table.shape)
+    table[largest] *= 1 + 1e-6
+    verdict = judge_answer(problem, arrays, answer)
+    assert (verdict.name, verdict.why.split()[0]) == ("wrong", name)
+    assert 5e-7 < verdict.size < 2e-6
+
+
+def test_a_number_that_is_not_there_is_called_wrong():
+    problem = ridge_problem()
+    arrays = make_arrays(problem)
+    answer = ask(problem, arrays)
+    answer.figures[0].tables["e_in"][0, 1] = np.nan
+    assert judge_answer(problem, arrays, answer).name == "wrong"
+
+
+def refitted(problem, arrays, predict):
+    """Figures from predictions in double precision: ``predict(train, test)``."""
+
+    def residuals(repeat, out):
+        held = np.isin(arrays.folds[repeat], out)
+        test = np.flatnonzero(held)
+        return {int(i): [u] for i, u in zip(test, arrays.y[test] - predict(np.flatnonzero(~held), test), strict=True)}
+
+    return tabulate(model_of(problem, arrays), arrays.folds, residuals, 0.0, float)
+
+
+def normal_equations(X, y, train, test, lam):
+    """Ridge regression without an intercept by X'X, which squares the condition number."""
+    A = X[train]
+    return X[test] @ np.linalg.solve(A.T @ A + lam * np.eye(X.shape[1]), A.T @ y[train])
+
+
+def test_centring_on_all_rows_is_called_wrong():
+    problem = ridge_problem(weights="none")
+    arrays = make_arrays(problem)
+    X, y = arrays.X - arrays.X.mean(axis=0), arrays.y - arrays.y.mean()
+    figures = refitted(problem, arrays, lambda train, test: normal_equations(X, y, train, test, 0.7) + arrays.y.mean())
+    verdict = judge_answer(problem, arrays, answer_of(figures))
+    assert verdict.name == "wrong"
+    assert verdict.size > 1e-4
+
+
+def test_digits_lost_to_normal_equations_are_called_wrong_where_the_problem_has_them():
+    problem = ridge_problem(weights="none", fit_intercept=False, column_offsets=(None, 5.0, 5.0, 5.0), alphas=(1e-9,))
+    arrays = make_arrays(problem)
+    figures = refitted(problem, arrays, lambda train, test: normal_equations(arrays.X, arrays.y, train, test, 1e-9))
+    assert judge_answer(problem, arrays, answer_of(figures)).name == "wrong"
+
+
+def test_the_exact_answer_to_data_that_differ_in_the_last_bit_is_called_sensitive():
+    problem = ridge_problem(weights="none", columns=("normal", "normal", "normal", "sum"), alphas=(1e-33,))
+    arrays = make_arrays(problem)
+    arrays.X[:, 3] = arrays.X[:, 1] + arrays.X[:, 2]  # not exactly dependent, as the sum is rounded
+    moved = nudged(arrays, problem, 7)
+    (figures,) = reference(model_of(problem, moved), moved.folds)
+    verdict = judge_answer(problem, arrays, answer_of(figures))
+    assert verdict.name == "sensitive"
+    assert verdict.size > 1e-3
+
+
+def test_a_number_for_an_ill_posed_problem_is_called_wrong():
+    problem = ridge_problem(alphas=(0.0,), columns=("normal", "normal", "normal", "duplicate"))
+    arrays = make_arrays(problem)
+    figures = ask(replace(problem, alphas=(1e-3,)), arrays).figures[0]
+    assert "ill-posed" in judge_answer(problem, arrays, answer_of(figures)).why
+    assert judge_answer(problem, arrays, Answer([None], ["refused"], [""])).name == "refused rightly"
+
+
+def test_the_refusal_of_a_well_posed_problem_is_called_wrong():
+    problem = ridge_problem()
+    verdict = judge_answer(problem, make_arrays(problem), Answer([None], ["no reason"], [""]))
+    assert (verdict.name, verdict.is_bad) == ("refused wrongly", True)
+
+
+def test_warnings_and_foreign_exceptions_are_leaks():
+    problem = ridge_problem()
+    arrays = make_arrays(problem)
+    answer = ask(problem, arrays)
+    answer.leaks.append("RuntimeWarning: overflow")
+    assert judge_answer(problem, arrays, answer).name == "leaked"
+    assert judge_answer(problem, arrays, Answer([], [], [], ["LinAlgError: singular"])).name == "leaked"
+
+
+def test_one_bit_of_difference_between_one_and_two_threads_is_called_wrong():
+    tables = {"e_out": np.array([[1.0, 2.0]])}
+    other = {"e_out": np.array([[1.0, np.nextafter(2.0, 3.0)]])}
+    one, same, bit = (answer_of(Figures(each)) for each in (tables, dict(tables), other))
+    assert _same_bits(one, same) is None
+    assert _same_bits(one, bit).name == "wrong"
+
+
+# ------------------------------------------------------------------------------------------------ the run
+
+
+def die_at_three(seed):
+    """A judge whose process dies at one case."""
+    if seed == 3:
+        os._exit(1)
+    return Outcome(seed, "ridge", Verdict("agreed"))
+
+
+def test_a_process_that_dies_is_counted_and_the_run_goes_on():
+    outcomes = []
+    run(iter((3, 4)), 600, 1, outcomes.append, die_at_three)
+    assert {outcome.seed: outcome.verdict.name for outcome in outcomes} == {3: "crashed", 4: "agreed"}
+
+
+def test_an_error_of_the_fuzzer_itself_does_not_pass_for_a_fine_case(monkeypatch):
+    def fail(problem):
+        raise KeyError("e_out")
+
+    monkeypatch.setattr("fuzz.run.judge", fail)
+    outcome = judge_seed(0)
+    assert outcome.verdict.is_bad
+    assert "the fuzzer itself" in outcome.verdict.why
+
+
+def test_command_line_counts_cases_and_repeats_one():
+    def fuzz(*arguments):
+        return subprocess.run(
+            [sys.executable, "-m", "fuzz", *arguments], capture_output=True, text=True, cwd=ROOT, check=False
+        )
+
+    counted = fuzz("--seed", "1", "--cases", "3")
+    assert counted.returncode == 0, counted.stdout + counted.stderr
+    assert counted.stdout.splitlines()[-1].split()[:2] == ["all", "3"]
+    one = fuzz("--case", str(FINE["ridge"][0]))
+    assert one.returncode == 0, one.stdout + one.stderr
+    assert '"kind": "ridge"' in one.stdout
