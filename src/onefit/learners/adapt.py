@@ -145,10 +145,6 @@ def _adapt_scaled(scaler: StandardScaler, last: Any, problem: Problem, transform
     if learner is None:
         return inner
     assert not isinstance(learner, GramLearner)
-    if X.shape[1] >= problem.n:
-        return Adapted(
-            None, reason="there are as many columns as rows, and all of them are scaled in every training set"
-        )
     return Adapted(None, tuned=ScaledLearner(learner, X))
 
 

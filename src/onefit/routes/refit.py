@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
@@ -49,6 +50,7 @@ class RefitRoute:
     ) -> None:
         self.problem, self.estimators, self.loss = problem, list(estimators), loss
         self.n_jobs, self.tick = n_jobs, tick
+        self._X = problem.X.copy() if isinstance(problem.X, pd.DataFrame) else problem.X  # in few blocks: rows come fast
         self.n_values = len(self.estimators)
         self._weights = Rows.of(problem.weights, None).weights
         self._kept: Any = None
@@ -156,7 +158,7 @@ class RefitRoute:
         return delayed(_heldout_predictions)(
             value,
             self.estimators[value],
-            self.problem.X,
+            self._X,
             self.problem.target,
             self.problem.weights,
             folds.training_rows(repeat, *held),
