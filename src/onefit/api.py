@@ -7,16 +7,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import Ridge
 
 from .build import build_comparison, build_curve, build_result
 from .comparison import Comparison
-from .curve import ErrorCurve, as_values
+from .curve import Deployment, ErrorCurve, as_values
 from .errors import DataError, LossOverflowError, OneFitError, RefitError, TrainingSetError
 from .job import Contender, Settings, prepare
 from .results import NestedCVResult
-from .routes.refit import weight_name
 from .validation import check_choice, check_estimator
 from .warn import warn_reader
 
@@ -210,30 +207,11 @@ transformers, random_state, n_jobs, progress
                 reasons[v] = str(error)
             kept = [v for v in kept if v not in lost]
 
-    def deploy(value: Any) -> Any:
-        """Fit the estimator on all rows at one value, or at one for each output."""
-        chosen = _one_value(estimator, param_name, value)
-        one = clone(estimator).set_params(**{param_name: chosen})
-        return one.fit(X, y, **({} if sample_weight is None else {weight_name(one): sample_weight}))
-
+    deploy = Deployment(estimator, param_name, X, y, sample_weight)
     curve = build_curve(job, outcome, values, kept, reasons, param_name, simpler, deploy)
     at_best = kept.index(int(np.atleast_1d(curve.best)[0]))
     warn_reader(build_result(job, outcome, at_best), job, outcome, at_best)
     return curve
-
-
-def _one_value(estimator: Any, param_name: str, value: Any) -> Any:
-    """The value itself; for several outputs their common one, or, of the models that can take them, one for each."""
-    if not isinstance(value, np.ndarray):
-        return value.item() if isinstance(value, np.generic) else value
-    if len(set(value.tolist())) == 1:
-        return value.tolist()[0]
-    if type(estimator) in (Ridge, KernelRidge) and param_name == "alpha":
-        return value
-    raise DataError(
-        f"The outputs select different values of {param_name}, {', '.join(map(str, value))}, and "
-        f"{type(estimator).__name__} takes one for all. Fit each output with its own: curve.deploy(value)."
-    )
 
 
 def _check_range(estimator: Any, param_name: str, param_range: Any) -> list[Any]:

@@ -6,6 +6,7 @@ absolute error then keep their accuracy when y is large and the residuals are sm
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -99,6 +100,39 @@ def _class_differs(observed: Any, predicted: Any) -> Any:
     return observed != predicted
 
 
+@dataclass(frozen=True)
+class _Huber:
+    delta: float
+
+    def __call__(self, y: FloatArray, u: FloatArray) -> FloatArray:
+        size = np.abs(u)
+        return np.where(size <= self.delta, np.square(u) / 2, self.delta * (size - self.delta / 2))
+
+
+@dataclass(frozen=True)
+class _Pinball:
+    quantile: float
+
+    def __call__(self, y: FloatArray, u: FloatArray) -> FloatArray:
+        losses: FloatArray = np.maximum(self.quantile * u, (self.quantile - 1) * u)
+        return losses
+
+
+@dataclass(frozen=True)
+class _Nonnegative:
+    """A user's loss that is never negative."""
+
+    function: Callable[[Any, Any], Any]
+    nonnegative = True
+
+    @property
+    def __name__(self) -> str:
+        return str(getattr(self.function, "__name__", "loss"))
+
+    def __call__(self, y: Any, prediction: Any) -> Any:
+        return self.function(y, prediction)
+
+
 def huber(delta: float = 1.35) -> Loss:
     """Huber's loss: ``u^2/2`` up to ``delta``, in the units of y, and linear beyond.
 
@@ -109,14 +143,10 @@ def huber(delta: float = 1.35) -> Loss:
     >>> huber(delta=1.0).of(np.zeros(2), np.array([0.5, 3.0])).tolist()
     [0.125, 2.5]
     """
-    if not (isinstance(delta, float | int) and 0 < delta < np.inf):
+    if not (isinstance(delta, numbers.Real) and not isinstance(delta, bool) and 0 < float(delta) < np.inf):
         raise DataError(f"delta={delta!r} must be a positive number, in the units of y.")
 
-    def function(y: FloatArray, u: FloatArray) -> FloatArray:
-        size = np.abs(u)
-        return np.where(size <= delta, np.square(u) / 2, delta * (size - delta / 2))
-
-    return Loss("huber", "log", function)
+    return Loss("huber", "log", _Huber(float(delta)))
 
 
 def pinball(quantile: float = 0.5) -> Loss:
@@ -129,9 +159,9 @@ def pinball(quantile: float = 0.5) -> Loss:
     >>> pinball(0.9).of(np.zeros(2), np.array([1.0, -1.0])).round(12).tolist()
     [0.9, 0.1]
     """
-    if not (isinstance(quantile, float | int) and 0 < quantile < 1):
+    if not (isinstance(quantile, numbers.Real) and 0 < float(quantile) < 1):
         raise DataError(f"quantile={quantile!r} must lie strictly between 0 and 1.")
-    return Loss("pinball", "log", lambda y, u: np.maximum(quantile * u, (quantile - 1) * u))
+    return Loss("pinball", "log", _Pinball(float(quantile)))
 
 
 def nonnegative(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -143,12 +173,7 @@ def nonnegative(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any
     >>> loss = nonnegative(lambda y, prediction: abs(y - prediction) ** 1.5)
     """
 
-    def declared(y: Any, prediction: Any) -> Any:
-        return function(y, prediction)
-
-    declared.__name__ = getattr(function, "__name__", "loss")
-    declared.nonnegative = True  # type: ignore[attr-defined]
-    return declared
+    return _Nonnegative(function)
 
 
 NAMED: dict[str, Callable[[], Loss]] = {

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -118,6 +119,13 @@ class Plan:
     seconds: Mapping[str, float]
     choice: str
     reason: str
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "flops": dict(self.flops), "seconds": dict(self.seconds)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        views = {name: MappingProxyType(state[name]) for name in ("flops", "seconds")}  # which cannot be pickled
+        self.__dict__.update(state, **views)
 
     def __str__(self) -> str:
         lines = [f"n={self.n} rows, p={self.p} columns, K={self.n_folds} folds, L={self.n_repeats} repeats:"]
