@@ -61,7 +61,7 @@ def nested_cv(
         folds; else 10, or as many as there are rows or groups. Tuned estimators leave two out up to 300 rows (100 if
         tuned by leave-one-out), or fewer if they have many columns; ``result.route_reason`` says so.
     n_repeats : int or "auto", default="auto"
-        Number of random partitions. "auto" draws 2 to 200, until the Monte Carlo error of the half-width is below
+        Number of random partitions, up to 100,000. "auto" draws 2 to 200, until the Monte Carlo error of the half-width is below
         5% and that of the centre below a tenth of the half-width. With K = n there is one partition, whatever is asked.
     loss : {"squared_error", "absolute_error", "huber", "pinball", "zero_one"} or callable, default=None
         None is squared error for regressors and zero-one for classifiers. Also a function of (y, prediction) that
@@ -77,7 +77,8 @@ def nested_cv(
     folds : int array (n_repeats, n) or scikit-learn splitter, default=None
         Partitions to use: ids 0 to K-1, and -1 for rows that are always trained on and never scored.
     bias_folds : int or array (repeats, n), default=None
-        For the rules "paper" and "bates": further partitions for the bias correction. None uses the same ones.
+        For the rules "paper" and "bates": further partitions, up to 100,000, for the bias correction. None uses the
+        same ones.
     route : {"auto", "gram", "onestep", "refit"}, default="auto"
         How to compute; all routes give the same numbers. "auto" is the cheaper fast one by `plan` if the
         estimator has one, else "refit".
@@ -89,7 +90,7 @@ def nested_cv(
         random numbers itself needs its own ``random_state``.
     n_jobs : int, default=None
         Jobs of the refit route, as in joblib; threads over repeats, or over tiles of pairs of rows, on the fast routes.
-        -1 is all cores.
+        -1 is all cores; at most 1,024.
     progress : bool or callable, default=None
         A bar with the expected time on standard error: None shows it for jobs of more than a second in a terminal or
         a notebook, True everywhere, False nowhere. A callable gets (done, total).
@@ -218,7 +219,7 @@ def _check_range(estimator: Any, param_name: str, param_range: Any) -> list[Any]
     """The values as a list, checked against the estimator."""
     check_estimator(estimator)
     known = estimator.get_params() if hasattr(estimator, "get_params") else {}
-    if param_name not in known:
+    if not isinstance(param_name, str) or param_name not in known:
         raise DataError(
             f"{type(estimator).__name__} has no parameter {param_name!r}; it has {', '.join(sorted(known)) or 'none'}."
         )

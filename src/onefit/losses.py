@@ -6,17 +6,19 @@ absolute error then keep their accuracy when y is large and the residuals are sm
 
 from __future__ import annotations
 
+import inspect
 import numbers
+import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from .errors import DataError
+from .errors import DataError, OneFitError
 from .typing import FloatArray
 
-__all__ = ["Classes", "Loss", "find_loss", "huber", "nonnegative", "pinball"]
+__all__ = ["Classes", "Loss", "find_loss", "huber", "nonnegative", "pinball", "takes_two"]
 
 
 @dataclass(frozen=True)
@@ -196,10 +198,15 @@ def find_loss(loss: object, classes: Any = None) -> Loss:
     if isinstance(loss, Loss):
         loss = loss.name
     if callable(loss):
+        if not takes_two(loss):
+            raise DataError(
+                f"loss={reprlib.repr(loss)} cannot be called with (y, prediction); give a function that returns one loss "
+                "for each row."
+            )
         return _from_callable(loss, None if classes is None else Classes(np.asarray(classes)))
     if not isinstance(loss, str) or loss not in NAMED:
         raise DataError(
-            f"loss={loss!r} is unknown; choose one of {', '.join(map(repr, NAMED))}, or a function of (y, prediction)."
+            f"loss={reprlib.repr(loss)} is unknown; choose one of {', '.join(map(repr, NAMED))}, or a function of (y, prediction)."
         )
     if classes is None:
         return NAMED[loss]()
@@ -211,13 +218,34 @@ def find_loss(loss: object, classes: Any = None) -> Loss:
     return replace(NAMED[loss](), function=_class_differs, classes=Classes(np.asarray(classes)))
 
 
+def takes_two(function: object) -> bool:
+    """Whether something is a function of two arguments; a class makes an object, whatever it takes."""
+    if not callable(function) or isinstance(function, type):
+        return False
+    try:
+        inspect.signature(function).bind(None, None)
+    except TypeError:
+        return False
+    except ValueError:
+        return True  # built in, and does not tell
+    return True
+
+
 def _from_callable(function: Callable[[Any, Any], Any], classes: Classes | None) -> Loss:
     """A user's loss of (y, prediction); its interval is on the plain scale unless it is declared non-negative."""
     declared = bool(getattr(function, "nonnegative", False))
     name = getattr(function, "__name__", type(function).__name__)
 
     def compute(observed: Any, predicted: Any) -> FloatArray:
-        losses = np.asarray(function(observed, predicted), dtype=np.float64)
+        try:
+            losses = np.asarray(function(observed, predicted), dtype=np.float64)
+        except OneFitError:
+            raise
+        except Exception as error:
+            raise DataError(
+                f"The loss {name} failed: {type(error).__name__}: {error}. It is called with arrays (y, prediction) and "
+                "must return one number for each row."
+            ) from error
         if losses.shape != observed.shape:
             raise DataError(
                 f"The loss {name} returned shape {losses.shape} for {observed.shape} values: it must give one loss for "

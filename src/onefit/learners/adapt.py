@@ -19,7 +19,7 @@ from sklearn.utils import get_tags
 
 from ..errors import DataError, RouteError
 from ..typing import FloatArray
-from ..validation import Problem, check_penalty_value, numeric_matrix
+from ..validation import Problem, check_penalty_value, check_range_of, numeric_matrix
 from .gram import GramLearner
 from .scaled import ScaledLearner
 from .smoother import DesignSmoother, KernelSmoother, Smoother, SparseSmoother
@@ -62,6 +62,7 @@ def adapt(estimator: Any, problem: Problem, transformers: str, path: Path | None
             )
         lams = np.array([[check_penalty_value(path[0], value)] for value in path[1]])
     if _says_itself(estimator):
+        _check_size(estimator, problem)
         if sparse.issparse(problem.X):
             return Adapted(None, reason=f"{type(estimator).__name__} takes no sparse X; pass X.toarray()")
         try:
@@ -140,6 +141,7 @@ def _adapt_scaled(scaler: StandardScaler, last: Any, problem: Problem, transform
     if not scaler.with_std or type(last) is LinearRegression:
         return adapt(last, problem, transformers, path)  # the intercept absorbs the means, least squares the scales
     X = numeric_matrix(problem)
+    check_range_of("X", X, 0.0)
     inner = adapt(last, _transformed(problem, [scaler]), transformers, path)
     learner = inner.tuned if inner.smoother is None else inner.smoother
     if learner is None:
@@ -209,6 +211,7 @@ def _adapt_tuned(estimator: Any, problem: Problem) -> Adapted:
     if reason:
         return Adapted(None, reason=reason)
     _check_parameters(estimator)
+    _check_size(estimator, problem)
     alphas = np.atleast_1d(np.asarray(estimator.alphas, dtype=object))
     if alphas.ndim != 1 or not len(alphas):
         raise DataError(f"alphas has shape {alphas.shape}; give one positive number or a list of them.")
@@ -228,6 +231,14 @@ def _is_stateless(step: Any) -> bool:
         return type(step) is PolynomialFeatures or not get_tags(step).requires_fit
     except (AttributeError, TypeError):
         return False
+
+
+def _check_size(estimator: Any, problem: Problem) -> None:
+    """Refuse columns whose squares overflow, where squares are taken."""
+    if sparse.issparse(problem.X):
+        check_range_of("X", problem.X.data, 0.0)
+    elif not getattr(estimator, "_onefit_takes_frames", False):
+        check_range_of("X", numeric_matrix(problem), 0.0)
 
 
 def _check_parameters(estimator: Any) -> None:

@@ -22,7 +22,7 @@ from ..display import TermPanel, plot_terms
 from ..errors import DataError
 from ..learners import DesignSmoother, GramLearner, Smoother, TunedLearner
 from ..typing import FloatArray
-from ..validation import check_choice, check_integer, check_level, check_penalty_value
+from ..validation import check_choice, check_integer, check_level, check_penalty_value, check_range_of
 from .base import DesignModel
 from .fitting import Design, PenalizedFit, fit_design
 from .joint import AdditiveLearner, check_path, choose_from_rows, joint_penalty
@@ -191,6 +191,7 @@ class AdditiveModel(DesignModel):
         else:
             X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
+        check_range_of("y", y)
         weights = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
         if not (weights > 0).any():
             raise DataError("All sample weights are zero; at least one row must count.")
