@@ -24,7 +24,7 @@ from ..learners import DesignSmoother, GramLearner, Smoother, TunedLearner
 from ..typing import FloatArray
 from ..validation import check_choice, check_integer, check_level, check_penalty_value, check_range_of
 from .base import DesignModel
-from .fitting import Design, PenalizedFit, fit_design
+from .fitting import Design, PenalizedFit, fit_design, unit_of
 from .joint import AdditiveLearner, check_path, choose_from_rows, joint_penalty
 from .summary import FitFacts, additive_summary
 from .table import Table, is_frame
@@ -163,9 +163,11 @@ class AdditiveModel(DesignModel):
         parts = [part for _, part in self._make(rows)]
         D, Y = _side_by_side(parts, rows.table), y.reshape(len(y), -1)
         roots, (lams, criterion) = [part.root for part in parts], self._strengths(parts)
-        choice = choose_from_rows(D, Y, rows.weights, roots, lams, criterion)
-        lams = choice.lams
-        fit = fit_design(Design(D, joint_penalty(roots, lams)), Y, rows.weights, 1.0, minimum_norm=True)
+        unit = unit_of(rows.weights)  # weights and penalties may be in any units
+        choice = choose_from_rows(D, Y, rows.weights / unit, roots, lams / unit, criterion)
+        design = Design(D, joint_penalty(roots, choice.lams))
+        fit = fit_design(design, Y, rows.weights / unit, 1.0, minimum_norm=True).in_units(unit)
+        lams = choice.lams * unit
         if any(len(root) and lam == 0 for root, lam in zip(roots, lams, strict=True)):
             fit.scores["reml"] = np.full(Y.shape[1], np.inf)  # log|lam S| is infinite
         self._keep(fit, y.ndim == 1, fit_intercept=True)
