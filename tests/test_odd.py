@@ -88,17 +88,17 @@ KEYWORDS = [
     *("n_folds", "n_repeats", "loss", "confidence_level", "interval", "groups", "sample_weight", "folds"),
     *("bias_folds", "route", "transformers", "random_state", "n_jobs", "progress", "X", "y", "estimator"),
 ]
+TABLES = {"X": X, "y": Y}
+CURVE = {"param_name": "alpha", "param_range": [1.0, 2.0]}
 CALLS = {
-    "nested_cv": lambda X=X, y=Y, estimator=Ridge(), **other: onefit.nested_cv(estimator, X, y, **other),
-    "refits": lambda X=X, y=Y, estimator=Lasso(0.1), **other: onefit.nested_cv(
-        estimator, X, y, **{"n_folds": 3, "n_repeats": 1, **other}
+    "nested_cv": lambda **odd: onefit.nested_cv(**{"estimator": Ridge(), **TABLES, **odd}),
+    "refits": lambda **odd: onefit.nested_cv(
+        **{"estimator": Lasso(0.1), **TABLES, "n_folds": 3, "n_repeats": 1, **odd}
     ),
-    "classes": lambda X=X, y=Y > 0, estimator=RidgeClassifier(), **other: onefit.nested_cv(estimator, X, y, **other),
-    "error_curve": lambda X=X, y=Y, estimator=Ridge(), **other: onefit.error_curve(
-        estimator, X, y, **{"param_name": "alpha", "param_range": [1.0, 2.0], **other}
-    ),
-    "compare": lambda X=X, y=Y, estimator=None, **other: onefit.compare(
-        {"a": Ridge(), "b": LinearRegression()} if estimator is None else estimator, X, y, **other
+    "classes": lambda **odd: onefit.nested_cv(**{"estimator": RidgeClassifier(), "X": X, "y": Y > 0, **odd}),
+    "error_curve": lambda **odd: onefit.error_curve(**{"estimator": Ridge(), **TABLES, **CURVE, **odd}),
+    "compare": lambda estimator=None, **odd: onefit.compare(
+        {"a": Ridge(), "b": LinearRegression()} if estimator is None else estimator, **{**TABLES, **odd}
     ),
 }
 
@@ -260,6 +260,7 @@ def test_a_factor_of_all_weights_moves_only_the_penalty(name, size):
     one, other = (quietly(MODELS[name].fit, X, y, sample_weight=weights * by).predict(X) for by in (1.0, size))
     np.testing.assert_allclose(other, one, rtol=1e-6)
     results = [
-        quietly(onefit.nested_cv, MODELS[name], X, y, sample_weight=weights * by, **FOLDS).estimate for by in (1.0, size)
+        quietly(onefit.nested_cv, MODELS[name], X, y, sample_weight=weights * by, **FOLDS).estimate
+        for by in (1.0, size)
     ]
     assert results[1] == pytest.approx(results[0], rel=1e-6)

@@ -12,7 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.skipif(not Path("/proc").is_dir() or os.name != "posix", reason="signals, and /proc to look at")
+pytestmark = pytest.mark.skipif(
+    not Path("/proc").is_dir() or os.name != "posix", reason="signals, and /proc to look at"
+)
 
 MODEL = '''
 import time
@@ -92,7 +94,7 @@ def started(tmp_path):
     "arguments",
     [
         ["script.py"],
-        ["-m", "onefit", *"run t.csv --target y --model slow:Slow --folds 3 --repeats 2 --jobs 2".split()],
+        ["-m", "onefit", "run", "t.csv", "--target=y", "--model=slow:Slow", "--folds=3", "--repeats=2", "--jobs=2"],
     ],
     ids=["script", "command line"],
 )

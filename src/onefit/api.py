@@ -61,8 +61,9 @@ def nested_cv(
         folds; else 10, or as many as there are rows or groups. Tuned estimators leave two out up to 300 rows (100 if
         tuned by leave-one-out), or fewer if they have many columns; ``result.route_reason`` says so.
     n_repeats : int or "auto", default="auto"
-        Number of random partitions, up to 100,000. "auto" draws 2 to 200, until the Monte Carlo error of the half-width is below
-        5% and that of the centre below a tenth of the half-width. With K = n there is one partition, whatever is asked.
+        Number of random partitions, up to 100,000. "auto" draws 2 to 200, until the Monte Carlo error of the half-width
+        is below 5% and that of the centre below a tenth of the half-width. With K = n there is one partition,
+        whatever is asked.
     loss : {"squared_error", "absolute_error", "huber", "pinball", "zero_one"} or callable, default=None
         None is squared error for regressors and zero-one for classifiers. Also a function of (y, prediction) that
         returns one loss for each row (see `onefit.losses.nonnegative`), or `onefit.losses.huber` and

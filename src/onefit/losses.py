@@ -102,6 +102,10 @@ def _class_differs(observed: Any, predicted: Any) -> Any:
     return observed != predicted
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
 @dataclass(frozen=True)
 class _Huber:
     delta: float
@@ -145,7 +149,7 @@ def huber(delta: float = 1.35) -> Loss:
     >>> huber(delta=1.0).of(np.zeros(2), np.array([0.5, 3.0])).tolist()
     [0.125, 2.5]
     """
-    if not (isinstance(delta, numbers.Real) and not isinstance(delta, bool) and 0 < float(delta) < np.inf):
+    if not (_is_number(delta) and 0 < delta < np.inf):
         raise DataError(f"delta={delta!r} must be a positive number, in the units of y.")
 
     return Loss("huber", "log", _Huber(float(delta)))
@@ -161,7 +165,7 @@ def pinball(quantile: float = 0.5) -> Loss:
     >>> pinball(0.9).of(np.zeros(2), np.array([1.0, -1.0])).round(12).tolist()
     [0.9, 0.1]
     """
-    if not (isinstance(quantile, numbers.Real) and 0 < float(quantile) < 1):
+    if not (_is_number(quantile) and 0 < quantile < 1):
         raise DataError(f"quantile={quantile!r} must lie strictly between 0 and 1.")
     return Loss("pinball", "log", _Pinball(float(quantile)))
 
@@ -174,7 +178,6 @@ def nonnegative(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any
     >>> from onefit.losses import nonnegative
     >>> loss = nonnegative(lambda y, prediction: abs(y - prediction) ** 1.5)
     """
-
     return _Nonnegative(function)
 
 
@@ -200,13 +203,14 @@ def find_loss(loss: object, classes: Any = None) -> Loss:
     if callable(loss):
         if not takes_two(loss):
             raise DataError(
-                f"loss={reprlib.repr(loss)} cannot be called with (y, prediction); give a function that returns one loss "
-                "for each row."
+                f"loss={reprlib.repr(loss)} cannot be called with (y, prediction); give a function that returns one "
+                "loss for each row."
             )
         return _from_callable(loss, None if classes is None else Classes(np.asarray(classes)))
     if not isinstance(loss, str) or loss not in NAMED:
         raise DataError(
-            f"loss={reprlib.repr(loss)} is unknown; choose one of {', '.join(map(repr, NAMED))}, or a function of (y, prediction)."
+            f"loss={reprlib.repr(loss)} is unknown; choose one of {', '.join(map(repr, NAMED))}, or a function of "
+            "(y, prediction)."
         )
     if classes is None:
         return NAMED[loss]()
@@ -243,8 +247,8 @@ def _from_callable(function: Callable[[Any, Any], Any], classes: Classes | None)
             raise
         except Exception as error:
             raise DataError(
-                f"The loss {name} failed: {type(error).__name__}: {error}. It is called with arrays (y, prediction) and "
-                "must return one number for each row."
+                f"The loss {name} failed: {type(error).__name__}: {error}. It is called with arrays (y, prediction) "
+                "and must return one number for each row."
             ) from error
         if losses.shape != observed.shape:
             raise DataError(

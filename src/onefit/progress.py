@@ -175,7 +175,8 @@ def check_progress(progress: Any) -> Report | None:
         report: Report = progress
         return report
     raise DataError(
-        f"progress={reprlib.repr(progress)} must be True, False, None or a function that can be called with (done, total)."
+        f"progress={reprlib.repr(progress)} must be True, False, None or a function that can be called with "
+        "(done, total)."
     )
 
 

@@ -156,8 +156,8 @@ def check_range_of(what: str, values: FloatArray, least: float = LEAST_SIZE, mos
     largest = float(np.abs(values).max(initial=0.0))
     if largest > most or 0 < largest < least:
         raise DataError(
-            f"{what} is as large as {largest:.3g}, and what is computed from it would not be a number (or zero) in double "
-            f"precision; change its units, for example by dividing it by {largest:.1g}."
+            f"{what} is as large as {largest:.3g}, and what is computed from it would not be a number (or zero) in "
+            f"double precision; change its units, for example by dividing it by {largest:.1g}."
         )
 
 
@@ -171,7 +171,9 @@ def _as_array(values: Any, what: str) -> Any:
     """An array of whatever is given; masked entries are missing."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
         count = int(np.ma.getmaskarray(values).sum())
-        raise DataError(f"{what} is masked in {count} place(s); drop these rows, or fill them in by {what}.filled(...).")
+        raise DataError(
+            f"{what} is masked in {count} place(s); drop these rows, or fill them in by {what}.filled(...)."
+        )
     try:
         array = np.asarray(values)
     except (TypeError, ValueError) as error:

@@ -103,7 +103,8 @@ def _decompose(A: FloatArray) -> tuple[FloatArray, FloatArray, Callable[[FloatAr
     if r >= p:
         U, d, Vt = np.linalg.svd(A, full_matrices=False)
         return U, d, lambda v: Vt.swapaxes(1, 2)[:, None] @ v
-    U, d, _ = np.linalg.svd(np.linalg.qr(A.swapaxes(1, 2), mode="r").swapaxes(1, 2))
+    R: FloatArray = np.asarray(np.linalg.qr(A.swapaxes(1, 2), mode="r"))
+    U, d, _ = np.linalg.svd(R.swapaxes(1, 2))
     d = np.where(d > p * np.finfo(float).eps * d[:, :1], d, 0.0)
     inverse = (1.0 / np.where(d > 0, d, np.inf))[:, None, :, None]
     return U, d, lambda v: A.swapaxes(1, 2)[:, None] @ (U[:, None] @ (inverse * v))

@@ -100,8 +100,8 @@ def _check_span(x: FloatArray, name: str) -> None:
     span = float(x.max() - x.min())
     if not LEAST_SPAN <= span <= MOST_SPAN:
         raise DataError(
-            f"The values of {name} span {span:.3g}, and the roughness of a spline, which goes by its cube, would not be "
-            f"a number (or zero) in double precision; change the units of {name}."
+            f"The values of {name} span {span:.3g}, and the roughness of a spline, which goes by its cube, would not "
+            f"be a number (or zero) in double precision; change the units of {name}."
         )
 
 

@@ -58,7 +58,9 @@ class RefitRoute:
     ) -> None:
         self.problem, self.estimators, self.loss = problem, list(estimators), loss
         self.n_jobs, self.tick = n_jobs, tick
-        self._X = problem.X.copy() if isinstance(problem.X, pd.DataFrame) else problem.X  # in few blocks: rows come fast
+        self._X = (
+            problem.X.copy() if isinstance(problem.X, pd.DataFrame) else problem.X
+        )  # in few blocks: rows come fast
         self.n_values = len(self.estimators)
         self._weights = Rows.of(problem.weights, None).weights
         self._kept: Any = None
