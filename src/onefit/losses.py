@@ -18,7 +18,7 @@ import numpy as np
 from .errors import DataError, OneFitError
 from .typing import FloatArray
 
-__all__ = ["Classes", "Loss", "find_loss", "huber", "nonnegative", "pinball", "takes_two"]
+__all__ = ["Classes", "Loss", "find_loss", "huber", "nonnegative", "pinball"]
 
 
 @dataclass(frozen=True)
