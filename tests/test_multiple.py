@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from helpers import random_weights
-from onefit.criteria import criterion_values, search, spectrum_of_rows
+from onefit.criteria import criterion_values, multiple, search, spectrum_of_rows
 from onefit.criteria.multiple import KINDS, choose, coefficients_at, coordinates_of, criterion, statistics_of_rows
-from onefit.criteria.points import GcvPoint, GuardedGcv
+from onefit.criteria.points import GRID, GcvPoint, GuardedGcv, RemlPoint
 from onefit.criteria.reduced import reduce
 from onefit.errors import DataError, TrainingSetError
 from onefit.linalg.columns import columns_of
@@ -642,3 +642,37 @@ def test_the_order_of_the_terms_does_not_matter_to_the_value_at_given_penalties(
     np.testing.assert_allclose(other[0], value, rtol=1e-12)
     np.testing.assert_allclose(other[1], gradient[order], atol=1e-11 * np.abs(gradient).max())
     np.testing.assert_allclose(other[2], hessian[np.ix_(order, order)], atol=1e-11 * np.abs(hessian).max())
+
+
+@pytest.mark.parametrize("point", [RemlPoint, GcvPoint, GuardedGcv])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_penalty_moved_alone_gives_what_a_new_decomposition_gives(point, seed):
+    rng = np.random.default_rng(seed)
+    design, y = rng.standard_normal((60, 13)), rng.standard_normal((60, 2))
+    eye = np.eye(13)
+    problem = reduce(statistics_of_rows(design, y), (eye[1:5], eye[5:9], eye[9:13]))
+    at = point(problem, rng.uniform(-3, 3, 3))
+    for term, place in ((0, 25), (2, 0), (1, 17), (0, 12)):
+        rho = at.rho.copy()
+        rho[term] = GRID[place]
+        at, expected = at.shifted(term, place), point(problem, rho)
+        np.testing.assert_array_equal(at.rho, expected.rho)
+        np.testing.assert_allclose(at.value, expected.value, rtol=1e-10)
+        for one, other in zip(at.derivatives(), expected.derivatives(), strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-8)
+        for axis in range(3):
+            np.testing.assert_allclose(at.along(axis), expected.along(axis), rtol=1e-9)
+
+
+def test_a_search_ends_after_so_many_decompositions(monkeypatch):
+    rng = np.random.default_rng(0)
+    design, y = rng.standard_normal((80, 13)), rng.standard_normal((80, 1))
+    eye, made = np.eye(13), []
+    monkeypatch.setattr(multiple, "MANY_POINTS", 5)
+    monkeypatch.setattr(multiple, "FEW_POINTS", 5)
+    original = RemlPoint.__init__
+    monkeypatch.setattr(RemlPoint, "__init__", lambda self, *args: (made.append(1), original(self, *args))[1])
+    monkeypatch.setattr(multiple, "_step", lambda gradient, hessian: 1e-3 * gradient)  # uphill: no step is of use
+    choice = choose(statistics_of_rows(design, y + 5 * design[:, 5:6]), (eye[1:5], eye[5:9], eye[9:13]), "reml")
+    assert len(made) <= 5 + 2 * multiple.MOST_ROUNDS
+    assert np.isfinite(choice.lams).all()

@@ -162,10 +162,33 @@ def test_what_the_scales_of_a_training_set_do_not_decide_is_refitted(pipeline, k
     assert reason in result.route_reason
 
 
-def test_as_many_columns_as_rows_are_refitted():
-    X, y = data(20, 25, 16)
-    result = quiet_nested_cv(scaled(Ridge()), X, y, n_folds=3, n_repeats=1)
-    assert (result.route, "as many columns" in result.route_reason) == ("refit", True)
+@pytest.mark.parametrize("shape", [(20, 19), (20, 20), (20, 25), (18, 400)], ids=str)
+@pytest.mark.parametrize(
+    "last",
+    [Ridge(0.5), RidgeCV(ALPHAS), *(PenalizedRegression(lam=criterion) for criterion in ("gcv", "reml"))],
+    ids=str,
+)
+def test_as_many_columns_as_rows_are_scaled_without_refits(last, shape):
+    X, y = data(*shape, 16, 2)
+    y = y + 2 * np.random.default_rng(2).standard_normal(y.shape)
+    assert_equals_refits(scaled(last), X * np.linspace(1, 9, shape[1]), y, n_folds=4)
+
+
+def test_equal_rows_of_a_wide_table_are_no_matter():
+    X, y = data(20, 60, 16)
+    X[3:6] = X[9]
+    for last in (Ridge(1e-3), RidgeCV(ALPHAS), PenalizedRegression(lam="gcv")):
+        assert_equals_refits(scaled(last), X, y, n_folds=4, rtol=1e-7)
+
+
+def test_a_wide_classifier_and_a_curve_on_scaled_columns():
+    X, y = data(24, 50, 5)
+    assert_equals_refits(scaled(RidgeClassifierCV(ALPHAS)), X, np.digitize(y, np.quantile(y, [0.3, 0.7])))
+    keywords = {"param_name": "ridge__alpha", "param_range": ALPHAS, "n_folds": 5, "n_repeats": 2, "random_state": 0}
+    fast = quietly(onefit.error_curve, scaled(Ridge()), X, y, **keywords)
+    slow = quietly(onefit.error_curve, scaled(Ridge()), X, y, **keywords, route="refit")
+    assert fast.results[0].route == "gram"
+    assert relative_gap(fast.estimate, slow.estimate) < 1e-9
 
 
 def test_a_large_value_of_a_column_that_is_constant_elsewhere_moves_nothing():

@@ -7,16 +7,13 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import Ridge
 
 from .build import build_comparison, build_curve, build_result
 from .comparison import Comparison
-from .curve import ErrorCurve, as_values
+from .curve import Deployment, ErrorCurve, as_values
 from .errors import DataError, LossOverflowError, OneFitError, RefitError, TrainingSetError
 from .job import Contender, Settings, prepare
 from .results import NestedCVResult
-from .routes.refit import weight_name
 from .validation import check_choice, check_estimator
 from .warn import warn_reader
 
@@ -64,8 +61,9 @@ def nested_cv(
         folds; else 10, or as many as there are rows or groups. Tuned estimators leave two out up to 300 rows (100 if
         tuned by leave-one-out), or fewer if they have many columns; ``result.route_reason`` says so.
     n_repeats : int or "auto", default="auto"
-        Number of random partitions. "auto" draws 2 to 200, until the Monte Carlo error of the half-width is below
-        5% and that of the centre below a tenth of the half-width. With K = n there is one partition, whatever is asked.
+        Number of random partitions, up to 100,000. "auto" draws 2 to 200, until the Monte Carlo error of the half-width
+        is below 5% and that of the centre below a tenth of the half-width. With K = n there is one partition,
+        whatever is asked.
     loss : {"squared_error", "absolute_error", "huber", "pinball", "zero_one"} or callable, default=None
         None is squared error for regressors and zero-one for classifiers. Also a function of (y, prediction) that
         returns one loss for each row (see `onefit.losses.nonnegative`), or `onefit.losses.huber` and
@@ -80,7 +78,8 @@ def nested_cv(
     folds : int array (n_repeats, n) or scikit-learn splitter, default=None
         Partitions to use: ids 0 to K-1, and -1 for rows that are always trained on and never scored.
     bias_folds : int or array (repeats, n), default=None
-        For the rules "paper" and "bates": further partitions for the bias correction. None uses the same ones.
+        For the rules "paper" and "bates": further partitions, up to 100,000, for the bias correction. None uses the
+        same ones.
     route : {"auto", "gram", "onestep", "refit"}, default="auto"
         How to compute; all routes give the same numbers. "auto" is the cheaper fast one by `plan` if the
         estimator has one, else "refit".
@@ -92,7 +91,7 @@ def nested_cv(
         random numbers itself needs its own ``random_state``.
     n_jobs : int, default=None
         Jobs of the refit route, as in joblib; threads over repeats, or over tiles of pairs of rows, on the fast routes.
-        -1 is all cores.
+        -1 is all cores; at most 1,024.
     progress : bool or callable, default=None
         A bar with the expected time on standard error: None shows it for jobs of more than a second in a terminal or
         a notebook, True everywhere, False nowhere. A callable gets (done, total).
@@ -210,37 +209,18 @@ transformers, random_state, n_jobs, progress
                 reasons[v] = str(error)
             kept = [v for v in kept if v not in lost]
 
-    def deploy(value: Any) -> Any:
-        """Fit the estimator on all rows at one value, or at one for each output."""
-        chosen = _one_value(estimator, param_name, value)
-        one = clone(estimator).set_params(**{param_name: chosen})
-        return one.fit(X, y, **({} if sample_weight is None else {weight_name(one): sample_weight}))
-
+    deploy = Deployment(estimator, param_name, X, y, sample_weight)
     curve = build_curve(job, outcome, values, kept, reasons, param_name, simpler, deploy)
     at_best = kept.index(int(np.atleast_1d(curve.best)[0]))
     warn_reader(build_result(job, outcome, at_best), job, outcome, at_best)
     return curve
 
 
-def _one_value(estimator: Any, param_name: str, value: Any) -> Any:
-    """The value itself; for several outputs their common one, or, of the models that can take them, one for each."""
-    if not isinstance(value, np.ndarray):
-        return value.item() if isinstance(value, np.generic) else value
-    if len(set(value.tolist())) == 1:
-        return value.tolist()[0]
-    if type(estimator) in (Ridge, KernelRidge) and param_name == "alpha":
-        return value
-    raise DataError(
-        f"The outputs select different values of {param_name}, {', '.join(map(str, value))}, and "
-        f"{type(estimator).__name__} takes one for all. Fit each output with its own: curve.deploy(value)."
-    )
-
-
 def _check_range(estimator: Any, param_name: str, param_range: Any) -> list[Any]:
     """The values as a list, checked against the estimator."""
     check_estimator(estimator)
     known = estimator.get_params() if hasattr(estimator, "get_params") else {}
-    if param_name not in known:
+    if not isinstance(param_name, str) or param_name not in known:
         raise DataError(
             f"{type(estimator).__name__} has no parameter {param_name!r}; it has {', '.join(sorted(known)) or 'none'}."
         )

@@ -9,15 +9,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import special
+from sklearn.base import clone
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge
 
 from . import display
 from .display.html import curve_html
 from .errors import DataError
 from .results import NestedCVResult
+from .routes.refit import weight_name
 from .typing import BoolArray, FloatArray, IntArray
 from .validation import check_choice, check_level
 
-__all__ = ["Difference", "ErrorCurve", "as_values", "simplest_minimum", "simplicity", "spans_decades"]
+__all__ = ["Deployment", "Difference", "ErrorCurve", "as_values", "simplest_minimum", "simplicity", "spans_decades"]
 
 SELECTIONS = ("min", "one_se", "loo", "gcv", "reml", "kfold")
 
@@ -38,6 +42,39 @@ class Difference:
     high: FloatArray
     standard_error: FloatArray
     df: float
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Deployment:
+    """Fits the estimator of a curve on all rows, at one value of the parameter or at one for each output.
+
+    It holds the data as they were given, so that a curve that was pickled can still fit.
+    """
+
+    estimator: Any
+    param_name: str
+    X: Any
+    y: Any
+    sample_weight: Any = None
+
+    def __call__(self, value: Any) -> Any:
+        """Fit at ``value``."""
+        one = clone(self.estimator).set_params(**{self.param_name: self._one(value)})
+        weights = {} if self.sample_weight is None else {weight_name(one): self.sample_weight}
+        return one.fit(self.X, self.y, **weights)
+
+    def _one(self, value: Any) -> Any:
+        """The value itself; for several outputs their common one, or, of models that can take them, one for each."""
+        if not isinstance(value, np.ndarray):
+            return value.item() if isinstance(value, np.generic) else value
+        if len(set(value.tolist())) == 1:
+            return value.tolist()[0]
+        if type(self.estimator) in (Ridge, KernelRidge) and self.param_name == "alpha":
+            return value
+        raise DataError(
+            f"The outputs select different values of {self.param_name}, {', '.join(map(str, value))}, and "
+            f"{type(self.estimator).__name__} takes one for all. Fit each output with its own: curve.deploy(value)."
+        )
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -71,7 +108,8 @@ class ErrorCurve:
     loss : str
     output_names : tuple of str or None
     deploy : callable
-        Of a parameter value: the estimator fitted on all rows.
+        Of a parameter value: the estimator fitted on all rows. It holds the data as they were given, and so does a
+        pickled curve.
     """
 
     values: Any

@@ -15,7 +15,7 @@ import numpy as np
 from .errors import DataError, FoldError
 from .typing import BoolArray, IntArray
 
-__all__ = ["ExplicitFolds", "FoldSource", "Folds", "RandomFolds", "entropy_of", "explicit_folds"]
+__all__ = ["ExplicitFolds", "FoldSource", "Folds", "RandomFolds", "entropy_of", "explicit_folds", "is_single"]
 
 
 @dataclass(frozen=True)
@@ -218,6 +218,14 @@ def entropy_of(random_state: Any) -> int:
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0:
         return int(random_state)
     raise DataError(f"random_state={random_state!r} must be None, a non-negative integer, or a NumPy generator.")
+
+
+def is_single(value: Any) -> bool:
+    """Whether it is no list or array; what is made of unequal lists is no table, but a list."""
+    try:
+        return bool(np.ndim(value) == 0)
+    except ValueError:
+        return False
 
 
 def explicit_folds(

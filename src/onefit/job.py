@@ -13,7 +13,7 @@ from joblib import effective_n_jobs
 from .chain import ascending, outward
 from .errors import DataError, FoldError, IntervalError, LossOverflowError, RouteError, TrainingSetError
 from .fold_errors import FoldErrors, Rows, RowTotals
-from .folds import ExplicitFolds, FoldSource, RandomFolds, entropy_of, explicit_folds
+from .folds import ExplicitFolds, FoldSource, RandomFolds, entropy_of, explicit_folds, is_single
 from .intervals import RULES, Rule
 from .learners import Adapted, GramLearner, TunedLearner, adapt, freeze
 from .losses import Loss, find_loss
@@ -23,7 +23,7 @@ from .repeats import Counts, collect, counts_of, mean_cv, stopped_after, stopped
 from .routes import GramRoute, LearnedRoute, LeaveTwoOut, OneStepRoute, RefitRoute, Route, SideBySide, TunedRoute
 from .routes.plan import choose
 from .typing import FloatArray, IntArray
-from .validation import Problem, check_choice, check_estimator, check_integer, check_level, check_problem
+from .validation import Problem, check_choice, check_estimator, check_integer, check_jobs, check_level, check_problem
 
 __all__ = ["Contender", "Job", "Outcome", "Settings", "prepare"]
 
@@ -46,6 +46,9 @@ LEAVE_TWO_OUT_TUNED_WORK = 5e8
 
 MOST_FOLDS = 2048
 """The tables of pairs of folds are K x K; beyond this they would not be small."""
+
+MOST_ASKED = 100_000
+"""So many partitions leave a Monte Carlo error of a few thousandths of that of one; more would only take time."""
 
 LIKELY_REPEATS = 5
 """What "auto" is taken for before it is known."""
@@ -210,8 +213,7 @@ def prepare(contenders: Sequence[Contender], X: Any, y: Any, settings: Settings)
     rule = RULES[check_choice("interval", settings.interval, tuple(RULES))]
     check_choice("route", settings.route, ROUTES)
     check_choice("transformers", settings.transformers, ("refit", "freeze"))
-    if settings.n_jobs is not None and (settings.n_jobs == 0 or not isinstance(settings.n_jobs, int | np.integer)):
-        raise DataError(f"n_jobs={settings.n_jobs!r} must be a positive integer, or -1 for all cores, or None.")
+    settings = replace(settings, n_jobs=check_jobs(settings.n_jobs))
     progress = Progress(check_progress(settings.progress))
     problem = _check_problem(contenders, X, y, settings)
     loss = find_loss(settings.loss, problem.classes)
@@ -277,7 +279,7 @@ def _check_counts(problem: Problem, settings: Settings) -> tuple[int | None, int
     elif not (isinstance(settings.n_folds, str) and settings.n_folds == "auto"):
         K = check_integer("n_folds", settings.n_folds, 3, units, f' (the number of {what}), or "n" or "auto"')
     is_auto = isinstance(settings.n_repeats, str) and settings.n_repeats == "auto"
-    return K, None if is_auto else check_integer("n_repeats", settings.n_repeats, 1, also=', or "auto"')
+    return K, None if is_auto else check_integer("n_repeats", settings.n_repeats, 1, MOST_ASKED, ', or "auto"')
 
 
 def _automatic_folds(problem: Problem, adapted: Sequence[Adapted], settings: Settings, rule: Rule) -> int:
@@ -327,8 +329,8 @@ def _bias_partitions(
 ) -> tuple[FoldSource, int] | None:
     if bias_folds is None:
         return None
-    if np.ndim(bias_folds) == 0 and not hasattr(bias_folds, "split"):
-        count = check_integer("bias_folds", bias_folds, 1, also=", or an array of fold ids")
+    if not hasattr(bias_folds, "split") and is_single(bias_folds):
+        count = check_integer("bias_folds", bias_folds, 1, MOST_ASKED, ", or an array of fold ids")
         scored = (_whole(source).ids >= 0).any(axis=0)
         return RandomFolds(problem.n, source.n_folds, entropy, 1, problem.groups, _strata(problem), scored), count
     given = explicit_folds(bias_folds, problem.n, problem.X, problem.target, problem.groups, "bias_folds")

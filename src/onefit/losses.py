@@ -6,13 +6,16 @@ absolute error then keep their accuracy when y is large and the residuals are sm
 
 from __future__ import annotations
 
+import inspect
+import numbers
+import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from .errors import DataError
+from .errors import DataError, OneFitError
 from .typing import FloatArray
 
 __all__ = ["Classes", "Loss", "find_loss", "huber", "nonnegative", "pinball"]
@@ -99,6 +102,43 @@ def _class_differs(observed: Any, predicted: Any) -> Any:
     return observed != predicted
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True)
+class _Huber:
+    delta: float
+
+    def __call__(self, y: FloatArray, u: FloatArray) -> FloatArray:
+        size = np.abs(u)
+        return np.where(size <= self.delta, np.square(u) / 2, self.delta * (size - self.delta / 2))
+
+
+@dataclass(frozen=True)
+class _Pinball:
+    quantile: float
+
+    def __call__(self, y: FloatArray, u: FloatArray) -> FloatArray:
+        losses: FloatArray = np.maximum(self.quantile * u, (self.quantile - 1) * u)
+        return losses
+
+
+@dataclass(frozen=True)
+class _Nonnegative:
+    """A user's loss that is never negative."""
+
+    function: Callable[[Any, Any], Any]
+    nonnegative = True
+
+    @property
+    def __name__(self) -> str:
+        return str(getattr(self.function, "__name__", "loss"))
+
+    def __call__(self, y: Any, prediction: Any) -> Any:
+        return self.function(y, prediction)
+
+
 def huber(delta: float = 1.35) -> Loss:
     """Huber's loss: ``u^2/2`` up to ``delta``, in the units of y, and linear beyond.
 
@@ -109,14 +149,10 @@ def huber(delta: float = 1.35) -> Loss:
     >>> huber(delta=1.0).of(np.zeros(2), np.array([0.5, 3.0])).tolist()
     [0.125, 2.5]
     """
-    if not (isinstance(delta, float | int) and 0 < delta < np.inf):
+    if not (_is_number(delta) and 0 < delta < np.inf):
         raise DataError(f"delta={delta!r} must be a positive number, in the units of y.")
 
-    def function(y: FloatArray, u: FloatArray) -> FloatArray:
-        size = np.abs(u)
-        return np.where(size <= delta, np.square(u) / 2, delta * (size - delta / 2))
-
-    return Loss("huber", "log", function)
+    return Loss("huber", "log", _Huber(float(delta)))
 
 
 def pinball(quantile: float = 0.5) -> Loss:
@@ -129,9 +165,9 @@ def pinball(quantile: float = 0.5) -> Loss:
     >>> pinball(0.9).of(np.zeros(2), np.array([1.0, -1.0])).round(12).tolist()
     [0.9, 0.1]
     """
-    if not (isinstance(quantile, float | int) and 0 < quantile < 1):
+    if not (_is_number(quantile) and 0 < quantile < 1):
         raise DataError(f"quantile={quantile!r} must lie strictly between 0 and 1.")
-    return Loss("pinball", "log", lambda y, u: np.maximum(quantile * u, (quantile - 1) * u))
+    return Loss("pinball", "log", _Pinball(float(quantile)))
 
 
 def nonnegative(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -142,13 +178,7 @@ def nonnegative(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any
     >>> from onefit.losses import nonnegative
     >>> loss = nonnegative(lambda y, prediction: abs(y - prediction) ** 1.5)
     """
-
-    def declared(y: Any, prediction: Any) -> Any:
-        return function(y, prediction)
-
-    declared.__name__ = getattr(function, "__name__", "loss")
-    declared.nonnegative = True  # type: ignore[attr-defined]
-    return declared
+    return _Nonnegative(function)
 
 
 NAMED: dict[str, Callable[[], Loss]] = {
@@ -171,10 +201,16 @@ def find_loss(loss: object, classes: Any = None) -> Loss:
     if isinstance(loss, Loss):
         loss = loss.name
     if callable(loss):
+        if not takes_two(loss):
+            raise DataError(
+                f"loss={reprlib.repr(loss)} cannot be called with (y, prediction); give a function that returns one "
+                "loss for each row."
+            )
         return _from_callable(loss, None if classes is None else Classes(np.asarray(classes)))
     if not isinstance(loss, str) or loss not in NAMED:
         raise DataError(
-            f"loss={loss!r} is unknown; choose one of {', '.join(map(repr, NAMED))}, or a function of (y, prediction)."
+            f"loss={reprlib.repr(loss)} is unknown; choose one of {', '.join(map(repr, NAMED))}, or a function of "
+            "(y, prediction)."
         )
     if classes is None:
         return NAMED[loss]()
@@ -186,13 +222,34 @@ def find_loss(loss: object, classes: Any = None) -> Loss:
     return replace(NAMED[loss](), function=_class_differs, classes=Classes(np.asarray(classes)))
 
 
+def takes_two(function: object) -> bool:
+    """Whether something is a function of two arguments; a class makes an object, whatever it takes."""
+    if not callable(function) or isinstance(function, type):
+        return False
+    try:
+        inspect.signature(function).bind(None, None)
+    except TypeError:
+        return False
+    except ValueError:
+        return True  # built in, and does not tell
+    return True
+
+
 def _from_callable(function: Callable[[Any, Any], Any], classes: Classes | None) -> Loss:
     """A user's loss of (y, prediction); its interval is on the plain scale unless it is declared non-negative."""
     declared = bool(getattr(function, "nonnegative", False))
     name = getattr(function, "__name__", type(function).__name__)
 
     def compute(observed: Any, predicted: Any) -> FloatArray:
-        losses = np.asarray(function(observed, predicted), dtype=np.float64)
+        try:
+            losses = np.asarray(function(observed, predicted), dtype=np.float64)
+        except OneFitError:
+            raise
+        except Exception as error:
+            raise DataError(
+                f"The loss {name} failed: {type(error).__name__}: {error}. It is called with arrays (y, prediction) "
+                "and must return one number for each row."
+            ) from error
         if losses.shape != observed.shape:
             raise DataError(
                 f"The loss {name} returned shape {losses.shape} for {observed.shape} values: it must give one loss for "

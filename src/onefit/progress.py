@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import reprlib
 import shutil
 import sys
 import time
@@ -13,7 +14,10 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, ClassVar, TextIO
 
+import numpy as np
+
 from .errors import DataError
+from .losses import takes_two
 
 __all__ = ["Bar", "Progress", "Stopped", "Units", "check_progress"]
 
@@ -159,16 +163,21 @@ class Bar:
 
 def check_progress(progress: Any) -> Report | None:
     """What reports: the callable itself, a bar for True, none for False; None is a bar where somebody sees it."""
+    if isinstance(progress, np.bool_):
+        progress = bool(progress)
     if progress is None or progress is True:
         is_asked_for = progress is True
         stream = sys.stderr  # None if there is no console
         return Bar(stream, is_asked_for) if stream is not None and (is_asked_for or _is_seen(stream)) else None
     if progress is False:
         return None
-    if callable(progress):
+    if takes_two(progress):
         report: Report = progress
         return report
-    raise DataError(f"progress={progress!r} must be True, False, None or a function of (done, total).")
+    raise DataError(
+        f"progress={reprlib.repr(progress)} must be True, False, None or a function that can be called with "
+        "(done, total)."
+    )
 
 
 def _is_seen(stream: TextIO) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,19 +21,24 @@ from .typing import FloatArray, IntArray
 __all__ = [
     "Problem",
     "check_choice",
+    "check_columns",
     "check_estimator",
     "check_integer",
+    "check_jobs",
     "check_level",
     "check_penalty_value",
     "check_problem",
-    "check_scales",
+    "check_range_of",
     "numeric_matrix",
 ]
 
-LARGEST = 1e60
-"""Values, if they are not zero, lie between this and its inverse: variances of squared errors are fourth powers."""
+MOST_JOBS = 1024
+"""More processes or threads than this are a slip of the finger."""
 
-LARGEST_PENALTY = 1e100
+LEAST_SIZE, MOST_SIZE = 1e-60, 1e60
+"""Between these lie the largest values of every column and of y: variances of squared errors are fourth powers."""
+
+MOST_PENALTY = 1e100
 
 
 @dataclass(frozen=True)
@@ -103,27 +109,20 @@ def numeric_matrix(problem: Problem) -> FloatArray:
     """X as a finite float64 array, for the routes that compute from the design itself."""
     array = np.ascontiguousarray(_to_float(problem.X, "X", problem.feature_names))
     _refuse_missing(array, problem.feature_names)
-    largest = np.maximum(array.max(axis=0, initial=0.0), -array.min(axis=0, initial=0.0))
-    check_scales(largest, problem.feature_names, "Column", "of X")
+    check_columns(np.maximum(array.max(axis=0, initial=0.0), -array.min(axis=0, initial=0.0)), problem.feature_names)
     return array
 
 
-def check_scales(largest: FloatArray, names: tuple[str, ...] | None, what: str, of: str) -> None:
+def check_columns(largest: FloatArray, names: Sequence[str] | None) -> None:
     """Refuse columns, of these largest absolute values, whose powers leave the range of double precision."""
-    fine = (largest == 0) | ((largest <= LARGEST) & (largest >= 1 / LARGEST))
-    if fine.all():
-        return
-    at = int(np.flatnonzero(~fine)[0])
-    raise DataError(
-        f"{what} {names[at] if names else at!r} {of} has values of up to {largest[at]:.2g}, and variances are made of "
-        f"fourth powers: these would leave the range of double precision. Divide it by {largest[at]:.0e}."
-    )
+    for at in map(int, np.flatnonzero((largest > MOST_SIZE) | ((largest < LEAST_SIZE) & (largest > 0)))):
+        check_range_of(f"Column {at} of X" if names is None else names[at], largest[at])
 
 
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
     """Return ``value`` if it is one of ``choices``."""
     if not isinstance(value, str) or value not in choices:
-        raise DataError(f"{name}={value!r} is unknown; choose one of {', '.join(map(repr, choices))}.")
+        raise DataError(f"{name}={_shown(value)} is unknown; choose one of {', '.join(map(repr, choices))}.")
     return value
 
 
@@ -131,7 +130,7 @@ def check_integer(name: str, value: object, low: int, high: int | None = None, a
     """Return ``value`` as an int between ``low`` and ``high``."""
     limits = f"at least {low}" if high is None else f"from {low} to {high}"
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise DataError(f"{name}={value!r} must be an integer {limits}{also}.")
+        raise DataError(f"{name}={_shown(value)} must be an integer {limits}{also}.")
     if value < low or (high is not None and value > high):
         raise DataError(f"{name}={value!r} is out of range: it must be an integer {limits}{also}.")
     return int(value)
@@ -148,6 +147,50 @@ def check_level(confidence_level: object) -> float:
     return float(confidence_level)
 
 
+def check_jobs(n_jobs: object) -> int | None:
+    """Return the number of jobs; None is one."""
+    if n_jobs is None:
+        return None
+    is_integer = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
+    if not is_integer or n_jobs == 0 or abs(int(n_jobs)) > MOST_JOBS:  # type: ignore[call-overload]
+        raise DataError(
+            f"n_jobs={_shown(n_jobs)} must be an integer from 1 to {MOST_JOBS}, or -1 for all cores, or None."
+        )
+    return int(n_jobs)  # type: ignore[call-overload, no-any-return]
+
+
+def check_range_of(what: str, values: Any, least: float = LEAST_SIZE) -> None:
+    """Refuse numbers whose powers would overflow, and those that are all so small that their powers vanish."""
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest > MOST_SIZE or 0 < largest < least:
+        raise DataError(
+            f"{what} is as large as {largest:.3g}, and what is computed from it would not be a number (or zero) in "
+            f"double precision; change its units, for example by dividing it by {largest:.1g}."
+        )
+
+
+def _shown(value: object) -> str:
+    """A value as it is written, if that is short."""
+    text = repr(value)
+    return text if len(text) <= 60 and "\n" not in text else f"<{type(value).__name__}>"
+
+
+def _as_array(values: Any, what: str) -> Any:
+    """An array of whatever is given; masked entries are missing."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
+        count = int(np.ma.getmaskarray(values).sum())
+        raise DataError(
+            f"{what} is masked in {count} place(s); drop these rows, or fill them in by {what}.filled(...)."
+        )
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{what} cannot be read as an array: {error}. Give it one value for each row.") from error
+    if array.dtype.kind == "V":
+        raise DataError(f"{what} holds records (dtype {array.dtype}), not single values; give one of their fields.")
+    return array
+
+
 def _as_container(X: Any, may_be_text: bool) -> Any:
     """Keep frames and matrices as they are; make an array of anything else; insist on two dimensions.
 
@@ -157,13 +200,15 @@ def _as_container(X: Any, may_be_text: bool) -> Any:
         X = X.tocsr()  # the only sparse format whose rows can be taken
     if hasattr(X, "collect") and hasattr(X, "lazy"):
         raise DataError("X is a lazy frame; pass X.collect().")
-    if not hasattr(X, "shape"):
+    if not isinstance(getattr(X, "shape", None), tuple):
         try:
             X = np.asarray(X)
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise DataError(
                 f"X cannot be read as a table: {error}. Give every row the same number of columns."
             ) from error
+    if isinstance(X, np.ndarray):
+        X = _as_array(X, "X")  # a matrix or a masked array as a plain one
     if len(X.shape) == 1 and may_be_text and len(X) and isinstance(next(iter(X)), str):
         return X
     if len(X.shape) != 2:
@@ -180,10 +225,7 @@ def _check_y(y: Any) -> tuple[FloatArray, tuple[str, ...] | None]:
     """Y as (n, outputs) float64, with a name for each output if y has columns."""
     if y is None:
         raise DataError("y is None: the error of a prediction needs observed values.")
-    try:
-        array = np.asarray(y)
-    except ValueError as error:
-        raise DataError(f"y cannot be read as a table: {error}.") from error
+    array = _as_array(y, "y")
     if array.ndim not in (1, 2) or array.size == 0:
         raise DataError(f"y has shape {array.shape}; it must be a vector, or a table with one column for each output.")
     names = None
@@ -194,7 +236,7 @@ def _check_y(y: Any) -> tuple[FloatArray, tuple[str, ...] | None]:
         count = int((~np.isfinite(values)).any(axis=-1).sum() if values.ndim == 2 else (~np.isfinite(values)).sum())
         raise DataError(f"y is missing or infinite in {count} row(s); drop or impute them first.")
     table = values.reshape(values.shape[0], -1)
-    check_scales(np.abs(table).max(axis=0), names, "Output", "of y")
+    check_columns(np.abs(table).max(axis=0), [f"y[{name}]" for name in names] if names else ["y"])
     return table, names
 
 
@@ -202,7 +244,7 @@ def _check_labels(y: Any) -> tuple[Any, Any, IntArray]:
     """Class labels as given, the distinct ones in sorted order, and the number of each row's class."""
     if y is None:
         raise DataError("y is None: the error of a prediction needs observed classes.")
-    labels = np.asarray(y)
+    labels = _as_array(y, "y")
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     if labels.ndim != 1 or labels.size == 0:
@@ -225,7 +267,7 @@ def _check_weights(sample_weight: Any, n: int) -> FloatArray | None:
     """Sample weights, or None if there are none."""
     if sample_weight is None:
         return None
-    weights = np.asarray(sample_weight)
+    weights = _as_array(sample_weight, "sample_weight")
     if weights.shape != (n,):
         raise DataError(f"sample_weight has shape {weights.shape}; it must hold one number for each of the {n} rows.")
     weights = _to_float(weights, "sample_weight", None)
@@ -233,7 +275,6 @@ def _check_weights(sample_weight: Any, n: int) -> FloatArray | None:
         raise DataError("sample_weight must be finite and not negative in every row.")
     if (weights > 0).sum() < 3:
         raise DataError("Fewer than 3 rows have a positive sample_weight; there is nothing to fit.")
-    check_scales(weights.max(keepdims=True), ("sample_weight",), "The vector", "of weights")
     return weights
 
 
@@ -241,7 +282,7 @@ def _check_groups(groups: Any, n: int) -> IntArray | None:
     """Group of each row, numbered 0, 1, ... in sorted order."""
     if groups is None:
         return None
-    names = np.asarray(groups)
+    names = _as_array(groups, "groups")
     if names.shape != (n,):
         raise DataError(f"groups has shape {names.shape}; it must name a group for each of the {n} rows.")
     missing = pd.isna(names)
@@ -365,9 +406,9 @@ def check_penalty_value(name: str, value: object) -> float:
     number = float(value)
     if not math.isfinite(number) or number < 0:
         raise DataError(f"{name}={value!r} must be finite and not negative: it multiplies a penalty.")
-    if number > 0 and not 1 / LARGEST_PENALTY <= number <= LARGEST_PENALTY:
+    if number > 0 and not 1 / MOST_PENALTY <= number <= MOST_PENALTY:
         raise DataError(
-            f"{name}={value!r} leaves the range of double precision when it meets the data: give zero, or a number from "
-            f"{1 / LARGEST_PENALTY:.0e} to {LARGEST_PENALTY:.0e}."
+            f"{name}={value!r} leaves the range of double precision when it meets the data; give zero, or a number "
+            f"from {1 / MOST_PENALTY:.0e} to {MOST_PENALTY:.0e}."
         )
     return number

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Sequence
 
-from .ending import CLOSED, INTERRUPTED, silence
+from .ending import CLOSED, INTERRUPTED, Output, OutputError, silence
 
 __all__ = ["main"]
 
@@ -32,7 +33,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     SystemExit: 0
     """
     try:
-        _run(arguments)
+        with contextlib.redirect_stdout(Output(sys.stdout)) if sys.stdout is not None else contextlib.nullcontext():
+            _run(arguments)
+    except OutputError as error:
+        print(
+            f"onefit: standard output cannot be written: {error}; the answer was not shown. Make room, or lead it "
+            "elsewhere.",
+            file=sys.stderr,
+        )
+        silence()
+        raise SystemExit(1) from None
     except KeyboardInterrupt:  # while the libraries are imported; later ones are caught where more is known
         print("onefit: stopped; nothing was written", file=sys.stderr)
         raise SystemExit(INTERRUPTED) from None

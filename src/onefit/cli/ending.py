@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from typing import Any
 
-__all__ = ["CLOSED", "INTERRUPTED", "silence"]
+__all__ = ["CLOSED", "INTERRUPTED", "Output", "OutputError", "silence"]
 
 INTERRUPTED, CLOSED = 130, 141
 """Exit codes after Ctrl-C, and if whoever reads standard output goes away: those of a shell."""
@@ -16,3 +17,34 @@ def silence() -> None:
     """Lead standard output nowhere, so that Python does not complain at its end that nobody reads it."""
     with contextlib.suppress(OSError, ValueError):  # not a true file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class OutputError(Exception):
+    """Standard output cannot be written to, though somebody may read it: a full disk, as a rule."""
+
+
+class Output:
+    """A stream that tells its own errors from those of other files; one that nobody reads is another matter."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> Any:
+        """Write a text."""
+        return _told(self._stream.write, text)
+
+    def flush(self) -> None:
+        """Write what was held back."""
+        _told(self._stream.flush)
+
+
+def _told(function: Any, *arguments: Any) -> Any:
+    try:
+        return function(*arguments)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(error.strerror or str(error)) from error

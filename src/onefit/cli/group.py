@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import shlex
 import sys
@@ -13,7 +15,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from .ending import CLOSED, INTERRUPTED, silence
+from .ending import CLOSED, INTERRUPTED, OutputError, silence
 
 __all__ = ["COMMAND", "Guarded", "will_write"]
 
@@ -43,7 +45,7 @@ class Guarded(TyperGroup):
             silence()
             raise typer.Exit(CLOSED) from None
         except Exception as error:
-            if _is_for_typer(error):
+            if _is_for_typer(error) or isinstance(error, OutputError):
                 raise
             if ctx.meta.get("onefit.debug"):
                 traceback.print_exc()
@@ -85,6 +87,11 @@ def _one_line(error: Exception) -> str:
         return as_options(text)
     if isinstance(error, MemoryError):
         return "not enough memory for these data; use fewer rows or columns, or --folds 10 in place of leave two out."
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return (
+            f"no room is left for a file that is needed ({text}); make room, or, if it is one of --jobs, set TMPDIR or "
+            "JOBLIB_TEMP_FOLDER to another folder."
+        )
     if isinstance(error, ModuleNotFoundError):
         return f'the library {error.name!r} is missing; install it: pip install "onefit[cli]".'
     return f"internal error: {type(error).__name__}: {text}; please report it. --debug shows the traceback."
@@ -93,4 +100,5 @@ def _one_line(error: Exception) -> str:
 def _say(line: str) -> None:
     from .showing import clean
 
-    print(f"onefit: {clean(line)}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # who cannot be told is still given the exit code
+        print(f"onefit: {clean(line)}", file=sys.stderr, flush=True)

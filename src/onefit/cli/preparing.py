@@ -81,7 +81,8 @@ def prepare(table: pd.DataFrame, roles: Roles, keeps_categories: bool = False) -
     code.append(f"X = table[{wrapped([column.name for column in columns])}]")
     numbers = [column.name for column in columns if column.kind == "number"]
     categories = [column.name for column in columns if column.kind == "category"]
-    X = X.astype(dict.fromkeys(numbers, float))
+    # of many columns one by one, pandas makes as many blocks, which every fit would have to gather
+    X = (X.astype(dict.fromkeys(numbers, float)) if categories else X.astype(float)).copy()
     if numbers:
         code.append(
             "X = X.astype(float)" if not categories else f"X = X.astype(dict.fromkeys({wrapped(numbers)}, float))"

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import itertools
+import os
+import stat
 import sys
+import threading
 import zipfile
+import zlib
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +30,8 @@ PARQUET = (".parquet", ".pq")
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst", ".zip")
 DELIMITERS = (",", ";", "\t", "|")
 SNIFFED_LINES = 50
+PATIENCE = 2.0
+"""Seconds before it is said what is waited for."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +78,8 @@ def read_table(source: Source) -> tuple[pd.DataFrame, str]:
 def _read_parquet(source: Source) -> tuple[pd.DataFrame, str]:
     import pandas as pd
 
+    if _is_pipe(source):
+        raise DataError(f"{source.name!r} is a pipe, and Parquet is not read from front to back; give a file, or CSV.")
     try:
         table = pd.read_parquet(source.path)
     except OSError as error:
@@ -104,26 +114,61 @@ def _bytes(source: Source) -> bytes:
     import lzma
 
     if source.path == STANDARD_INPUT:
-        return bytes(sys.stdin.buffer.read())
-    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+        with _awaited("standard input"):
+            return bytes(sys.stdin.buffer.read())
+    openers: dict[str, Any] = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}
+    openers |= {".zip": lambda raw: _unzip(raw, source), ".zst": _unpack_zst}
     try:
-        if source.compression == ".zip":
-            return _unzip(source)
-        if source.compression == ".zst":
-            import pyarrow  # type: ignore[import-untyped]
-
-            with pyarrow.input_stream(source.path, compression="zstd") as stream:
-                return bytes(stream.read())
-        with openers.get(source.compression, open)(source.path, "rb") as file:
-            return bytes(file.read())
-    except (EOFError, lzma.LZMAError, zipfile.BadZipFile) as error:
+        raw = _raw(source)
+        return bytes(openers[source.compression](raw)) if source.compression else raw
+    except (EOFError, lzma.LZMAError, zipfile.BadZipFile, zlib.error) as error:
         raise DataError(f"{source.name!r} is no whole {source.compression} file ({error}); pack it again.") from error
+    except ValueError as error:
+        if isinstance(error, DataError) or source.compression != ".bz2":
+            raise
+        raise DataError(f"{source.name!r} is no whole .bz2 file ({error}); pack it again.") from error
     except OSError as error:
         raise DataError(_cannot_read(source, error)) from error
 
 
-def _unzip(source: Source) -> bytes:
-    with zipfile.ZipFile(source.path) as archive:
+def _raw(source: Source) -> bytes:
+    """The content as it is; that of a named pipe as soon as somebody writes to it."""
+    is_pipe = _is_pipe(source)
+    with (
+        _awaited(f"the pipe {source.name!r}") if is_pipe else contextlib.nullcontext(),
+        open(source.path, "rb") as file,
+    ):
+        return file.read()
+
+
+def _is_pipe(source: Source) -> bool:
+    try:
+        return stat.S_ISFIFO(os.stat(source.path).st_mode)
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def _awaited(what: str) -> Iterator[None]:
+    """Say what is waited for, if it takes more than a moment."""
+    timer = threading.Timer(PATIENCE, print, [f"onefit: waiting for {what}"], {"file": sys.stderr, "flush": True})
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _unpack_zst(raw: bytes) -> bytes:
+    import pyarrow  # type: ignore[import-untyped]
+
+    with pyarrow.input_stream(pyarrow.py_buffer(raw), compression="zstd") as stream:
+        return bytes(stream.read())
+
+
+def _unzip(raw: bytes, source: Source) -> bytes:
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         names = [name for name in archive.namelist() if not name.endswith("/")]
         if len(names) != 1:
             raise DataError(f"{source.name!r} holds {len(names)} files; unpack it and name one of them.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 import sys
@@ -53,8 +54,9 @@ def as_options(text: str) -> str:
 
 def show_lines(kind: str, lines: Sequence[str]) -> None:
     """Notes or warnings, a line each, on standard error."""
-    for line in lines:
-        print(f"{kind}: {clean(line)}", file=sys.stderr)
+    with contextlib.suppress(OSError):  # the answer does not hang on them
+        for line in lines:
+            print(f"{kind}: {clean(line)}", file=sys.stderr, flush=True)
 
 
 class _Console(Console):

@@ -42,6 +42,8 @@ SCAN_EVERY = 4
 MOST_STEPS = 60
 MOST_HALVINGS = 30
 MOST_ROUNDS = 8
+FEW_POINTS, MANY_POINTS, MOST_WORK = 60, 400, 1e11
+"""A search decomposes the problem at so many points at most: the fewer, the more operations each of them takes."""
 
 
 @dataclass(frozen=True)
@@ -159,6 +161,12 @@ def _best(problem: Reduced, kind: str) -> tuple[FloatArray, bool]:
     return (guarded.rho, False) if local.is_guarded or not converged else (local.rho, True)
 
 
+def _most_points(problem: Reduced) -> int:
+    """At how many points a search may decompose the problem."""
+    q, r = problem.E.shape
+    return int(np.clip(MOST_WORK / max((q + r) * q * q, 1), FEW_POINTS, MANY_POINTS))
+
+
 def _minimize(at: Point) -> tuple[Point, bool]:
     """Newton's method, and again from wherever the scan of an axis finds a lower value."""
     for _ in range(MOST_ROUNDS):
@@ -196,28 +204,36 @@ def _common_shift(problem: Reduced, kind: str) -> float:
     return float(GRID[np.argmin(criterion_values(spectrum, np.exp(GRID)[None], kind)[0].sum(axis=1))])
 
 
-def _sweep(at: Point) -> tuple[Point, bool]:
-    """Each axis in turn to the best point of its grid, if that is better; of ties the most penalized end wins."""
-    moved = False
+def _sweep(at: Point, is_exact: bool = False) -> tuple[Point, bool]:
+    """Each axis in turn to the best point of its grid, if that is better; of ties the most penalized end wins.
+
+    Decomposed once, at its end, unless that is not as good as it seemed: then at every move.
+    """
+    scan, moved = at, 0
     for term in np.flatnonzero(at.problem.open).tolist():
-        values = at.along(term)
+        values = scan.along(term)
         best = int(values.argmin())
-        least = min(float(values[best]), at.value)
-        if values[0] <= least + at.tolerance:
+        least = min(float(values[best]), scan.value)
+        if values[0] <= least + scan.tolerance:
             best = 0
-        elif values[best] >= at.value - at.tolerance:
+        elif values[best] >= scan.value - scan.tolerance:
             continue
-        if at.rho[term] != GRID[best]:
-            rho = at.rho.copy()
+        if scan.rho[term] != GRID[best]:
+            rho = scan.rho.copy()
             rho[term] = GRID[best]
-            at, moved = at.moved(rho), True
-    return at, moved
+            scan, moved = scan.moved(rho) if is_exact else scan.shifted(term, best), moved + 1
+    if scan.is_exact:
+        return scan, moved > 0
+    there = at.moved(scan.rho)
+    return (there, True) if there.value <= at.value + moved * at.tolerance else _sweep(at, is_exact=True)
 
 
 def _newton(at: Point, scans: bool = True) -> tuple[Point, bool]:
     """Newton's method in the box; a penalty that is at an end stays there."""
     gain = np.inf
     for n_steps in range(MOST_STEPS):
+        if at.made[0] >= _most_points(at.problem):
+            break
         free = at.problem.open & (at.rho > LEAST) & (at.rho < MOST)
         if not free.any() or np.isinf(at.value):
             return at, True
@@ -250,7 +266,7 @@ def _step(gradient: FloatArray, hessian: FloatArray) -> FloatArray:
 
 def _lower(at: Point, step: FloatArray) -> Point | None:
     """The first point on the way, halved again and again, that is not higher; None if there is none."""
-    for _ in range(MOST_HALVINGS):
+    for _ in range(min(MOST_HALVINGS, _most_points(at.problem) - at.made[0])):
         there = at.moved(at.rho + step)
         if there.value <= at.value + at.tolerance / 100:
             return there

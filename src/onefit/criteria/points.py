@@ -20,6 +20,7 @@ Along one axis, other penalties fixed, one decomposition of ``L_t L_t'`` gives t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 from typing import Self
 
 import numpy as np
@@ -56,14 +57,22 @@ STEEP = 10.0
 """How steep the guard of GCV against interpolation is."""
 
 
+TRUSTED = 1e4
+"""A change of one penalty that magnifies rounding errors more than this is decomposed anew."""
+
+
 class Point(ABC):
-    """A problem at one place of the axes: its decomposition there, and what a criterion makes of it."""
+    """A problem at one place of the axes: its decomposition there, and what a criterion makes of it.
+
+    ``made`` counts the decompositions of all points that come from one another.
+    """
 
     value: float
     tolerance: float
+    is_exact = True
 
     def __init__(self, problem: Reduced, rho: FloatArray) -> None:
-        self.problem, self.rho = problem, rho
+        self.problem, self.rho, self.made = problem, rho, [1]
         q, r = problem.E.shape
         by_column = rho[problem.coordinates.term]
         whole = problem.whole.copy(order="F")
@@ -79,7 +88,44 @@ class Point(ABC):
 
     def moved(self, rho: FloatArray) -> Self:
         """The same problem elsewhere, in the box."""
-        return type(self)(self.problem, inside(self.problem, rho))
+        there = type(self)(self.problem, inside(self.problem, rho))
+        self.made[0] += 1
+        there.made = self.made
+        return there
+
+    def shifted(self, term: int, at: int) -> Self:
+        """The same problem at a place of one axis, from the decomposition at hand where that is accurate enough.
+
+        With the terms of `line`, ``L_s L_u'`` becomes ``L_s L_u' - L_s L_t'P diag(shrink) P'L_t L_u'``, and that of
+        the term itself, which would cancel, ``c^(1/2) P diag(1/D) P'L_t L_u'``.
+        """
+        own = self.problem.coordinates.terms[term]
+        P, shrink, D = (each[:, at] if k else each for k, each in enumerate(self.line(term)))
+        rho = self.rho.copy()
+        rho[term] = GRID[at]
+        if (np.abs(shrink) > TRUSTED).any() or (D < 1.0 / TRUSTED).any():
+            return self.moved(rho)
+        there, root = copy(self), float(np.exp((self.rho[term] - GRID[at]) / 2))
+        K, b = self.LL[:, own] @ P, P.T @ self.a[own]
+        there.rho, there.is_exact = rho, False
+        there.LL, there.a = self.LL - (K * shrink) @ K.T, self.a - K @ (shrink[:, None] * b)
+        mine = root * (P / D) @ K.T
+        there.LL[own], there.LL[:, own] = mine, mine.T
+        there.LL[own, own], there.a[own] = root * mine[:, own], root * (P / D) @ b
+        self._shift(there, own, (P, shrink, D), root, K, b)
+        return there
+
+    @abstractmethod
+    def _shift(
+        self,
+        there: Self,
+        own: slice,
+        line: tuple[FloatArray, FloatArray, FloatArray],
+        root: float,
+        K: FloatArray,
+        b: FloatArray,
+    ) -> None:
+        """Change what is the criterion's own: ``line`` at a place, ``c^(1/2)``, ``L L_t'P`` and ``P'L_t y``."""
 
     @abstractmethod
     def derivatives(self) -> tuple[FloatArray, FloatArray]:
@@ -146,6 +192,20 @@ class RemlPoint(Point):
         penalized = np.maximum(self.penalized[:, None] - change, TINY)
         return self._values(np.log(penalized).sum(axis=0), self.log_det + np.log(D).sum(axis=0))
 
+    def _shift(
+        self,
+        there: Self,
+        own: slice,
+        line: tuple[FloatArray, FloatArray, FloatArray],
+        root: float,
+        K: FloatArray,
+        b: FloatArray,
+    ) -> None:
+        _, shrink, D = line
+        there.penalized = np.maximum(self.penalized - shrink @ np.square(b), TINY)
+        there.log_det = self.log_det + float(np.log(D).sum())
+        there.value = float(there._values(np.log(there.penalized).sum(), there.log_det))
+
     def report(self) -> tuple[float, FloatArray, FloatArray]:
         """The criterion, its gradient and its Hessian."""
         return (self.value, *self.derivatives())
@@ -203,6 +263,23 @@ class GcvPoint(Point):
         change = C @ (alpha.T[:, :, None] * shrink)
         rss = self.rest + np.square(self.x.T[:, :, None] - change).sum(axis=(0, 1))
         return self._values(np.maximum(rss, TINY), self.left - np.square(C).sum(axis=0) @ shrink)
+
+    def _shift(
+        self,
+        there: Self,
+        own: slice,
+        line: tuple[FloatArray, FloatArray, FloatArray],
+        root: float,
+        K: FloatArray,
+        b: FloatArray,
+    ) -> None:
+        P, shrink, D = line
+        C = self.Nt[:, own] @ P
+        there.Nt, there.x = self.Nt - (C * shrink) @ K.T, self.x - C @ (shrink[:, None] * b)
+        there.Nt[:, own] = root * (C / D) @ P.T
+        there.rss = max(self.rest + float(np.square(there.x).sum()), TINY)
+        there.left = self.left - float(np.square(C).sum(axis=0) @ shrink)
+        there.value = float(there._values(there.rss, there.left))
 
     def report(self) -> tuple[float, FloatArray, FloatArray]:
         """GCV, not its logarithm."""

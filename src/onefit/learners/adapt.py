@@ -20,7 +20,7 @@ from sklearn.utils import get_tags
 from ..errors import DataError, RouteError
 from ..linalg.columns import middle
 from ..typing import FloatArray
-from ..validation import Problem, check_penalty_value, check_scales, numeric_matrix
+from ..validation import Problem, check_columns, check_penalty_value, numeric_matrix
 from .gram import GramLearner
 from .scaled import ScaledLearner
 from .smoother import DesignSmoother, KernelSmoother, Smoother, SparseSmoother
@@ -149,10 +149,6 @@ def _adapt_scaled(scaler: StandardScaler, last: Any, problem: Problem, transform
     if learner is None:
         return inner
     assert not isinstance(learner, GramLearner)
-    if X.shape[1] >= problem.n:
-        return Adapted(
-            None, reason="there are as many columns as rows, and all of them are scaled in every training set"
-        )
     return Adapted(None, tuned=ScaledLearner(learner, X))
 
 
@@ -287,14 +283,14 @@ def _design(estimator: Any, problem: Problem, lams: FloatArray) -> Smoother:
     fit_intercept = bool(estimator.fit_intercept)
     if sparse.issparse(problem.X):
         X = sparse.csr_matrix(problem.X, dtype=np.float64)
-        check_scales(abs(X).max(axis=0).toarray().ravel(), problem.feature_names, "Column", "of X")
+        check_columns(abs(X).max(axis=0).toarray().ravel(), problem.feature_names)
         smoother = SparseSmoother(X, fit_intercept, lams, problem.weights)
         if smoother.is_accurate():
             return smoother
         if 8 * problem.n * (X.shape[1] + 1) > MOST_ROW_BYTES:
             raise RouteError(
-                "the columns of the sparse X are so nearly dependent, or of such different scales, that its Gram matrix "
-                "cannot tell, and X is too large to be made dense; use a larger penalty, or scale the columns"
+                "the columns of the sparse X are so nearly dependent, or of such different scales, that its Gram "
+                "matrix cannot tell, and X is too large to be made dense; use a larger penalty, or scale the columns"
             )
         return DesignSmoother(X.toarray(), None, fit_intercept, lams, problem.weights)
     return DesignSmoother(numeric_matrix(problem), None, fit_intercept, lams, problem.weights)

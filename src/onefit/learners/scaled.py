@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..criteria import RowPart, Spectrum
@@ -50,7 +52,8 @@ class ScaledLearner(GramLearner):
         # scikit-learn's bound: below it a column is constant up to rounding, and the scaler lets it be
         varies = deviation > n * np.finfo(float).eps * np.maximum(np.abs(mean), np.abs(mean + self._centre))
         by = varies / np.where(varies, deviation, 1.0)  # zero: what is constant here may not be so in other rows
-        U, s, Vt = np.linalg.svd(R[:, 1:, 1:] * by[:, None], full_matrices=False)
+        scaled = R[:, 1:, 1:] * by[:, None]
+        U, s, back = _decompose(scaled)
         gamma = U.swapaxes(1, 2) @ z[:, 1:]
         lams = self._penalties(statistics, U, np.square(s), gamma)[:, :, None]
         if not lams.all() and (s <= max(R.shape[1:]) * np.finfo(float).eps * s[:, :1]).any():
@@ -58,7 +61,7 @@ class ScaledLearner(GramLearner):
             error.lam = 0.0
             raise error
         shrunk = s[:, None, :, None] * gamma[:, None] / (np.square(s)[:, None, :, None] + lams)
-        beta = Vt.swapaxes(1, 2)[:, None] @ shrunk * by[:, None, :, None]
+        beta = back(shrunk) * by[:, None, :, None]
         constant = (z[:, None, :1] - R[:, None, :1, 1:] @ beta) / R[:, None, :1, :1]
         return np.concatenate([constant, beta], axis=2)
 
@@ -88,4 +91,20 @@ class ScaledLearner(GramLearner):
         T[:, 0, 0] = 1.0
         T[:, 1:, 1:] = U
         directions, left = statistics.rows(T)
-        return RowPart(directions[..., 1:], 1.0 - np.square(directions).sum(axis=2), left)
+        reached = np.square(directions).sum(axis=2)
+        if U.shape[1] < self.X.shape[1] - 1:  # the columns reach every row of the training set: no rounding errors
+            return RowPart(directions[..., 1:], np.where(reached > 0.5, 0.0, 1.0), np.zeros_like(left))
+        return RowPart(directions[..., 1:], 1.0 - reached, left)
+
+
+def _decompose(A: FloatArray) -> tuple[FloatArray, FloatArray, Callable[[FloatArray], FloatArray]]:
+    """U and d of ``A = U diag(d) V'``, and the map from v to ``V v``; of wide matrices without V, which is large."""
+    r, p = A.shape[1:]
+    if r >= p:
+        U, d, Vt = np.linalg.svd(A, full_matrices=False)
+        return U, d, lambda v: Vt.swapaxes(1, 2)[:, None] @ v
+    R: FloatArray = np.asarray(np.linalg.qr(A.swapaxes(1, 2), mode="r"))
+    U, d, _ = np.linalg.svd(R.swapaxes(1, 2))
+    d = np.where(d > p * np.finfo(float).eps * d[:, :1], d, 0.0)
+    inverse = (1.0 / np.where(d > 0, d, np.inf))[:, None, :, None]
+    return U, d, lambda v: A.swapaxes(1, 2)[:, None] @ (U[:, None] @ (inverse * v))

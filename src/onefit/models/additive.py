@@ -22,9 +22,9 @@ from ..display import TermPanel, plot_terms
 from ..errors import DataError
 from ..learners import DesignSmoother, GramLearner, Smoother, TunedLearner
 from ..typing import FloatArray
-from ..validation import check_choice, check_integer, check_level, check_penalty_value
+from ..validation import check_choice, check_integer, check_level, check_penalty_value, check_range_of
 from .base import DesignModel
-from .fitting import Design, PenalizedFit, fit_design
+from .fitting import Design, PenalizedFit, fit_design, unit_of
 from .joint import AdditiveLearner, check_path, choose_from_rows, joint_penalty
 from .summary import FitFacts, additive_summary
 from .table import Table, is_frame
@@ -163,9 +163,11 @@ class AdditiveModel(DesignModel):
         parts = [part for _, part in self._make(rows)]
         D, Y = _side_by_side(parts, rows.table), y.reshape(len(y), -1)
         roots, (lams, criterion) = [part.root for part in parts], self._strengths(parts)
-        choice = choose_from_rows(D, Y, rows.weights, roots, lams, criterion)
-        lams = choice.lams
-        fit = fit_design(Design(D, joint_penalty(roots, lams)), Y, rows.weights, 1.0, minimum_norm=True)
+        unit = unit_of(rows.weights)  # weights and penalties may be in any units
+        choice = choose_from_rows(D, Y, rows.weights / unit, roots, lams / unit, criterion)
+        design = Design(D, joint_penalty(roots, choice.lams))
+        fit = fit_design(design, Y, rows.weights / unit, 1.0, minimum_norm=True).in_units(unit)
+        lams = choice.lams * unit
         if any(len(root) and lam == 0 for root, lam in zip(roots, lams, strict=True)):
             fit.scores["reml"] = np.full(Y.shape[1], np.inf)  # log|lam S| is infinite
         self._keep(fit, y.ndim == 1, fit_intercept=True)
@@ -191,6 +193,7 @@ class AdditiveModel(DesignModel):
         else:
             X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
+        check_range_of("y", y)
         weights = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
         if not (weights > 0).any():
             raise DataError("All sample weights are zero; at least one row must count.")

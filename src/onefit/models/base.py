@@ -12,6 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from ..errors import DataError
 from ..learners import DesignSmoother, GramLearner, Smoother, TunedLearner
 from ..typing import FloatArray
+from ..validation import check_range_of
 from .fitting import Design, PenalizedFit, check_lam, fit_design
 
 __all__ = ["DesignModel"]
@@ -48,6 +49,8 @@ class DesignModel(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ign
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not (weights > 0).any():
             raise DataError("All sample weights are zero; at least one row must count.")
+        check_range_of("X", X, 0.0)
+        check_range_of("y", y)
         return X, np.asarray(y, dtype=np.float64), weights
 
     def _fit_design(self, design: Design, y: FloatArray, weights: FloatArray) -> None:

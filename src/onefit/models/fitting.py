@@ -16,7 +16,10 @@ from ..linalg.stacked import fit_stacked
 from ..typing import FloatArray
 from ..validation import check_choice, check_penalty_value
 
-__all__ = ["Design", "PenalizedFit", "check_lam", "fit_design"]
+__all__ = ["Design", "PenalizedFit", "check_lam", "fit_design", "unit_of"]
+
+ORDINARY = (1e-30, 1e30)
+"""Largest weights of data that anybody would call ordinary: they are taken as they are."""
 
 MOST_COVARIANCE_COLUMNS = 2000
 """The covariance of more coefficients than this is not computed."""
@@ -59,6 +62,24 @@ class PenalizedFit:
     scale: FloatArray
     root: FloatArray | None
 
+    def in_units(self, unit: float) -> PenalizedFit:
+        """The same fit to weights that are ``unit`` times as large, and a penalty with them."""
+        squares = {name: values if name == "reml" else values * unit for name, values in self.scores.items()}
+        return replace(
+            self,
+            lam=self.lam * unit,
+            lam_range=(self.lam_range[0] * unit, self.lam_range[1] * unit),
+            scores=squares,
+            scale=self.scale * unit,
+            root=None if self.root is None else self.root / np.sqrt(unit),
+        )
+
+
+def unit_of(weights: FloatArray) -> float:
+    """A power of two by which weights are divided if they are so large or small that their squares are no numbers."""
+    largest = float(weights.max())
+    return 1.0 if ORDINARY[0] < largest < ORDINARY[1] else float(2.0 ** np.floor(np.log2(largest)))
+
 
 def fit_design(
     design: Design, y: FloatArray, weights: FloatArray, lam: float | str, *, minimum_norm: bool = False
@@ -69,6 +90,9 @@ def fit_design(
     else they raise a TrainingSetError.
     """
     lam = check_lam(lam)
+    if (unit := unit_of(weights)) != 1.0:
+        own = lam if isinstance(lam, str) else lam / unit
+        return fit_design(design, y, weights / unit, own, minimum_norm=minimum_norm).in_units(unit)
     heavy = np.flatnonzero(weights > 0)
     root = np.sqrt(weights[heavy])
     design = replace(design, X=design.X[heavy])  # the others may be anywhere

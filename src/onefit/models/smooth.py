@@ -14,6 +14,7 @@ from .basis import KINDS, SAME, Basis, make_basis
 __all__ = ["Smooth", "check_knots", "make_smooth"]
 
 LEAST_BASIS = 3
+LEAST_SPAN, MOST_SPAN = 1e-90, 1e90
 
 
 @dataclass(frozen=True)
@@ -83,11 +84,25 @@ def make_smooth(
     if knots is None and x.min() == x.max():
         return Smooth(None, np.zeros((0, 0)))
     is_given = knots is not None and not isinstance(knots, Basis)
-    basis = make_basis(kind, x, n_basis, check_knots(knots, name) if is_given else knots)
-    found = Smooth(basis, _sum_to_zero((np.ones(len(x)) if weights is None else weights) @ basis(x)))
+    basis_knots = check_knots(knots, name) if is_given else knots
+    if kind != "ps" and not isinstance(basis_knots, Basis):  # differences of coefficients have no units
+        _check_span(x if basis_knots is None else basis_knots, name)
+    basis = make_basis(kind, x, n_basis, basis_knots)
+    relative = np.ones(len(x)) if weights is None else weights / weights.max()  # their squares must be numbers
+    found = Smooth(basis, _sum_to_zero(relative @ basis(x)))
     if is_given:
         found.warn_outside(x, name, stacklevel=6)
     return found
+
+
+def _check_span(x: FloatArray, name: str) -> None:
+    """Refuse columns whose cubes would overflow or vanish."""
+    span = float(x.max() - x.min())
+    if not LEAST_SPAN <= span <= MOST_SPAN:
+        raise DataError(
+            f"The values of {name} span {span:.3g}, and the roughness of a spline, which goes by its cube, would not "
+            f"be a number (or zero) in double precision; change the units of {name}."
+        )
 
 
 def _sum_to_zero(sums: FloatArray) -> FloatArray:

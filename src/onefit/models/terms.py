@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..errors import DataError
 from ..typing import BoolArray, FloatArray
-from ..validation import check_penalty_value
+from ..validation import check_penalty_value, check_range_of
 from .basis import Basis
 from .smooth import Smooth, check_knots, make_smooth
 from .table import Table, listed
@@ -51,7 +51,9 @@ class Rows:
 
     def numbers(self, j: int) -> tuple[FloatArray, FloatArray]:
         """Values of a column in the rows that are seen, and their weights."""
-        return self.table.numbers(j)[self.seen], self.weights[self.seen]
+        x = self.table.numbers(j)[self.seen]
+        check_range_of(f"Column {self.table.name(j)!r}", x, 0.0)
+        return x, self.weights[self.seen]
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ class _Repeat(Repeat):
         n, Q = self.route.y.shape
         d, m, V = self.route.X.shape[1], self.members.shape[1], self.route.n_values
         by_rows = n * (2 * d + 3 * Q + 4) if self.route.learner.needs_rows else 0
-        return int(8 * d * d + V * Q * (d + n_out * m) + n_out * m * d + by_rows)
+        return int(8 * d * min(n, d) + V * Q * (d + n_out * m) + n_out * m * d + by_rows)
 
     def residuals(self, out: IntArray) -> FloatArray:
         """Residuals of the folds that are out."""

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -118,6 +119,13 @@ class Plan:
     seconds: Mapping[str, float]
     choice: str
     reason: str
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "flops": dict(self.flops), "seconds": dict(self.seconds)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        views = {name: MappingProxyType(state[name]) for name in ("flops", "seconds")}  # which cannot be pickled
+        self.__dict__.update(state, **views)
 
     def __str__(self) -> str:
         lines = [f"n={self.n} rows, p={self.p} columns, K={self.n_folds} folds, L={self.n_repeats} repeats:"]
@@ -277,16 +285,17 @@ def breakeven_folds(n: int, p: int) -> float | None:
     """
     n = check_integer("n", n, 3)
     p = check_integer("p", p, 1)
-    coefficients = [  # highest power first
+    exact = [  # highest power first
         6 * p**2 * n + p**3 + 15 * p**2 + 6 * p * n,
         -18 * p**2 * n + p**3 + 15 * p**2 + 6 * n + 6 * p * n,
         -24 * p * n**2 - 60 * n**2,
         -8 * n**3 + 12 * p * n**2 + 30 * n**2,
         6 * n**3,
     ]
-    roots = np.roots(np.array(coefficients, dtype=float))
+    coefficients = np.array(exact, dtype=float)
+    roots = np.roots(coefficients)
     real = np.sort(roots.real[np.abs(roots.imag) <= 1e-9 * np.abs(roots)])
     inside = real[(real >= 2) & (real <= n)]
     if len(inside):
         return float(inside[0])
-    return None if np.polyval(coefficients, n) > 0 else math.inf
+    return None if np.polyval(coefficients, float(n)) > 0 else math.inf

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import inspect
+import os
+import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import islice
+from multiprocessing import current_process
+from threading import Thread
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
@@ -27,6 +32,10 @@ __all__ = ["RefitRoute", "weight_name"]
 
 MOST_TASKS = 256
 """Fits between two reports of progress, if the backend cannot hand over results as they come."""
+
+
+LOOK_OUT = 0.5
+"""Seconds between two looks of a worker whether its parent still lives."""
 
 
 class RefitRoute:
@@ -49,6 +58,9 @@ class RefitRoute:
     ) -> None:
         self.problem, self.estimators, self.loss = problem, list(estimators), loss
         self.n_jobs, self.tick = n_jobs, tick
+        self._X = (
+            problem.X.copy() if isinstance(problem.X, pd.DataFrame) else problem.X
+        )  # in few blocks: rows come fast
         self.n_values = len(self.estimators)
         self._weights = Rows.of(problem.weights, None).weights
         self._kept: Any = None
@@ -154,9 +166,10 @@ class RefitRoute:
     def _fit(self, folds: Folds, repeat: int, held: tuple[int, ...], value: int) -> Any:
         """One fit, for joblib."""
         return delayed(_heldout_predictions)(
+            os.getpid(),
             value,
             self.estimators[value],
-            self.problem.X,
+            self._X,
             self.problem.target,
             self.problem.weights,
             folds.training_rows(repeat, *held),
@@ -199,7 +212,29 @@ def _with_pairs(K: int) -> list[tuple[int, ...]]:
     return [(j, k) if k > j else (j,) for j in range(K) for k in range(j, K)]
 
 
+_watched: set[int] = set()
+"""Processes for whose end this one looks out."""
+
+
+def _end_with(parent: int) -> None:
+    """Let a process that works for another one end soon after it, however that ends: by a signal too.
+
+    Nobody tells the workers of joblib of a parent that was killed, and they would fit on for nobody.
+    """
+    is_worker = os.getpid() != parent and (os.getppid() == parent or current_process().name.startswith("Loky"))
+    if is_worker and parent not in _watched and os.name == "posix":
+        _watched.add(parent)
+        Thread(target=_look_out_for, args=(parent,), daemon=True, name="onefit-parent").start()
+
+
+def _look_out_for(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(LOOK_OUT)
+    os._exit(1)
+
+
 def _heldout_predictions(
+    parent: int,
     value: int,
     estimator: Any,
     X: Any,
@@ -209,7 +244,8 @@ def _heldout_predictions(
     tests: Sequence[IntArray],
     where: str,
 ) -> list[Any]:
-    """Predictions for each test set from a fit on the training rows."""
+    """Predictions for each test set from a fit on the training rows, for the process ``parent``."""
+    _end_with(parent)
     name = type(estimator).__name__
     quiet = EXTRAPOLATES.set(True)
     try:

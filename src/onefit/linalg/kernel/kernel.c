@@ -79,14 +79,32 @@ static void *take(buffers *b, PyObject *object, int is_output, size_t doubles, c
     Py_buffer *view = &b->view[b->count];
     if (PyObject_GetBuffer(object, view, is_output ? PyBUF_WRITABLE : PyBUF_SIMPLE) == 0) {
         b->count++;
-        if ((size_t)view->len == 8 * doubles) return view->buf;
-        PyErr_Format(PyExc_ValueError, "kernel: %s has %zd bytes and should have %zd", name, view->len,
-                     (Py_ssize_t)(8 * doubles));
+        if (view->len % 8 == 0 && (size_t)view->len / 8 == doubles) return view->buf;
+        if (doubles == SIZE_MAX) PyErr_Format(PyExc_ValueError, "kernel: no array has the axes given for %s", name);
+        else
+            PyErr_Format(PyExc_ValueError, "kernel: %s has %zd bytes and should have %zd", name, view->len,
+                         (Py_ssize_t)(8 * doubles));
     }
     for (int i = 0; i < b->count; i++) PyBuffer_Release(&b->view[i]);
     b->count = -1;
     return NULL;
 }
+
+/* The product of some axes; what no buffer can have if one is negative or it is too large. */
+static size_t product(int count, const long *axes) {
+    size_t size = 1;
+    int is_empty = 0;
+    for (int i = 0; i < count; i++) {
+        if (axes[i] < 0) return SIZE_MAX;
+        is_empty |= axes[i] == 0;
+    }
+    for (int i = 0; i < count && !is_empty; i++) {
+        if (size > SIZE_MAX / 64 / (size_t)axes[i]) return SIZE_MAX;
+        size *= (size_t)axes[i];
+    }
+    return is_empty ? 0 : size;
+}
+#define SIZE(...) product((int)(sizeof((long[]){__VA_ARGS__}) / sizeof(long)), (long[]){__VA_ARGS__})
 
 static void release(buffers *b) {
     for (int i = 0; i < b->count; i++) PyBuffer_Release(&b->view[i]);
@@ -99,6 +117,8 @@ static int lie_between(const int64_t *values, size_t count, int64_t low, int64_t
         if (values[i] < low || values[i] > high) return 0;
     return 1;
 }
+
+static int in_range(const int64_t *index, size_t count, int64_t end) { return lie_between(index, count, 0, end - 1); }
 
 static PyObject *refuse(buffers *b, const char *name) {
     release(b);
@@ -117,15 +137,16 @@ static PyObject *py_gram(PyObject *self, PyObject *args) {
         return NULL;
     buffers b = {.count = 0};
     gram_task t = {.K = K, .d = d, .V = V, .Q = Q, .n_sets = n_sets, .first = 0, .last = L * n_sets};
-    t.grams = take(&b, o[0], 0, (size_t)L * K * d * d, "grams");
-    t.right = take(&b, o[1], 0, (size_t)L * K * d * V * Q, "right");
-    t.D = take(&b, o[2], 0, (size_t)V * d, "D");
-    t.probe = take(&b, o[3], 0, (size_t)V * d, "probe");
-    t.sets = take(&b, o[4], 0, (size_t)2 * n_sets, "sets");
-    t.change = take(&b, o[5], 1, (size_t)L * n_sets * d * V * Q, "change");
-    t.norms = take(&b, o[6], 1, (size_t)L * n_sets * V, "norms");
+    t.grams = take(&b, o[0], 0, SIZE(L, K, d, d), "grams");
+    t.right = take(&b, o[1], 0, SIZE(L, K, d, V, Q), "right");
+    t.D = take(&b, o[2], 0, SIZE(V, d), "D");
+    t.probe = take(&b, o[3], 0, SIZE(V, d), "probe");
+    t.sets = take(&b, o[4], 0, SIZE(2, n_sets), "sets");
+    t.change = take(&b, o[5], 1, SIZE(L, n_sets, d, V, Q), "change");
+    t.norms = take(&b, o[6], 1, SIZE(L, n_sets, V), "norms");
     if (b.count < 0) return NULL;
-    if (!lie_between(t.sets, 2 * (size_t)n_sets, -1, K - 1)) return refuse(&b, "sets");
+    for (long s = 0; s < n_sets; s++) /* the second fold may be none */
+        if (!in_range(t.sets + 2 * s, 1, K) || !lie_between(t.sets + 2 * s + 1, 1, -1, K - 1)) return refuse(&b, "sets");
     const kernels *k = chosen;
     t.padded = (d + k->NB - 1) / k->NB * k->NB;
     t.ld = t.padded;
@@ -155,12 +176,12 @@ static PyObject *py_moments(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "OOOOOOllll", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &F, &m, &O, &C)) return NULL;
     buffers b = {.count = 0};
     moments_task t = {.F = F, .m = m, .O = O, .C = C};
-    t.u = take(&b, o[0], 0, (size_t)F * m * O * C, "u");
-    t.r = take(&b, o[1], 0, (size_t)F * m * C, "r");
-    t.weights = take(&b, o[2], 0, (size_t)F * m, "weights");
-    t.sizes = take(&b, o[3], 0, (size_t)F, "sizes");
-    t.mean = take(&b, o[4], 1, (size_t)F * O * C, "mean");
-    t.scatter = take(&b, o[5], 1, (size_t)F * O * C, "scatter");
+    t.u = take(&b, o[0], 0, SIZE(F, m, O, C), "u");
+    t.r = take(&b, o[1], 0, SIZE(F, m, C), "r");
+    t.weights = take(&b, o[2], 0, SIZE(F, m), "weights");
+    t.sizes = take(&b, o[3], 0, SIZE(F), "sizes");
+    t.mean = take(&b, o[4], 1, SIZE(F, O, C), "mean");
+    t.scatter = take(&b, o[5], 1, SIZE(F, O, C), "scatter");
     if (b.count < 0) return NULL;
     if (!lie_between(t.sizes, (size_t)F, 0, m)) return refuse(&b, "sizes");
     double *space = workspace((size_t)O * C + 1);
@@ -176,12 +197,6 @@ static PyObject *py_moments(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-static int in_range(const int64_t *index, size_t count, int64_t end) {
-    for (size_t i = 0; i < count; i++)
-        if (index[i] < 0 || index[i] >= end) return 0;
-    return 1;
-}
-
 /* onestep(M (height, width), rows (L, last - first, m), columns (L, K, m), diagonal (L, K, m, m), right (L, K, m, Q + 1),
  * gains (L, K, m), sizes (L, K), is_table, out, out, squares (L, last - first, K), height, width, L, K, m, Q, first, last);
  * out are mean and scatter (L, K, K, Q), or, if is_table, solutions at j and k (L, last - first, K, m, Q) */
@@ -193,26 +208,25 @@ static PyObject *py_onestep(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "OOOOOOOpOOOllllllll", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6], &is_table, &o[7],
                           &o[8], &o[9], &height, &width, &L, &K, &m, &Q, &first, &last))
         return NULL;
-    const size_t folds = (size_t)L * K, pairs = (size_t)L * (last - first) * K;
-    const size_t outputs = is_table ? pairs * m * Q : folds * K * Q;
+    if (first < 0 || last < first || last > K) return PyErr_Format(PyExc_ValueError, "kernel: folds are out of range");
+    const long J = last - first;
+    const size_t outputs = is_table ? SIZE(L, J, K, m, Q) : SIZE(L, K, K, Q);
     buffers b = {.count = 0};
     onestep_task t = {.width = width, .L = L, .K = K, .m = m, .Q = Q, .first = first, .last = last};
-    t.M = take(&b, o[0], 0, (size_t)height * width, "M");
-    t.rows = take(&b, o[1], 0, (size_t)L * (last - first) * m, "rows");
-    t.columns = take(&b, o[2], 0, folds * m, "columns");
-    t.diagonal = take(&b, o[3], 0, folds * m * m, "diagonal");
-    t.right = take(&b, o[4], 0, folds * m * (Q + 1), "right");
-    t.gains = take(&b, o[5], 0, folds * m, "gains");
-    t.sizes = take(&b, o[6], 0, folds, "sizes");
+    t.M = take(&b, o[0], 0, SIZE(height, width), "M");
+    t.rows = take(&b, o[1], 0, SIZE(L, J, m), "rows");
+    t.columns = take(&b, o[2], 0, SIZE(L, K, m), "columns");
+    t.diagonal = take(&b, o[3], 0, SIZE(L, K, m, m), "diagonal");
+    t.right = take(&b, o[4], 0, SIZE(L, K, m, Q + 1), "right");
+    t.gains = take(&b, o[5], 0, SIZE(L, K, m), "gains");
+    t.sizes = take(&b, o[6], 0, SIZE(L, K), "sizes");
     double *out[2];
     for (int i = 0; i < 2; i++) out[i] = take(&b, o[7 + i], 1, outputs, "an output");
-    t.squares = take(&b, o[9], 1, pairs, "squares");
+    t.squares = take(&b, o[9], 1, SIZE(L, J, K), "squares");
     if (b.count < 0) return NULL;
-    if (first < 0 || last > K || !in_range(t.rows, (size_t)L * (last - first) * m, height) || !in_range(t.columns, folds * m, width)) {
-        release(&b);
-        PyErr_SetString(PyExc_ValueError, "kernel: folds, rows or columns are out of range");
-        return NULL;
-    }
+    if (!in_range(t.rows, SIZE(L, J, m), height)) return refuse(&b, "rows");
+    if (!in_range(t.columns, SIZE(L, K, m), width)) return refuse(&b, "columns");
+    if (!lie_between(t.sizes, SIZE(L, K), 0, m)) return refuse(&b, "sizes");
     *(is_table ? &t.at_j : &t.mean) = out[0];
     *(is_table ? &t.at_k : &t.scatter) = out[1];
     const kernels *k = chosen;
@@ -245,23 +259,20 @@ static PyObject *py_leavetwo(PyObject *self, PyObject *args) {
         return NULL;
     const size_t V = t.V, I = V * t.I, J = V * t.J;
     buffers b = {.count = 0};
-    t.A = take(&b, o[0], 1, I * t.J, "A");
-    t.a_i = take(&b, o[1], 0, 4 * I, "of_i");
-    t.a_j = take(&b, o[2], 0, 4 * J, "of_j");
-    t.least = take(&b, o[3], 0, V, "least");
-    t.order = take(&b, o[4], 0, V, "order");
-    t.parents = take(&b, o[5], 0, V, "parents");
-    t.changes_j = take(&b, o[6], 1, V > 1 ? I * t.J : 1, "changes_j");
-    t.rows_i = take(&b, o[7], 1, 2 * I, "sums_i");
-    t.rows_j = take(&b, o[8], 1, 2 * J, "sums_j");
-    t.own = take(&b, o[9], 1, V, "own");
+    t.A = take(&b, o[0], 1, SIZE(t.V, t.I, t.J), "A");
+    t.a_i = take(&b, o[1], 0, SIZE(4, t.V, t.I), "of_i");
+    t.a_j = take(&b, o[2], 0, SIZE(4, t.V, t.J), "of_j");
+    t.least = take(&b, o[3], 0, SIZE(t.V), "least");
+    t.order = take(&b, o[4], 0, SIZE(t.V), "order");
+    t.parents = take(&b, o[5], 0, SIZE(t.V), "parents");
+    t.changes_j = take(&b, o[6], 1, t.V > 1 ? SIZE(t.V, t.I, t.J) : 1, "changes_j");
+    t.rows_i = take(&b, o[7], 1, SIZE(2, t.V, t.I), "sums_i");
+    t.rows_j = take(&b, o[8], 1, SIZE(2, t.V, t.J), "sums_j");
+    t.own = take(&b, o[9], 1, SIZE(t.V), "own");
     t.doubtful = take(&b, o[10], 1, 1, "doubtful");
     if (b.count < 0) return NULL;
-    if (!in_range(t.order, V, t.V) || !in_range(t.parents, V, t.V)) {
-        release(&b);
-        PyErr_SetString(PyExc_ValueError, "kernel: order or parents are out of range");
-        return NULL;
-    }
+    if (!in_range(t.order, V, t.V)) return refuse(&b, "order");
+    if (!in_range(t.parents, V, t.V)) return refuse(&b, "parents");
     t.r_i = t.a_i + I, t.g_i = t.a_i + 2 * I, t.loss_i = t.a_i + 3 * I, t.columns_i = t.rows_i + I;
     t.r_j = t.a_j + J, t.g_j = t.a_j + 2 * J, t.loss_j = t.a_j + 3 * J, t.columns_j = t.rows_j + J;
     double *space = workspace(2 * J);
@@ -287,18 +298,17 @@ static PyObject *py_predict(PyObject *self, PyObject *args) {
                           &t.d, &t.C, &t.n_sets))
         return NULL;
     buffers b = {.count = 0};
-    const size_t folds = (size_t)t.L * t.K;
-    t.Z = take(&b, o[0], 0, folds * t.m * t.d, "Z");
-    t.r = take(&b, o[1], 0, folds * t.m * t.C, "r");
-    t.change = take(&b, o[2], 0, (size_t)t.L * t.n_sets * t.d * t.C, "change");
-    t.weights = take(&b, o[3], 0, folds * t.m, "weights");
-    t.sizes = take(&b, o[4], 0, folds, "sizes");
-    t.sets = take(&b, o[5], 0, (size_t)2 * t.n_sets, "sets");
-    t.mean = take(&b, o[6], 1, folds * t.K * t.C, "mean");
-    t.scatter = take(&b, o[7], 1, folds * t.K * t.C, "scatter");
+    t.Z = take(&b, o[0], 0, SIZE(t.L, t.K, t.m, t.d), "Z");
+    t.r = take(&b, o[1], 0, SIZE(t.L, t.K, t.m, t.C), "r");
+    t.change = take(&b, o[2], 0, SIZE(t.L, t.n_sets, t.d, t.C), "change");
+    t.weights = take(&b, o[3], 0, SIZE(t.L, t.K, t.m), "weights");
+    t.sizes = take(&b, o[4], 0, SIZE(t.L, t.K), "sizes");
+    t.sets = take(&b, o[5], 0, SIZE(2, t.n_sets), "sets");
+    t.mean = take(&b, o[6], 1, SIZE(t.L, t.K, t.K, t.C), "mean");
+    t.scatter = take(&b, o[7], 1, SIZE(t.L, t.K, t.K, t.C), "scatter");
     if (b.count < 0) return NULL;
-    if (!lie_between(t.sets, 2 * (size_t)t.n_sets, 0, t.K - 1)) return refuse(&b, "sets");
-    if (!lie_between(t.sizes, folds, 0, t.m)) return refuse(&b, "sizes");
+    if (!in_range(t.sets, SIZE(2, t.n_sets), t.K)) return refuse(&b, "sets");
+    if (!lie_between(t.sizes, SIZE(t.L, t.K), 0, t.m)) return refuse(&b, "sizes");
     double *space = workspace((size_t)(t.d + t.m) * 3 * 8 + t.K + 1 + 2 * t.n_sets);
     if (space) {
         Py_BEGIN_ALLOW_THREADS

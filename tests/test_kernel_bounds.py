@@ -1,0 +1,109 @@
+"""The compiled kernels refuse every index and every axis that would lead them outside of their arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from onefit.linalg import compiled
+
+pytestmark = pytest.mark.skipif(not compiled.is_there(), reason="there are no compiled kernels")
+
+L, K, m, d, V, Q, S, C = 1, 3, 2, 4, 2, 1, 2, 2
+PAIRS = np.array([[0, 1], [1, 2]])
+
+
+def gram(sets=PAIRS, axes=(L, K, d, V, Q, S)):
+    systems = np.zeros((L, K, d, d)), np.zeros((L, K, d, V, Q)), np.ones((V, d)), np.ones((V, d))
+    out = np.empty((L, S, d, V, Q)), np.empty((L, S, V))
+    compiled._kernel.gram(*systems, np.asarray(sets, dtype=np.int64), *out, *axes)
+
+
+def moments(sizes=(2, 1, 0), axes=(3, m, 2, C)):
+    rows = np.zeros((3, m, 2, C)), np.zeros((3, m, C)), np.ones((3, m))
+    compiled._kernel.moments(*rows, np.array(sizes, dtype=np.int64), *np.empty((2, 3, 2, C)), *axes)
+
+
+def onestep(rows=None, columns=None, sizes=(2, 2, 2), axes=(6, 6, L, K, m, Q, 0, K), is_table=False):
+    members = np.arange(6).reshape(L, K, m)
+    rows, columns = (members if each is None else np.full((L, K, m), each) for each in (rows, columns))
+    out = np.empty((2, L, K, K, m, Q)) if is_table else np.empty((2, L, K, K, Q))
+    diagonal, right = np.ones((L, K, m, m)), np.ones((L, K, m, Q + 1))
+    arrays = np.eye(6), rows, columns, diagonal, right, np.ones((L, K, m)), np.array([sizes], dtype=np.int64)
+    compiled._kernel.onestep(*arrays, is_table, *out, np.empty((L, K, K)), *axes)
+
+
+def leavetwo(order=(0, 1), parents=(0, 0), axes=(V, 2, 3)):
+    tables = np.ones((V, 2, 3)), np.ones((4, V, 2)), np.ones((4, V, 3)), np.zeros(V)
+    chain = np.array(order, dtype=np.int64), np.array(parents, dtype=np.int64)
+    sums = np.zeros((V, 2, 3)), np.zeros((2, V, 2)), np.zeros((2, V, 3)), np.zeros(V), np.zeros(1)
+    compiled._kernel.leavetwo(*tables, *chain, *sums, *axes, False, False)
+
+
+def predict(sets=PAIRS, sizes=(2, 2, 2), axes=(L, K, m, d, C, S)):
+    arrays = np.zeros((L, K, m, d)), np.zeros((L, K, m, C)), np.zeros((L, S, d, C)), np.ones((L, K, m))
+    integers = np.array([sizes], dtype=np.int64), np.asarray(sets, dtype=np.int64)
+    compiled._kernel.predict(*arrays, *integers, *np.empty((2, L, K, K, C)), *axes)
+
+
+FAR = 2**40
+
+
+@pytest.mark.parametrize("call", [gram, moments, onestep, leavetwo, predict])
+def test_what_is_in_order_is_computed(call):
+    call()
+
+
+def test_no_second_fold_is_minus_one():
+    gram(sets=[[0, -1], [2, -1]])
+
+
+@pytest.mark.parametrize(
+    ("call", "arguments", "what"),
+    [
+        *((gram, {"sets": [[0, 1], pair]}, "sets") for pair in ([-1, 1], [-1, -1], [3, 0], [0, 3], [0, -2], [FAR, 0])),
+        *((moments, {"sizes": (2, 2, size)}, "sizes") for size in (-1, m + 1, FAR)),
+        *((onestep, {"rows": row}, "rows") for row in (-1, 6, FAR)),
+        *((onestep, {"columns": column}, "columns") for column in (-1, 6, -FAR)),
+        *((onestep, {"sizes": (2, 2, size)}, "sizes") for size in (-1, m + 1)),
+        *((leavetwo, {"order": (0, at)}, "order") for at in (-1, V, FAR)),
+        *((leavetwo, {"parents": (0, at)}, "parents") for at in (-1, V, FAR)),
+        *((predict, {"sets": [[0, 1], pair]}, "sets") for pair in ([-1, 1], [1, -1], [3, 0], [0, FAR])),
+        *((predict, {"sizes": (2, 2, size)}, "sizes") for size in (-1, m + 1)),
+    ],
+)
+def test_an_index_out_of_range_is_refused(call, arguments, what):
+    with pytest.raises(ValueError, match=f"{what} holds a number that is out of range"):
+        call(**arguments)
+
+
+@pytest.mark.parametrize("call", [gram, moments, onestep, leavetwo, predict])
+def test_an_axis_that_is_negative_or_too_long_is_refused(call):
+    axes = call.__defaults__[list(call.__code__.co_varnames).index("axes")]
+    for at in range(len(axes)):
+        for length in (-axes[at] or -1, -1, axes[at] + 1, 2**61, 2**62):
+            wrong = (*axes[:at], length, *axes[at + 1 :])
+            if call is onestep and at == len(axes) - 2 and length > 0:
+                continue  # the first of some folds: from one on there are fewer, and the arrays do not fit
+            with pytest.raises(ValueError, match="kernel"):
+                call(axes=wrong)
+
+
+def test_two_negative_axes_do_not_make_a_positive_one():
+    with pytest.raises(ValueError, match="kernel"):
+        gram(axes=(-L, -K, d, V, Q, S))
+    with pytest.raises(ValueError, match="kernel"):
+        predict(axes=(-L, -K, m, d, C, -S))
+
+
+@pytest.mark.parametrize(("first", "last"), [(-1, 2), (2, 1), (0, K + 1), (1, K + 1)])
+def test_folds_out_of_range_are_refused(first, last):
+    with pytest.raises(ValueError, match="folds are out of range"):
+        onestep(axes=(6, 6, L, K, m, Q, first, last))
+
+
+def test_the_first_fold_is_never_none():
+    with pytest.raises(ValueError, match="sets holds a number that is out of range"):
+        compiled.systems(
+            np.zeros((L, K, d, d)), np.zeros((L, K, d, V, Q)), np.ones((V, d)), np.ones((V, d)), np.array([[-1, 0]])
+        )
