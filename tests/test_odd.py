@@ -159,7 +159,7 @@ def test_odd_values_of_a_plan(keyword, capsys):
         ({"n_repeats": 1_000_000}, "n_repeats=1000000 is out of range: it must be an integer from 1 to 100000"),
         ({"bias_folds": 1_000_000}, "bias_folds=1000000 is out of range: it must be an integer from 1 to 100000"),
     ],
-    ids=str,
+    ids=lambda value: ", ".join(value) if isinstance(value, dict) else value,
 )
 def test_the_error_says_what_is_wrong(keywords, message):
     with pytest.raises(DataError, match=message):
@@ -202,7 +202,7 @@ def containers(values):
     return made
 
 
-@pytest.mark.parametrize("name", [*containers(X), *({*containers(Y)} - {*containers(X)})])
+@pytest.mark.parametrize("name", [*containers(X), *sorted({*containers(Y)} - {*containers(X)})])
 @pytest.mark.parametrize("estimator", [Ridge(), RidgeCV(), Lasso(0.1), onefit.SplineRegression(n_basis=4)], ids=str)
 def test_the_container_does_not_matter(name, estimator):
     keywords = {"n_folds": 3, "n_repeats": 1, "random_state": 0}

@@ -28,9 +28,9 @@ def half_width_error(errors: FoldErrors, rule: Rule, scale: str) -> FloatArray:
         return np.full(shape, np.nan)
     by_repeat = rule.repeat_mse(errors, scale)
     used = 1 if rule.name == "naive" else errors.n_repeats
-    se = by_repeat.std(axis=0, ddof=1) / np.sqrt(used)
     level = np.maximum(by_repeat.mean(axis=0), rule.repeat_floor(errors, scale).mean(axis=0))
-    return np.where(level > 0, se / (2 * np.where(level > 0, level, 1.0)), 0.0)
+    relative = by_repeat / np.where(level > 0, level, 1.0)  # first: its variance has eighth powers of y
+    return np.where(level > 0, relative.std(axis=0, ddof=1) / (2 * np.sqrt(used)), 0.0)
 
 
 def is_settled(errors: FoldErrors, rule: Rule, scale: str) -> bool:

@@ -115,8 +115,8 @@ def numeric_matrix(problem: Problem) -> FloatArray:
 
 def check_columns(largest: FloatArray, names: Sequence[str] | None) -> None:
     """Refuse columns, of these largest absolute values, whose powers leave the range of double precision."""
-    for at in map(int, np.flatnonzero((largest > MOST_SIZE) | ((largest < LEAST_SIZE) & (largest > 0)))):
-        check_range_of(f"Column {at} of X" if names is None else names[at], largest[at])
+    for at in map(int, np.flatnonzero(largest > MOST_SIZE)):
+        check_range_of(f"Column {at if names is None else names[at]} of X", largest[at])
 
 
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
@@ -236,7 +236,8 @@ def _check_y(y: Any) -> tuple[FloatArray, tuple[str, ...] | None]:
         count = int((~np.isfinite(values)).any(axis=-1).sum() if values.ndim == 2 else (~np.isfinite(values)).sum())
         raise DataError(f"y is missing or infinite in {count} row(s); drop or impute them first.")
     table = values.reshape(values.shape[0], -1)
-    check_columns(np.abs(table).max(axis=0), [f"y[{name}]" for name in names] if names else ["y"])
+    for at in range(table.shape[1]):
+        check_range_of(f"y[{names[at]}]" if names else "y", table[:, at])
     return table, names
 
 

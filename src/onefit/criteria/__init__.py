@@ -7,6 +7,7 @@ that are chosen jointly, as an additive model needs them: `reduced` fits, and pr
 
 from .single import (
     CRITERIA,
+    NEARLY_REACHED,
     RowFit,
     RowPart,
     Spectrum,
@@ -19,6 +20,7 @@ from .single import (
 
 __all__ = [
     "CRITERIA",
+    "NEARLY_REACHED",
     "RowFit",
     "RowPart",
     "Spectrum",

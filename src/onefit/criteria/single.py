@@ -20,8 +20,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import linalg
 
-from ..linalg.columns import Columns, clean, row_space
-from ..typing import FloatArray
+from ..linalg.columns import EPS, Columns, clean, row_space
+from ..linalg.jacobi import svd_by_jacobi, svd_of_wide
+from ..typing import BoolArray, FloatArray
 
 __all__ = [
     "CRITERIA",
@@ -65,6 +66,27 @@ class RowPart:
     U: FloatArray
     a0: FloatArray
     r0: FloatArray
+
+    @classmethod
+    def of(cls, U: FloatArray, a0: FloatArray, r0: FloatArray) -> RowPart:
+        """The same without rounding errors in rows that the columns reach exactly.
+
+        Such a row, the only one that sees a column, has a0 = r0 = 0, and its residual is a ratio of two numbers as
+        small as the penalty.
+        """
+        is_reached = a0 <= REACHED
+        return cls(U, np.where(is_reached, 0.0, a0), np.where(is_reached[..., None], 0.0, r0))
+
+    def is_certain(self) -> BoolArray:
+        """In which problems no row is so nearly reached that errors of downdating would be seen in it, (B,)."""
+        certain: BoolArray = self.a0.min(axis=1) > NEARLY_REACHED
+        return certain
+
+
+REACHED = 1e-13
+"""What one minus a leverage may be by rounding errors alone."""
+
+NEARLY_REACHED = 1e-5
 
 
 @dataclass(frozen=True)
@@ -342,7 +364,7 @@ def spectrum_of_rows(
     E = clean(E, columns.E_size, max(n, r))
     q = min(max(n - k, 0), r)
     is_complete = q == n - k
-    U, d, V = _svd(E, Q1, q, is_complete, smallest)
+    U, d, V = _svd(E, Q1, q, is_complete, smallest, columns.is_uneven)
     gamma = U.T @ y2
     r0 = np.zeros_like(y) if is_complete else y2 - U @ gamma
     a0 = np.zeros(n) if is_complete else 1.0 - np.square(Q1).sum(axis=1) - np.square(U).sum(axis=1)
@@ -357,13 +379,13 @@ def spectrum_of_rows(
         n=np.array([float(n)]),
         n_rows=np.array([float(n if n_rows is None else n_rows)]),
         constant=np.array([(log_det - log_weights) / 2]),
-        rows=RowPart(U[None], a0[None], r0[None]),
+        rows=RowPart.of(U[None], a0[None], r0[None]),
     )
     return RowFit(spectrum, columns, y, V)
 
 
 def _svd(
-    E: FloatArray, Q1: FloatArray, q: int, is_complete: bool, smallest: float
+    E: FloatArray, Q1: FloatArray, q: int, is_complete: bool, smallest: float, is_uneven: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """``E = U diag(d) V'`` with q columns in U, orthogonal to Q1; singular values that are rounding errors are zero."""
     n, k = Q1.shape
@@ -376,6 +398,10 @@ def _svd(
     inside = W.T @ E if k else E
     if smallest > _SQUARED * np.square(E).sum():
         U, d, V = _svd_of_gram(inside)
+    elif is_uneven:
+        U, d, V = svd_of_wide(inside)
+        seen = row_space(inside)
+        d = d if seen is None else np.where(np.arange(len(d)) < seen.basis.shape[1], d, 0.0)
     else:
         U, d, Vt = linalg.svd(inside, full_matrices=False, check_finite=False)
         d, V = np.where(d > max(E.shape) * np.finfo(float).eps * d[0], d, 0.0), Vt.T
@@ -384,15 +410,10 @@ def _svd(
 
 def _svd_by_columns(E: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """By Jacobi's method: columns in different units keep the digits of the small ones, too."""
-    lengths, U, V, work, _, info = linalg.lapack.dgejsv(np.asfortranarray(E), joba=0, jobu=0, jobv=0, jobr=0, jobp=0)
-    d = lengths * (work[0] / work[1])
-    threshold = max(E.shape) * np.finfo(float).eps
-    if info != 0 or not np.isfinite(d).all():
-        U, d, Vt = linalg.svd(E, full_matrices=False, check_finite=False)
-        return U, np.where(d > threshold * d[0], d, 0.0), Vt.T
-    if d[-1] <= threshold * d[0]:
+    U, d, V = svd_by_jacobi(E)
+    if d[-1] <= max(E.shape) * EPS * d[0]:
         seen = row_space(E)
-        d = d if seen is None else np.where(np.arange(len(d)) < seen.shape[1], d, 0.0)
+        d = d if seen is None else np.where(np.arange(len(d)) < seen.basis.shape[1], d, 0.0)
     return U, d, V
 
 

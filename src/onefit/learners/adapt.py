@@ -316,7 +316,8 @@ def _kernel_ridge(estimator: KernelRidge, problem: Problem, lams: FloatArray | N
     if estimator.kernel in ("rbf", "laplacian"):  # of differences: what all rows share would cost them digits
         X = X - middle(X)
     try:
-        K = pairwise_kernels(X, metric=estimator.kernel, filter_params=True, **parameters)
+        with np.errstate(over="ignore", invalid="ignore"):  # said below
+            K = pairwise_kernels(X, metric=estimator.kernel, filter_params=True, **parameters)
     except Exception as error:
         raise DataError(f"The kernel {estimator.kernel!r} failed: {type(error).__name__}: {error}") from error
     if not np.isfinite(K).all():

@@ -56,7 +56,7 @@ class ScaledLearner(GramLearner):
         U, s, back = _decompose(scaled)
         gamma = U.swapaxes(1, 2) @ z[:, 1:]
         lams = self._penalties(statistics, U, np.square(s), gamma)[:, :, None]
-        if not lams.all() and (s <= max(R.shape[1:]) * np.finfo(float).eps * s[:, :1]).any():
+        if not lams.all() and not s.all():
             error = TrainingSetError(f"Columns are linear combinations of the others, {NOT_UNIQUE}")
             error.lam = 0.0
             raise error
@@ -94,7 +94,7 @@ class ScaledLearner(GramLearner):
         reached = np.square(directions).sum(axis=2)
         if U.shape[1] < self.X.shape[1] - 1:  # the columns reach every row of the training set: no rounding errors
             return RowPart(directions[..., 1:], np.where(reached > 0.5, 0.0, 1.0), np.zeros_like(left))
-        return RowPart(directions[..., 1:], 1.0 - reached, left)
+        return RowPart.of(directions[..., 1:], 1.0 - reached, left)
 
 
 def _decompose(A: FloatArray) -> tuple[FloatArray, FloatArray, Callable[[FloatArray], FloatArray]]:
@@ -102,9 +102,14 @@ def _decompose(A: FloatArray) -> tuple[FloatArray, FloatArray, Callable[[FloatAr
     r, p = A.shape[1:]
     if r >= p:
         U, d, Vt = np.linalg.svd(A, full_matrices=False)
-        return U, d, lambda v: Vt.swapaxes(1, 2)[:, None] @ v
+        return U, _clean(d, p), lambda v: Vt.swapaxes(1, 2)[:, None] @ v
     R: FloatArray = np.asarray(np.linalg.qr(A.swapaxes(1, 2), mode="r"))
     U, d, _ = np.linalg.svd(R.swapaxes(1, 2))
-    d = np.where(d > p * np.finfo(float).eps * d[:, :1], d, 0.0)
+    d = _clean(d, p)
     inverse = (1.0 / np.where(d > 0, d, np.inf))[:, None, :, None]
     return U, d, lambda v: A.swapaxes(1, 2)[:, None] @ (U[:, None] @ (inverse * v))
+
+
+def _clean(d: FloatArray, p: int) -> FloatArray:
+    """Singular values without those that are rounding errors, which a tiny penalty would fit."""
+    return np.where(d > p * np.finfo(float).eps * d[:, :1], d, 0.0)

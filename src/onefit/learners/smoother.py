@@ -12,14 +12,17 @@ import numpy as np
 from scipy import linalg, sparse
 
 from ..errors import DataError, OneFitWarning, RouteError, TrainingSetError
-from ..linalg.columns import EPS, Columns, Penalty, columns_of, norms
+from ..linalg.columns import EPS, MOST_SPAN, Columns, Penalty, columns_of, norms
 from ..linalg.dual import Dual, dual_of
-from ..linalg.reinsch import Reinsch, demmler_reinsch
+from ..linalg.reinsch import Reinsch, demmler_reinsch, spans
 from ..linalg.sparse import sparse_reinsch
-from ..linalg.weights import MOST_RATIO, weight_ratio
+from ..linalg.weights import MOST_RATIO, is_light, weight_ratio
 from ..typing import FloatArray, IntArray
 
 __all__ = ["DesignSmoother", "KernelSmoother", "Smoother", "SparseSmoother"]
+
+MOST_RATIO_OF_PENALTIES = 1e16
+"""Largest ratio of penalties that share a decomposition in the middle between them: its fourth root is lost."""
 
 KERNEL_DIGITS = 1e-8
 """How much of the held-out residuals rounding errors of a kernel matrix may move; the fuzzer finds ten times that."""
@@ -100,9 +103,17 @@ class Smoother(ABC):
     def take(self, rows: IntArray) -> Columns:
         """The design in some rows, without the weights."""
 
+    def decomposed(self) -> Columns:
+        """The design of all rows as `reinsch` decomposes it at positive values."""
+        return self.take(np.arange(self.n)).narrow()
+
     @abstractmethod
     def reinsch(self, lams: Sequence[float]) -> Reinsch:
         """Demmler-Reinsch basis for values that are all positive, or all zero."""
+
+    def spans(self, lams: FloatArray) -> list[IntArray]:
+        """Values that share a basis: its error at a value grows with a root of the ratio to their middle."""
+        return spans(lams, MOST_RATIO_OF_PENALTIES)
 
     @cached_property
     def dual(self) -> Dual:
@@ -162,7 +173,15 @@ class DesignSmoother(Smoother):
         weights: FloatArray | None = None,
     ) -> None:
         super().__init__(lams, weights, fit_intercept)
-        self._columns = columns_of(X, penalty, fit_intercept, None if self.weights is None else self._heavy_of)
+        # a training set may lack what other rows have of a column, so it is refitted to columns that are not mixed
+        self._unmixed = columns_of(X, penalty, fit_intercept, None if self.weights is None else self._heavy_of)
+        self._columns = self._unmixed
+        size = norms(X[self.heavy])
+        if size.max(initial=0.0) > MOST_SPAN * size[size > 0].min(initial=np.inf):
+            raise RouteError(
+                f"the sizes of the columns span a ratio of {size.max() / size[size > 0].min():.1g}, beyond all digits; "
+                "scale the columns"
+            )
         if self._all_penalized:
             self._columns = self._columns.full_rank(float(lams.min()), self.heavy)
 
@@ -192,7 +211,11 @@ class DesignSmoother(Smoother):
 
     def take(self, rows: IntArray) -> Columns:
         """The design in some rows, without the weights."""
-        return self._columns.rows(rows)
+        return self._unmixed.rows(rows)
+
+    def decomposed(self) -> Columns:
+        """The design of all rows, in the directions that some row sees."""
+        return self._narrow
 
     def reinsch(self, lams: Sequence[float]) -> Reinsch:
         """Demmler-Reinsch basis, of at most n penalized columns."""
@@ -261,15 +284,19 @@ class SparseSmoother(Smoother):
 
     def is_accurate(self) -> bool:
         """Whether the Gram matrices of all rows determine the fit at every value; else it takes their rows."""
+        if self.weights is not None and is_light(self.weights[self.heavy]).any():
+            return False  # the squares of their roots are lost in sums
         try:
             for _, lams in self.outputs(self.lams.shape[1]):
-                for some in (lams[lams > 0], lams[lams == 0]):
-                    if len(some):
-                        self.reinsch(list(some))
-                        self.reinsch([float(some.min())])  # the basis of a path is made in its middle
+                for values in self.spans(lams):
+                    self.reinsch(list(lams[values]))
         except TrainingSetError:
             return False
         return True
+
+    def spans(self, lams: FloatArray) -> list[IntArray]:
+        """Values that share a basis: fewer, as Gram matrices have half of the digits."""
+        return spans(lams, np.sqrt(MOST_RATIO_OF_PENALTIES))
 
     def count_lost(self, lam: float) -> int:
         """None: `is_accurate` has said so."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -12,6 +13,7 @@ from ..typing import FloatArray, IntArray
 
 __all__ = [
     "EPS",
+    "MOST_SPAN",
     "TINY",
     "Columns",
     "Penalty",
@@ -26,6 +28,12 @@ __all__ = [
 
 
 EPS = float(np.finfo(float).eps)
+
+UNEVEN = 1e3
+"""Columns whose sizes differ more than this are decomposed by slower methods that keep the digits of the small ones."""
+
+MOST_SPAN = 1e30
+"""Columns whose sizes differ more than this have no common unit in double precision, whatever the method."""
 
 TINY = 1e-9
 """Penalties below this part of ``||E||^2`` cannot be told from rounding errors in E E' with certainty."""
@@ -91,13 +99,24 @@ class Columns:
         centre = None if self.centre is None or not self.is_own else self.centre + E0 + E1
         return replace(self, E=(self.E - E0) - E1, N=N, centre=centre)
 
+    @property
+    def is_uneven(self) -> bool:
+        """Whether the penalized columns are so different in size that mixing them costs digits."""
+        size = norms(self.E)
+        return bool(size.max(initial=0.0) > UNEVEN * size[size > 0].min(initial=np.inf))
+
     def narrow(self) -> Columns:
         """At most n penalized columns: a rotation of ``a`` changes neither its norm nor the fit."""
         n, r = self.E.shape
         if r <= n:
             return self
         largest_first = np.argsort(-norms(self.E), kind="stable")  # else the small columns lose their digits
-        E = np.ascontiguousarray(linalg.qr(self.E.T[largest_first], mode="r", check_finite=False)[0][:n].T)
+        if self.is_uneven:
+            R, order = linalg.qr(self.E.T[largest_first], mode="r", pivoting=True, check_finite=False)
+            E = np.empty((n, n))
+            E[order] = R[:n].T
+        else:
+            E = np.ascontiguousarray(linalg.qr(self.E.T[largest_first], mode="r", check_finite=False)[0][:n].T)
         # the rotation mixes all columns, and so their rounding errors
         return replace(self, E=E, E_size=np.full(n, linalg.norm(E)), is_own=False)
 
@@ -110,10 +129,17 @@ class Columns:
         seen = self.E[rows]
         if lam > TINY * np.square(norms(seen)).sum():
             return self
-        B = row_space(without(seen, self.N[rows]))
-        if B is None:
+        space = row_space(without(seen, self.N[rows]))
+        if space is None:
             return self
-        E = self.E @ B
+        E = np.empty((len(self.E), space.basis.shape[1]))
+        E[rows] = space.design  # less what the free columns explain, which they absorb in every training set
+        if len(rows) < len(E):
+            explained = (
+                linalg.lstsq(self.N[rows], seen @ space.basis)[0] if self.N.shape[1] else np.zeros((0, E.shape[1]))
+            )
+            others = np.setdiff1d(np.arange(len(E)), rows)
+            E[others] = self.E[others] @ space.basis - self.N[others] @ explained
         return replace(self, E=E, E_size=norms(E[rows]), is_own=False)
 
     def dependent(self) -> int:
@@ -127,8 +153,8 @@ class Columns:
             return int(lost.sum())
         # what the last bits of the data say of a direction, the data do not say
         unknown = 10 * EPS * np.sqrt(np.square(np.maximum(self.N_size, length) / length).sum())
-        R = linalg.qr(self.N / length, mode="r", check_finite=False)[0][: min(n, k)]
-        return int(k - (linalg.svdvals(R, check_finite=False) > max(arithmetic, unknown)).sum())
+        s = linalg.svdvals(_square(self.N / length), check_finite=False)
+        return int(k - (s > max(arithmetic, unknown)).sum())
 
 
 Shift = tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
@@ -152,30 +178,42 @@ def clean(columns: FloatArray, size: FloatArray, n_terms: int) -> FloatArray:
     return columns
 
 
-def row_space(E: FloatArray) -> FloatArray | None:
-    """Orthonormal basis (r, rank) of the coefficients that the rows of E can see; None if that is all that they may.
+class RowSpace(NamedTuple):
+    """Orthonormal basis (r, rank) of the coefficients that the rows of E can see, and ``E basis``, (n, rank)."""
 
-    The rank is that of the columns scaled to one length, whatever their units. ``E = F D`` sees ``D V`` with V the row
-    space of F; its largest rows come first, so that columns in small units keep their digits.
+    basis: FloatArray
+    design: FloatArray
+
+
+def row_space(E: FloatArray) -> RowSpace | None:
+    """The coefficients that the rows of E can see; None if that is as many as there may be.
+
+    The rank is that of the columns scaled to one length, whatever their units: ``E = F D`` with ``F = U diag(s) V'``
+    sees ``DV = BR``, and ``EB = U diag(s) R'``. The largest rows of DV come first and its columns are pivoted, so that
+    columns in small units keep their digits; the product ``E B`` would lose them.
     """
     size = norms(E)
     used = np.flatnonzero(size > 0)
     if min(E.shape) == 0:
         return None
     if not len(used):
-        return np.zeros((E.shape[1], 0))
+        return RowSpace(np.zeros((E.shape[1], 0)), np.zeros((len(E), 0)))
     used = used[np.argsort(-size[used], kind="stable")]
     F = E[:, used] / size[used]
-    if F.shape[0] > F.shape[1]:
-        F = linalg.qr(F, mode="r", check_finite=False)[0][: F.shape[1]]
-    s = linalg.svdvals(F, check_finite=False)
+    s = linalg.svdvals(_square(F), check_finite=False)
     rank = int((s > max(E.shape) * EPS * s[0]).sum())
     if rank == min(E.shape):
         return None
-    V = linalg.svd(F, full_matrices=False, check_finite=False)[2][:rank].T
+    U, s, Vt = linalg.svd(F, full_matrices=False, check_finite=False)
     B = np.zeros((E.shape[1], rank))
-    B[used] = linalg.qr(size[used, None] * V, mode="economic", pivoting=True, check_finite=False)[0]
-    return B
+    B[used], R, order = linalg.qr(size[used, None] * Vt[:rank].T, mode="economic", pivoting=True, check_finite=False)
+    return RowSpace(B, (U[:, :rank] * s[:rank])[:, order] @ R.T)
+
+
+def _square(F: FloatArray) -> FloatArray:
+    """A matrix with the same singular values, without more rows than columns."""
+    n, r = F.shape
+    return F if n <= r else np.asarray(linalg.qr(F, mode="r", check_finite=False)[0][:r])
 
 
 def norms(columns: FloatArray) -> FloatArray:
@@ -230,6 +268,7 @@ class Penalty:
         k = F.shape[1]
         largest_first = np.argsort(-scales, kind="stable")
         if k:
+            scales = np.maximum(scales, EPS * scales.max(initial=0.0))
             pivots = linalg.qr((scales[:, None] * F).T, mode="r", pivoting=True)[1][:k]
             square = F[pivots]
             F = linalg.solve(square.T, F.T).T

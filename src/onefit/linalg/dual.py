@@ -9,6 +9,7 @@ from scipy import linalg
 
 from ..typing import FloatArray
 from .columns import Columns
+from .jacobi import svd_of_wide
 
 __all__ = ["Dual", "dual_of"]
 
@@ -36,8 +37,11 @@ def dual_of(columns: Columns) -> Dual:
     The textbook form ``C - CN(N'CN)^-1 N'C`` cancels when N is nearly orthogonal to E.
     """
     n, k = columns.N.shape
-    W = linalg.qr(columns.N, mode="full")[0][:, k:] if k else np.eye(n)
-    U, d, _ = linalg.svd(W.T @ columns.narrow().E, full_matrices=True, check_finite=False)
+    W = linalg.qr(columns.N, mode="full", check_finite=False)[0][:, k:] if k else np.eye(n)
+    if columns.is_uneven:
+        U, d, _ = svd_of_wide(W.T @ columns.E)
+    else:
+        U, d, _ = linalg.svd(W.T @ columns.narrow().E, full_matrices=True, check_finite=False)
     e = np.zeros(n - k)
     e[: len(d)] = np.square(d)
     return Dual(np.ascontiguousarray(W @ U), e)

@@ -13,7 +13,7 @@ from ..typing import FloatArray, IntArray
 from .columns import Columns
 from .weights import is_light
 
-__all__ = ["Basis", "DenseBasis", "Reinsch", "demmler_reinsch", "geometric_mean"]
+__all__ = ["Basis", "DenseBasis", "Reinsch", "demmler_reinsch", "geometric_mean", "spans"]
 
 
 class Basis(Protocol):
@@ -68,6 +68,18 @@ class Reinsch:
         """Column scales g with ``H = (Z g)(Z g)'W``."""
         D = self.x + lam * self.s
         return 1.0 / np.sqrt(np.where(D > 0, D, np.inf))
+
+
+def spans(lams: FloatArray, most: float) -> list[IntArray]:
+    """Values, in rising order, that share a basis: zeros, and others whose ratio is at most ``most``."""
+    order = np.argsort(lams, kind="stable")
+    zeros = order[lams[order] == 0]
+    parts, rest = [zeros] if len(zeros) else [], order[len(zeros) :]
+    while len(rest):
+        count = int((lams[rest] <= most * lams[rest[0]]).sum())
+        parts.append(np.sort(rest[:count]))
+        rest = rest[count:]
+    return parts
 
 
 def geometric_mean(lams: Sequence[float]) -> float:

@@ -66,6 +66,7 @@ def sparse_reinsch(X: Any, penalized: FloatArray, lams: Sequence[float], weights
     if min(lams) == max(lams):
         return Reinsch(SparseBasis(X, T), np.ones(T.shape[1]), np.zeros(T.shape[1]))
     s, V = linalg.eigh((T.T * penalized) @ T)
+    s[: int((penalized == 0).sum())] = 0.0  # the free directions, which a large penalty must not find
     T = T @ V
     x = sum(((w_rows[:, None] * np.square(Z)).sum(axis=0) for Z, w_rows in _blocks(X, T, w)), start=np.zeros(len(s)))
     return Reinsch(SparseBasis(X, T), x, np.maximum(s, 0.0))

@@ -73,9 +73,9 @@ def _ridge(E: FloatArray, y: FloatArray, lam: float) -> FloatArray:
     equations would square the condition number. A null space of E that the penalty cannot hold at zero is left out.
     """
     is_tiny = lam <= TINY * np.square(norms(E)).sum()
-    B = row_space(E) if is_tiny else None
-    if B is not None:
-        return B @ _ridge_by_qr(E @ B, y, lam)
+    space = row_space(E) if is_tiny else None
+    if space is not None:
+        return space.basis @ _ridge_by_qr(space.design, y, lam)
     return _ridge_by_qr(E, y, lam)
 
 

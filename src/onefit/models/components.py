@@ -161,4 +161,4 @@ class ComponentsLearner(GramLearner):
         inside, left = (each[some] for each in statistics.rows(T))
         directions = inside[..., : first + p]
         a0 = 1.0 - np.square(directions).sum(axis=2)
-        return RowPart(directions[..., first + k :], a0, left + inside[..., first + p :])
+        return RowPart.of(directions[..., first + k :], a0, left + inside[..., first + p :])

@@ -41,9 +41,8 @@ class GramRoute(SmootherRoute):
         self.root = None if smoother.weights is None else np.append(np.sqrt(smoother.weights), 0.0)
 
     def _decompose(self, lams: FloatArray) -> list[tuple[IntArray, Reinsch]]:
-        """One basis for the penalized values and one for zero, with the values that each serves."""
-        chosen = [np.flatnonzero(lams > 0), np.flatnonzero(lams == 0)]
-        return [(values, self.smoother.reinsch(list(lams[values]))) for values in chosen if len(values)]
+        """One basis for the penalized values, or some if they are far apart, and one for zero; with those it serves."""
+        return [(values, self.smoother.reinsch(list(lams[values]))) for values in self.smoother.spans(lams)]
 
     @property
     def n_passes(self) -> int:

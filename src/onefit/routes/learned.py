@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
+from ..criteria import NEARLY_REACHED
 from ..errors import TrainingSetError
 from ..folds import Folds
 from ..learners import GramLearner, TrainingStatistics
@@ -79,7 +80,8 @@ class _Repeat(Repeat):
             some = np.flatnonzero(is_sound)
             statistics, is_sound[some] = self._downdate(out[some], n_train[some])
             some = some[is_sound[some]]
-            coefficients[some] = self._fit(statistics, out[some])
+            if len(some):
+                coefficients[some] = self._fit(statistics, out[some])
         for index in np.flatnonzero(~is_sound):
             coefficients[index] = self._fit(self._from_rows(out[index]), out[[index]])[0]
         residuals = np.empty((*out.shape, m, V, Q))
@@ -106,6 +108,8 @@ class _Repeat(Repeat):
         """Statistics of the training sets that are far from singular, and which those are."""
         route, Q = self.route, self.route.y.shape[1]
         L, inverse, is_sound = inverse_factors(np.eye(route.Q.shape[1]) - self.gram(out))
+        if route.learner.needs_rows:
+            is_sound &= self._leverages(inverse, out).max(axis=1) < 1.0 - NEARLY_REACHED
         L, inverse, out = L[is_sound], inverse[is_sound], out[is_sound]
         totals, by_fold, squares = self.totals
         projected = inverse @ (totals - by_fold[out].sum(axis=1))
@@ -114,13 +118,23 @@ class _Repeat(Repeat):
 
         def rows(T: FloatArray) -> tuple[FloatArray, FloatArray]:
             is_out = self.is_out(out)
-            W = route.Q[:-1] @ inverse.swapaxes(1, 2)
-            W[is_out] = 0.0
+            W = self._directions(inverse, out)
             return W @ T, np.where(is_out[..., None], 0.0, route.rest[:-1]) - W @ of_rest
 
         n = n_train[is_sound].astype(float)
         R = L.swapaxes(1, 2) @ route.R
         return TrainingStatistics(R, z, np.maximum(rest, 0.0), n, rows), is_sound
+
+    def _directions(self, inverse: FloatArray, out: IntArray) -> FloatArray:
+        """All rows in the orthogonal bases of the training sets, (B, n, d); zero for those that are out."""
+        W = self.route.Q[:-1] @ inverse.swapaxes(1, 2)
+        W[self.is_out(out)] = 0.0
+        return W
+
+    def _leverages(self, inverse: FloatArray, out: IntArray) -> FloatArray:
+        """How much of each row the columns reach in each training set, (B, n)."""
+        leverages: FloatArray = np.square(self._directions(inverse, out)).sum(axis=2)
+        return leverages
 
     def _from_rows(self, out: IntArray) -> TrainingStatistics:
         """Statistics of one training set, from its rows."""

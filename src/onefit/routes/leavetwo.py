@@ -156,12 +156,11 @@ def make_paths(smoother: Smoother, y: FloatArray, lams: FloatArray) -> list[tupl
             )
         return [(np.arange(len(lams)), StoredPath([make_operator(smoother, y, float(lam)) for lam in lams]))]
     paths: list[tuple[IntArray, OperatorPath]] = []
-    for values in (np.flatnonzero(lams > 0), np.flatnonzero(lams == 0)):
-        if len(values):
-            reinsch = smoother.reinsch(list(lams[values]))
-            factors = np.stack([np.square(reinsch.scale(float(lam))) for lam in lams[values]])
-            Z = reinsch.basis.take(np.arange(len(y)))
-            paths.append((values, factor_path(Z, factors, y, smoother.weights, False)))
+    for values in smoother.spans(lams):
+        reinsch = smoother.reinsch(list(lams[values]))
+        factors = np.stack([np.square(reinsch.scale(float(lam))) for lam in lams[values]])
+        Z = reinsch.basis.take(np.arange(len(y)))
+        paths.append((values, factor_path(Z, factors, y, smoother.weights, False)))
     return paths
 
 

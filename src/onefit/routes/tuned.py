@@ -53,8 +53,9 @@ class TunedRoute(TrainingSetsRoute):
 
     @cached_property
     def columns(self) -> Columns:
-        """The design of all rows, with at most n penalized columns."""
-        return self.smoother.take(np.arange(self.smoother.n)).narrow()
+        """The design of all rows, with at most n penalized columns if a rotation to so few costs no digits."""
+        columns = self.smoother.take(np.arange(self.smoother.n))
+        return columns if columns.is_uneven else columns.narrow()
 
     def repeat(self, folds: Folds, repeat: int) -> Repeat:
         """The training sets of one partition."""
@@ -81,7 +82,7 @@ class _Whole:
 def _decompose(route: TunedRoute) -> _Whole:
     """Choose the penalty on all rows, and decompose them about it: the training sets will choose a similar one."""
     smoother, rows, root = route.smoother, route.smoother.heavy, route.root
-    design = route.columns.rows(rows).weighted(root[rows])
+    design = smoother.decomposed().rows(rows).weighted(root[rows])
     spectrum = spectrum_of_rows(design, root[rows, None] * route.y[rows], smallest=route.tuned.smallest).spectrum
     tau = float(np.exp(np.log(route.tuned.choose(spectrum)).mean()))
     mu = spectrum.mu[spectrum.mu > 0]
@@ -153,7 +154,9 @@ class _Repeat(Repeat):
         projected = np.where(seen[:, :, None], T.swapaxes(1, 2) @ right, 0.0)
         gamma = root_x[:, :, None] * projected
         rest = squares[-1] - squares[out].sum(axis=1) - np.square(gamma[..., Q:]).sum(axis=1)
-        mu = np.where(seen, x, 0.0)[:, k:] / np.maximum(theta[:, k:], np.finfo(float).tiny)
+        with np.errstate(over="ignore"):  # an eigenvalue that is not known, as is found below
+            mu = np.where(seen, x, 0.0)[:, k:] / np.maximum(theta[:, k:], np.finfo(float).tiny)
+        rows = self._row_part(out, T * root_x[:, None], gamma[..., Q:]) if route.tuned.needs_rows else None
         spectrum = Spectrum(
             mu=mu,
             gamma=gamma[:, k:, :Q],
@@ -162,14 +165,17 @@ class _Repeat(Repeat):
             n=n_train.astype(float),
             n_rows=n_train.astype(float),  # the number does not move a minimum, nor does the constant
             constant=np.zeros(len(out)),
-            rows=self._row_part(out, T * root_x[:, None], gamma[..., Q:]) if route.tuned.needs_rows else None,
+            rows=rows,
         )
         lams = route.tuned.choose(spectrum)
-        is_sound &= _is_known(mu[:, : d - k - whole.n_null] / whole.tau, lams / whole.tau)
+        magnified = np.square(inverse).sum(axis=(1, 2)) / d
+        is_sound &= _is_known(mu[:, : d - k - whole.n_null] / whole.tau, lams / whole.tau, magnified)
+        if rows is not None:
+            is_sound &= rows.is_certain()
         coefficients = T @ (projected[..., :Q] / (x[:, :, None] + lams[:, None] * theta[:, :, None]))
-        rows = self.members[out]
-        fitted = whole.Z[rows] @ coefficients[:, None]
-        return route.padded_y[rows] - fitted, is_sound
+        held_out = self.members[out]
+        fitted = whole.Z[held_out] @ coefficients[:, None]
+        return route.padded_y[held_out] - fitted, is_sound
 
     def _row_part(self, out: IntArray, T: FloatArray, gamma: FloatArray) -> RowPart:
         """Rows in the bases of the training sets; those that are out are blank."""
@@ -179,7 +185,7 @@ class _Repeat(Repeat):
         U[is_out] = 0.0
         a0 = 1.0 - np.einsum("bnd,bnd->bn", U, U)
         r0 = np.where(is_out[..., None], 0.0, whole.rest[:-1]) - U @ gamma
-        return RowPart(U[..., whole.n_free :], a0, r0)
+        return RowPart.of(U[..., whole.n_free :], a0, r0)
 
     def _from_rows(self, out: IntArray) -> list[FloatArray]:
         """Residuals of the folds that are out, from a decomposition of the rows of their training set."""
@@ -200,14 +206,15 @@ class _Repeat(Repeat):
         return residuals
 
 
-def _is_known(mu: FloatArray, lams: FloatArray) -> BoolArray:
+def _is_known(mu: FloatArray, lams: FloatArray, magnified: FloatArray) -> BoolArray:
     """Whether the eigenvalues, in units of tau, are known well enough to choose a penalty, and those near it well.
 
     What the decomposition gives to the machine's precision is ``1 / (1 + mu)``, so the relative error of mu is
-    ``mu + 1/mu`` times that, and the error of the shrinkage at lam ``f (1 - f)`` times the error of mu.
+    ``mu + 1/mu`` times that, and the error of the shrinkage at lam ``f (1 - f)`` times the error of mu. A training set
+    that is near to losing a direction has the errors ``magnified``.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        error = mu + 1.0 / mu
+        error = (mu + 1.0 / mu) * magnified[:, None]
         ratio = mu[:, :, None] / lams[:, None, :]
         moved = ratio / np.square(1.0 + ratio) * error[:, :, None]
     known: BoolArray = np.logical_and(np.all(error < SPAN, axis=1), np.all(moved < AMPLIFIED, axis=(1, 2)))
