@@ -636,7 +636,7 @@ def test_the_python_of_the_demo_runs(tmp_path, monkeypatch, capsys):
 
 
 def python(*arguments, **options):
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
+    environment = {**os.environ, "NO_COLOR": "1"}
     command = [sys.executable, *arguments]
     return subprocess.run(command, capture_output=True, env=environment, timeout=120, check=False, **options)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression, Ridge
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import onefit
 from helpers import FOLD_ERRORS, data, quiet_nested_cv, quietly, random_folds, random_weights
@@ -152,9 +153,8 @@ def test_threads_change_nothing():
 @pytest.mark.parametrize(("setting", "expected"), [("off", "NumPy, as"), ("baseline", "compiled, baseline")])
 def test_the_environment_chooses_and_show_config_says_so(setting, expected):
     code = "import onefit; onefit.show_config()"
-    run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"ONEFIT_KERNEL": setting}
-    )
+    environment = {**os.environ, "ONEFIT_KERNEL": setting}
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert f"kernel: {expected}" in run.stdout
 
 
@@ -231,21 +231,23 @@ def test_blas_gets_its_threads_back_when_calls_overlap():
     def threads_of_blas():
         return [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
 
-    before = threads_of_blas()
-    with threads(2), threads(2):
+    with threadpool_limits(2, user_api="blas"):  # more than the one that the tests have
+        before = threads_of_blas()
+        with threads(2), threads(2):
+            assert set(threads_of_blas()) == {1}
+        first, second = threads(2), threads(2)
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
         assert set(threads_of_blas()) == {1}
-    first, second = threads(2), threads(2)
-    first.__enter__()
-    second.__enter__()
-    first.__exit__(None, None, None)
-    assert set(threads_of_blas()) == {1}
-    second.__exit__(None, None, None)
-    assert threads_of_blas() == before
+        second.__exit__(None, None, None)
+        assert threads_of_blas() == before
 
 
 def test_an_unknown_setting_is_refused():
     code = "import onefit; onefit.nested_cv"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={"ONEFIT_KERNEL": "AVX512"})
+    environment = {**os.environ, "ONEFIT_KERNEL": "AVX512"}
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment)
     assert run.returncode != 0
     assert "ONEFIT_KERNEL is 'AVX512'; it may be on, off, baseline, AVX2, AVX-512" in run.stderr
 
