@@ -123,7 +123,7 @@ def best_of_many_starts(value, n_terms, seed=0):
     "ignore::onefit.errors.ExtrapolationWarning",
     "ignore::onefit.errors.SmoothnessWarning",
 )
-@parametrize_with_checks([AdditiveModel(), AdditiveModel(lam=1.0, n_basis=5, basis="ps"), AdditiveModel(lam="gcv")])
+@parametrize_with_checks([AdditiveModel(), AdditiveModel(lam=1.0, n_basis=5, basis="ps")])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -785,9 +785,9 @@ def test_a_model_of_lines_and_factors_needs_no_choice():
 
 
 def test_leaving_two_rows_out_agrees_with_refits():
-    X, y = sample(24)
+    X, y = sample(20)
     terms = [smooth(j, knots=np.quantile(x, [0, 0.3, 0.7, 1])) for j, x in enumerate(X.T)]
-    settings = {"n_folds": 24, "n_repeats": 1, "random_state": 0}
+    settings = {"n_folds": 20, "n_repeats": 1, "random_state": 0}
     fast, slow = (quiet_nested_cv(AdditiveModel(terms), X, y, **settings, route=route) for route in ("auto", "refit"))
     assert fast.route == "gram"
     assert_same_results(fast, slow, 1e-7)

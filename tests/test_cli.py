@@ -353,7 +353,7 @@ def test_compare_calls_no_model_best_that_is_not_told_apart(tmp_path):
     table["line"] = table["a"] + 0.1 * rng.normal(size=60)
     table["wave"] = np.cos(3 * table["a"]) + 0.05 * rng.normal(size=60)
     table.to_csv(tmp_path / "t.csv", index=False)
-    models = ["--model", "ols", "--model", "additive", "--folds", "5", "--quiet"]
+    models = ["--model", "ols", "--model", "additive", "--folds", "5", "--repeats", "10", "--quiet"]
     for target, other in [("line", "wave"), ("wave", "line")]:
         options = ["compare", tmp_path / "t.csv", "--target", target, "--drop", other, *models]
         lines, found = onefit_cli(*options).stdout.splitlines(), document(*options)["comparison"]

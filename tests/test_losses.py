@@ -198,9 +198,9 @@ def test_no_error_in_any_row_still_leaves_room_for_some(n_folds, n):
 @pytest.mark.parametrize("n_folds", [4, "n"])
 def test_error_in_every_row_ends_at_one(n_folds):
     """Nearest neighbour of the other class: pairs of twins with different labels."""
-    X = np.repeat(np.arange(20.0) * 100, 2)[:, None] + np.tile([0.0, 1e-3], 20)[:, None]
-    labels = np.tile([0, 1], 20)
-    folds = (np.arange(40) if n_folds == "n" else np.arange(40) % 4)[None]
+    X = np.repeat(np.arange(10.0) * 100, 2)[:, None] + np.tile([0.0, 1e-3], 10)[:, None]
+    labels = np.tile([0, 1], 10)
+    folds = (np.arange(20) if n_folds == "n" else np.arange(20) % 4)[None]
     result = quiet_nested_cv(KNeighborsClassifier(1), X, labels, folds=folds, random_state=0)
     assert result.cv_estimate == 1
     assert result.interval[1] == 1
