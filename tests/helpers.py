@@ -89,14 +89,14 @@ def tolerance(X, folds, lam, penalty_root=None, fit_intercept=True, weights=None
 
     cond is the largest 2-norm condition number, over all training sets, of the stacked matrix
     [[1 X], [0 sqrt(lam) R]] with its columns scaled to length one: what a stacked QR refit in double
-    precision itself can lose, with a margin for the norms of the residuals.
+    precision itself can lose, with a margin for the norms of the residuals. R may be a function of the training rows.
     """
-    top, bottom = reference.stacked(X, lam, penalty_root, fit_intercept, dtype=float)
-    top = top if weights is None else np.sqrt(weights)[:, None] * top
+    root_of = penalty_root if callable(penalty_root) else lambda train: penalty_root
     worst = 1.0
     for row in np.asarray(folds):
         for _, train in reference.training_sets(row):
-            A = np.vstack([top[train], bottom])
+            top, bottom = reference.stacked(X[train], lam, root_of(train), fit_intercept, dtype=float)
+            A = np.vstack([top if weights is None else np.sqrt(weights[train])[:, None] * top, bottom])
             norms = np.linalg.norm(A, axis=0)
             worst = max(worst, np.linalg.cond(A / np.where(norms > 0, norms, 1)))
     return max(STRICT, 1e3 * np.finfo(float).eps * worst)
