@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+from importlib.util import find_spec
 
 # The tests run side by side: threads of a BLAS would only get in each other's way. NumPy and SciPy bring a BLAS each,
 # which reads this when it is loaded, so it stands above the imports; subprocesses inherit it.
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
     os.environ[variable] = "1"
+os.environ["MPLBACKEND"] = "Agg"
 
 import numpy as np
 import pytest
@@ -31,8 +33,37 @@ if PROFILE == "fixed":
             providers._get_local_constants = lambda: providers._local_constants
 
 
+# Without the extras: files that are about one are not collected, and a test that meets the lack of one is skipped.
+FILES_OF = {
+    "matplotlib": ["test_display.py", "test_examples.py"],
+    "pyarrow": ["test_cli_tables.py"],
+    "jinja2": ["test_report.py", "test_report_browser.py"],
+    "typer": ["test_cli.py", "test_cli_docs.py", "test_cli_files.py"],
+}
+LACKING = [name for name in (*FILES_OF, "plotly", "polars", "rich", "sympy") if find_spec(name) is None]
+collect_ignore = [file for name in FILES_OF if name in LACKING for file in FILES_OF[name]]
+
+
 def pytest_report_header(config):
-    return f"hypothesis profile: {PROFILE}"
+    without = f"; without {', '.join(LACKING)}" if LACKING else ""
+    return f"hypothesis profile: {PROFILE}{without}"
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    if LACKING and call.excinfo is not None and (name := lacking_in(call.excinfo.value)):
+        call.excinfo = pytest.ExceptionInfo.from_exception(pytest.skip.Exception(f"needs {name}"))
+    yield
+
+
+def lacking_in(error):
+    """The absent library that an error, or what it came from, is about; None if it is about something else."""
+    while error is not None and not isinstance(error, AssertionError):
+        name = (getattr(error, "name", None) or "").partition(".")[0] if isinstance(error, ImportError) else ""
+        if name in LACKING:
+            return name
+        error = error.__cause__ or error.__context__
+    return None
 
 
 @pytest.fixture

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import warnings
 from dataclasses import dataclass, fields
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import reference
 
@@ -17,6 +19,24 @@ ROUTES = (*FAST_ROUTES, "refit")
 FOLD_ERRORS = ("e_in", "e_out", "v_out")
 STRICT = 1e-9
 COLUMNS = [field.name for field in fields(reference.Interval)]
+
+
+class Absent:
+    """In place of a library that is not installed; who uses it is skipped."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def __getattr__(self, attribute):
+        pytest.skip(f"needs {self._name}")
+
+
+def optional(name):
+    """A library of an extra."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError:
+        return Absent(name)
 
 
 def quiet_nested_cv(*args, **kwargs):
