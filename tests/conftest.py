@@ -49,11 +49,26 @@ def pytest_report_header(config):
     return f"hypothesis profile: {PROFILE}{without}"
 
 
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item, call):
-    if LACKING and call.excinfo is not None and (name := lacking_in(call.excinfo.value)):
-        call.excinfo = pytest.ExceptionInfo.from_exception(pytest.skip.Exception(f"needs {name}"))
-    yield
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item):
+    with skipped_if_lacking():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    with skipped_if_lacking():
+        return (yield)
+
+
+@contextlib.contextmanager
+def skipped_if_lacking():
+    try:
+        yield
+    except Exception as error:
+        if name := lacking_in(error):
+            pytest.skip(f"needs {name}")
+        raise
 
 
 def lacking_in(error):
