@@ -97,7 +97,9 @@ def curves(n, N, seed=0):
 
 
 @pytest.mark.filterwarnings("ignore::onefit.errors.RankWarning")
-@parametrize_with_checks([SignalRegression(), FPCR(), FPCR(components="refit", n_components=30)])
+@parametrize_with_checks(
+    [SignalRegression(), FPCR(), SignalRegression(fit_intercept=False), FPCR(components="refit", n_components=30)]
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
