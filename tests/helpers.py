@@ -41,6 +41,14 @@ def optional(name):
         return Absent(name)
 
 
+def least_squares(tol):
+    """LinearRegression that takes for singular only what is below `tol`; before scikit-learn 1.7 that was epsilon."""
+    from sklearn.linear_model import LinearRegression
+
+    model = LinearRegression()
+    return model.set_params(tol=tol) if "tol" in model.get_params() else model
+
+
 def quiet_nested_cv(*args, **kwargs):
     """nested_cv without onefit's own warnings, which the test run turns into errors."""
     import onefit

@@ -85,7 +85,7 @@ def test_loss_equals_the_literal_one_of_real_refits(loss, literal, route):
 def test_callable_sees_one_output_of_several_at_a_time_or_all_of_them_flat(loss, route):
     X, Y = data(30, 3, 2, 2)
     folds = random_folds(30, 5)
-    result = quiet_nested_cv(Ridge([0.6, 9.0]), X, Y, folds=folds, loss=loss, route=route)
+    result = quiet_nested_cv(Ridge(np.array([0.6, 9.0])), X, Y, folds=folds, loss=loss, route=route)
     for q, lam in enumerate([0.6, 9.0]):
         losses = reference.fold_losses(Y[:, q], folds, reference.refitter(X, Y[:, q], lam), loss)
         np.testing.assert_allclose(result.fold_errors.e_in[..., q], losses.e_in, rtol=STRICT)

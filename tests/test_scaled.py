@@ -102,7 +102,7 @@ def test_classifiers_on_scaled_columns(last, n_classes):
 
 def test_a_penalty_for_each_output():
     X, Y = data(40, 5, 6, 2)
-    assert_equals_refits(scaled(Ridge([0.1, 50.0])), X, Y)
+    assert_equals_refits(scaled(Ridge(np.array([0.1, 50.0]))), X, Y)
 
 
 def test_columns_of_very_different_size():

@@ -206,7 +206,7 @@ def test_equal_weights_change_nothing(n_folds, route):
 def test_weights_are_the_same_for_every_output(route):
     X, Y = data(32, 3, 10, 2)
     w, folds = random_weights(32, "zeros"), random_folds(32, 5, 2)
-    result = quiet_nested_cv(Ridge([0.5, 20.0]), X, Y, folds=folds, sample_weight=w, route=route)
+    result = quiet_nested_cv(Ridge(np.array([0.5, 20.0])), X, Y, folds=folds, sample_weight=w, route=route)
     for q, lam in enumerate([0.5, 20.0]):
         predict = reference.refitter(X, Y[:, q], lam, weights=w)
         losses = reference.fold_losses(Y[:, q], folds, predict, weights=w)
