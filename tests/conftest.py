@@ -1,20 +1,84 @@
-"""Hypothesis profiles and the data sets that several files share."""
+"""Threads, Hypothesis profiles, and the data sets that several files share."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+from importlib.util import find_spec
+
+# The tests run side by side: threads of a BLAS would only get in each other's way. NumPy and SciPy bring a BLAS each,
+# which reads this when it is loaded, so it stands above the imports; subprocesses inherit it.
+for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
+    os.environ[variable] = "1"
+os.environ["MPLBACKEND"] = "Agg"
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
-from threadpoolctl import threadpool_limits
 
-threadpool_limits(limits=1)  # the tests run side by side; threads of BLAS would only get in each other's way
-
+# "fixed", the default, draws the same examples everywhere; "random" draws new ones, and more (make test-all).
 SLOW_DATA = [HealthCheck.too_slow, HealthCheck.data_too_large]
-settings.register_profile("ci", max_examples=40, derandomize=True, deadline=None, suppress_health_check=SLOW_DATA)
-settings.register_profile("dev", max_examples=15, deadline=None, suppress_health_check=SLOW_DATA)
-settings.load_profile("ci" if os.environ.get("CI") else "dev")
+settings.register_profile(
+    "fixed", max_examples=15, derandomize=True, deadline=None, suppress_health_check=SLOW_DATA, print_blob=True
+)
+settings.register_profile("random", max_examples=60, deadline=None, suppress_health_check=SLOW_DATA, print_blob=True)
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "fixed")
+settings.load_profile(PROFILE)
+if PROFILE == "fixed":
+    # Hypothesis also draws numbers that stand in the modules loaded so far, which depend on the tests that ran before.
+    with contextlib.suppress(ImportError):
+        from hypothesis.internal.conjecture import providers
+
+        if hasattr(providers, "_get_local_constants"):
+            providers._get_local_constants = lambda: providers._local_constants
+
+
+# Without the extras: files that are about one are not collected, and a test that meets the lack of one is skipped.
+FILES_OF = {
+    "matplotlib": ["test_display.py", "test_examples.py"],
+    "pyarrow": ["test_cli_tables.py"],
+    "jinja2": ["test_report.py", "test_report_browser.py"],
+    "typer": ["test_cli.py", "test_cli_docs.py", "test_cli_files.py"],
+}
+LACKING = [name for name in (*FILES_OF, "plotly", "polars", "rich", "sympy") if find_spec(name) is None]
+collect_ignore = [file for name in FILES_OF if name in LACKING for file in FILES_OF[name]]
+
+
+def pytest_report_header(config):
+    without = f"; without {', '.join(LACKING)}" if LACKING else ""
+    return f"hypothesis profile: {PROFILE}{without}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item):
+    with skipped_if_lacking():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    with skipped_if_lacking():
+        return (yield)
+
+
+@contextlib.contextmanager
+def skipped_if_lacking():
+    try:
+        yield
+    except Exception as error:
+        if name := lacking_in(error):
+            pytest.skip(f"needs {name}")
+        raise
+
+
+def lacking_in(error):
+    """The absent library that an error, or what it came from, is about; None if it is about something else."""
+    while error is not None and not isinstance(error, AssertionError):
+        name = (getattr(error, "name", None) or "").partition(".")[0] if isinstance(error, ImportError) else ""
+        if name in LACKING:
+            return name
+        error = error.__cause__ or error.__context__
+    return None
 
 
 @pytest.fixture

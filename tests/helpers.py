@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import warnings
 from dataclasses import dataclass, fields
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import reference
 
@@ -17,6 +19,34 @@ ROUTES = (*FAST_ROUTES, "refit")
 FOLD_ERRORS = ("e_in", "e_out", "v_out")
 STRICT = 1e-9
 COLUMNS = [field.name for field in fields(reference.Interval)]
+
+
+class Absent:
+    """In place of a library that is not installed; who uses it is skipped."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def __getattr__(self, attribute):
+        if attribute.startswith(("_", "pytest")):  # pytest looks at all names of a file
+            raise AttributeError(attribute)
+        pytest.skip(f"needs {self._name}")
+
+
+def optional(name):
+    """A library of an extra."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError:
+        return Absent(name)
+
+
+def least_squares(tol):
+    """LinearRegression that takes for singular only what is below `tol`; before scikit-learn 1.7 that was epsilon."""
+    from sklearn.linear_model import LinearRegression
+
+    model = LinearRegression()
+    return model.set_params(tol=tol) if "tol" in model.get_params() else model
 
 
 def quiet_nested_cv(*args, **kwargs):
@@ -89,14 +119,14 @@ def tolerance(X, folds, lam, penalty_root=None, fit_intercept=True, weights=None
 
     cond is the largest 2-norm condition number, over all training sets, of the stacked matrix
     [[1 X], [0 sqrt(lam) R]] with its columns scaled to length one: what a stacked QR refit in double
-    precision itself can lose, with a margin for the norms of the residuals.
+    precision itself can lose, with a margin for the norms of the residuals. R may be a function of the training rows.
     """
-    top, bottom = reference.stacked(X, lam, penalty_root, fit_intercept, dtype=float)
-    top = top if weights is None else np.sqrt(weights)[:, None] * top
+    root_of = penalty_root if callable(penalty_root) else lambda train: penalty_root
     worst = 1.0
     for row in np.asarray(folds):
         for _, train in reference.training_sets(row):
-            A = np.vstack([top[train], bottom])
+            top, bottom = reference.stacked(X[train], lam, root_of(train), fit_intercept, dtype=float)
+            A = np.vstack([top if weights is None else np.sqrt(weights[train])[:, None] * top, bottom])
             norms = np.linalg.norm(A, axis=0)
             worst = max(worst, np.linalg.cond(A / np.where(norms > 0, norms, 1)))
     return max(STRICT, 1e3 * np.finfo(float).eps * worst)

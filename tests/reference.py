@@ -96,8 +96,14 @@ def refit_predictions(X, y, train, test, lam, penalty_root=None, fit_intercept=T
 
 
 def refitter(X, y, lam, penalty_root=None, fit_intercept=True, weights=None):
-    """`predict(train, test)` of the penalized regression."""
-    return lambda train, test: refit_predictions(X, y, train, test, lam, penalty_root, fit_intercept, weights)
+    """`predict(train, test)` of the penalized regression; `penalty_root` may be a function of the training rows."""
+    root_of = penalty_root if callable(penalty_root) else lambda train: penalty_root
+    return lambda train, test: refit_predictions(X, y, train, test, lam, root_of(train), fit_intercept, weights)
+
+
+def scales(X):
+    """Root of the penalty on columns scaled anew in every training set, a function of its rows."""
+    return lambda train: np.diag(X[train].std(axis=0))
 
 
 def estimator_refitter(estimator, X, y, weights=None):

@@ -6,10 +6,8 @@ import datetime
 import json
 import pickle
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from scipy import linalg, optimize
 from scipy.interpolate import CubicSpline
@@ -21,7 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import onefit
-from helpers import DATA, STRICT, assert_same_results, quiet_nested_cv, quietly, random_weights
+from helpers import DATA, STRICT, assert_same_results, optional, quiet_nested_cv, quietly, random_weights
 from onefit import AdditiveModel, SplineRegression, factor, linear, smooth
 from onefit.errors import (
     DataError,
@@ -33,7 +31,8 @@ from onefit.errors import (
     TrainingSetError,
 )
 
-mpl.use("Agg")
+pl, plt = optional("polars"), optional("matplotlib.pyplot")
+
 SETTINGS = {"n_folds": 5, "n_repeats": 1, "random_state": 3}
 FIXED = [0.02, 3.0]
 CRITERIA = {"reml": 2, "gcv": 3}
@@ -123,7 +122,7 @@ def best_of_many_starts(value, n_terms, seed=0):
     "ignore::onefit.errors.ExtrapolationWarning",
     "ignore::onefit.errors.SmoothnessWarning",
 )
-@parametrize_with_checks([AdditiveModel(), AdditiveModel(lam=1.0, n_basis=5, basis="ps"), AdditiveModel(lam="gcv")])
+@parametrize_with_checks([AdditiveModel(), AdditiveModel(lam=1.0, n_basis=5, basis="ps")])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -644,7 +643,7 @@ def test_each_term_has_a_panel_with_its_degrees_of_freedom():
     assert given[0] is axes[0]
     with pytest.raises(OneFitError, match="3 parts"):
         model.plot_terms(axes=axes[:2])
-    mpl.pyplot.close("all")
+    plt.close("all")
 
 
 def test_long_names_of_levels_are_cut():
@@ -653,7 +652,7 @@ def test_long_names_of_levels_are_cut():
     axes = AdditiveModel([factor("group")]).fit(X, y).plot_terms()
     names = [label.get_text() for label in axes[0].get_xticklabels()]
     assert names == ["a", "a name of 16 let", "a name that goe…"]
-    mpl.pyplot.close("all")
+    plt.close("all")
 
 
 def test_the_rug_keeps_at_most_a_thousand_values_with_the_ends():
@@ -785,9 +784,9 @@ def test_a_model_of_lines_and_factors_needs_no_choice():
 
 
 def test_leaving_two_rows_out_agrees_with_refits():
-    X, y = sample(24)
+    X, y = sample(20)
     terms = [smooth(j, knots=np.quantile(x, [0, 0.3, 0.7, 1])) for j, x in enumerate(X.T)]
-    settings = {"n_folds": 24, "n_repeats": 1, "random_state": 0}
+    settings = {"n_folds": 20, "n_repeats": 1, "random_state": 0}
     fast, slow = (quiet_nested_cv(AdditiveModel(terms), X, y, **settings, route=route) for route in ("auto", "refit"))
     assert fast.route == "gram"
     assert_same_results(fast, slow, 1e-7)

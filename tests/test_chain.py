@@ -61,20 +61,21 @@ def test_a_hopeless_model_leaves_the_comparison_of_the_others_alone(names, folds
 
 
 @pytest.mark.parametrize("tiny", [1e-12, 1e-20, 1e-200])
-@pytest.mark.parametrize("first", ["kernel", "ridge"])
-def test_rows_of_almost_no_weight_are_right_in_models_of_both_forms(tiny, first):
-    X, y = data(24, 4, 5)
-    weights = np.random.default_rng(2).exponential(size=24)
+def test_rows_of_almost_no_weight_are_right_in_models_of_both_forms(tiny):
+    X, y = data(20, 4, 5)
+    weights = np.random.default_rng(2).exponential(size=20)
     weights[[2, 7]] = tiny
     models = {"kernel": KernelRidge(alpha=0.5, kernel="rbf"), "ridge": Ridge(1.0)}
-    models = {name: models[name] for name in sorted(models, key=lambda name: name != first)}
-    fast = quietly(onefit.compare, models, X, y, sample_weight=weights, n_folds="n")
-    slow = quietly(onefit.compare, models, X, y, sample_weight=weights, n_folds="n", route="refit")
-    np.testing.assert_allclose(fast.to_frame(), slow.to_frame(), rtol=STRICT)
-    for name in models:
-        np.testing.assert_allclose(
-            fast.results[name].heldout["prediction"], slow.results[name].heldout["prediction"], rtol=0, atol=1e-8
-        )
+    settings = {"sample_weight": weights, "n_folds": "n"}
+    slow = quietly(onefit.compare, models, X, y, route="refit", **settings)
+    for order in (models, dict(reversed(models.items()))):  # differences are the better model's minus the other's
+        fast = quietly(onefit.compare, order, X, y, **settings)
+        assert list(fast.to_frame().index) == list(slow.to_frame().index)
+        np.testing.assert_allclose(fast.to_frame(), slow.to_frame(), rtol=STRICT)
+        for name in models:
+            np.testing.assert_allclose(
+                fast.results[name].heldout["prediction"], slow.results[name].heldout["prediction"], rtol=0, atol=1e-8
+            )
 
 
 def test_a_value_whose_losses_overflow_is_nan_with_its_reason():

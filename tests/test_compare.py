@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cache
 from itertools import combinations, product
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
@@ -31,8 +30,6 @@ from helpers import (
     random_weights,
 )
 from onefit.errors import OneFitError
-
-mpl.use("Agg")
 
 FIGURES = ["estimate", "low", "high", "standard_error"]
 PAIRED = 1e-8

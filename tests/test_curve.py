@@ -7,7 +7,6 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
 import pytest
 from hypothesis import given
@@ -39,8 +38,6 @@ from helpers import (
     tolerance,
 )
 from onefit.errors import OneFitError
-
-mpl.use("Agg")
 
 every = pytest.mark.parametrize("route", ROUTES)
 FIGURES = ("estimate", "low", "high", "standard_error")

@@ -149,7 +149,8 @@ def upright(ax):
 
 def shaded(ax):
     """Left and right ends of the shaded stretches."""
-    return [(patch.get_x(), patch.get_x() + patch.get_width()) for patch in ax.patches]
+    corners = [patch.get_patch_transform().transform(patch.get_path().vertices)[:, 0] for patch in ax.patches]
+    return [(x.min(), x.max()) for x in corners]  # of a rectangle, or in matplotlib 3.8 a polygon
 
 
 def band_reach(ax):

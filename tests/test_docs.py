@@ -15,7 +15,6 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-import matplotlib as mpl
 import pytest
 
 import onefit
@@ -85,7 +84,6 @@ def run(block, names, page):
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks_of(p)], ids=lambda p: p.relative_to(ROOT).as_posix())
 def test_the_code_of_a_page_runs_and_prints_what_the_page_shows(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    mpl.use("Agg")
     names = {"__name__": "page"}
     for block in blocks_of(page):
         expected = [getattr(errors, word[6:]) for word in block.words if word.startswith("warns=")]

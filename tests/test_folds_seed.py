@@ -58,7 +58,7 @@ def test_global_numpy_seed_is_neither_used_nor_moved(regression):
     np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
 
 
-@given(st.integers(6, 60), st.data())
+@given(st.integers(6, 30), st.data())
 def test_rows_are_dealt_evenly_and_all_scored(n, data):
     """A constant column predicts the training mean, so equal predictions are rows of one fold."""
     n_folds = data.draw(st.integers(3, n // 2))

@@ -7,11 +7,18 @@ import json
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from sklearn.linear_model import Ridge
 
-from helpers import FOLD_ERRORS, ROUTES, assert_same_results, quiet_nested_cv
+from helpers import (
+    FOLD_ERRORS,
+    ROUTES,
+    assert_same_results,
+    optional,
+    quiet_nested_cv,
+)
+
+pl = optional("polars")
 
 NAMES = ["age", "bmi", "dose"]
 OUTPUTS = ["weight", "height"]

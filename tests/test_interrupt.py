@@ -120,7 +120,6 @@ def interrupted(script, call, at, *, to_group=False, seconds=0.0, waits=True, **
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
     try:
         assert process.stdout.readline() == "ready\n", process.stderr.read()

@@ -85,7 +85,7 @@ def test_loss_equals_the_literal_one_of_real_refits(loss, literal, route):
 def test_callable_sees_one_output_of_several_at_a_time_or_all_of_them_flat(loss, route):
     X, Y = data(30, 3, 2, 2)
     folds = random_folds(30, 5)
-    result = quiet_nested_cv(Ridge([0.6, 9.0]), X, Y, folds=folds, loss=loss, route=route)
+    result = quiet_nested_cv(Ridge(np.array([0.6, 9.0])), X, Y, folds=folds, loss=loss, route=route)
     for q, lam in enumerate([0.6, 9.0]):
         losses = reference.fold_losses(Y[:, q], folds, reference.refitter(X, Y[:, q], lam), loss)
         np.testing.assert_allclose(result.fold_errors.e_in[..., q], losses.e_in, rtol=STRICT)
@@ -198,9 +198,9 @@ def test_no_error_in_any_row_still_leaves_room_for_some(n_folds, n):
 @pytest.mark.parametrize("n_folds", [4, "n"])
 def test_error_in_every_row_ends_at_one(n_folds):
     """Nearest neighbour of the other class: pairs of twins with different labels."""
-    X = np.repeat(np.arange(20.0) * 100, 2)[:, None] + np.tile([0.0, 1e-3], 20)[:, None]
-    labels = np.tile([0, 1], 20)
-    folds = (np.arange(40) if n_folds == "n" else np.arange(40) % 4)[None]
+    X = np.repeat(np.arange(10.0) * 100, 2)[:, None] + np.tile([0.0, 1e-3], 10)[:, None]
+    labels = np.tile([0, 1], 10)
+    folds = (np.arange(20) if n_folds == "n" else np.arange(20) % 4)[None]
     result = quiet_nested_cv(KNeighborsClassifier(1), X, labels, folds=folds, random_state=0)
     assert result.cv_estimate == 1
     assert result.interval[1] == 1

@@ -9,12 +9,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import sympy
 
 import onefit
-from helpers import quiet_nested_cv
+from helpers import (
+    optional,
+    quiet_nested_cv,
+)
 from onefit.datasets import make_signal, make_sine
 from reference import quartic
+
+sympy = optional("sympy")
 
 ROOT = Path(__file__).resolve().parents[1]
 

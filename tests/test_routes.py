@@ -22,6 +22,7 @@ from helpers import (
     assert_same_results,
     badly_scaled,
     data,
+    least_squares,
     quiet_nested_cv,
     random_folds,
     relative_gap,
@@ -280,7 +281,7 @@ def test_ill_conditioned_least_squares_is_as_exact_as_a_qr(route):
     X[:, 4] = X[:, 3] + 1e-7 * X[:, 4]
     y = X[:, 0] + rng.standard_normal(60)
     folds = random_folds(60, 5, 2)
-    result = quiet_nested_cv(LinearRegression(tol=1e-12), X, y, folds=folds, route=route)
+    result = quiet_nested_cv(least_squares(tol=1e-12), X, y, folds=folds, route=route)
     losses = reference.fold_losses(y, folds, reference.refitter(X, y, 0.0))
     assert_fold_errors(result, losses)
     # a QR moves the fit by about its condition times the last bit, and so does another QR

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,8 +23,10 @@ from helpers import (
     FOLD_ERRORS,
     ROUTES,
     STRICT,
+    Absent,
     assert_fold_errors,
     assert_same_results,
+    optional,
     quiet_nested_cv,
     random_folds,
     random_weights,
@@ -38,9 +39,8 @@ from onefit.display import plot_function
 from onefit.errors import DataError, RankWarning
 from onefit.models.functional import make_curves
 
-mpl.use("Agg")
+plt = optional("matplotlib.pyplot")
 
-import matplotlib.pyplot as plt
 
 LONG = np.longdouble
 
@@ -48,7 +48,8 @@ LONG = np.longdouble
 @pytest.fixture(autouse=True)
 def close_figures():
     yield
-    plt.close("all")
+    if not isinstance(plt, Absent):
+        plt.close("all")
 
 
 def cox_de_boor(knots, degree, t):
@@ -426,7 +427,8 @@ def test_frames_pipelines_grid_search_and_clone():
     for kind in (SignalRegression, FPCR):
         model = kind(lam=1e-4).fit(frame, y)
         assert list(model.feature_names_in_) == list(frame.columns)
-        np.testing.assert_array_equal(model.predict(frame), kind(lam=1e-4).fit(X, y).predict(X))
+        # columns of a frame lie one after another, rows of an array: sums may differ in their last bits
+        assert relative_gap(model.predict(frame), kind(lam=1e-4).fit(X, y).predict(X)) <= STRICT
         grid = np.linspace(0, 2, 20)
         copy = clone(kind(grid=grid, lam="gcv"))
         np.testing.assert_array_equal(copy.grid, grid)

@@ -131,7 +131,7 @@ def test_outputs_groups_classes_and_leave_two_out_stay_sparse(dense_is_refused):
     X, Y = sparse_data(40, 5, seed=6, n_outputs=2)
     S, groups, labels = sparse.csc_matrix(X), random_groups(40, 9), np.where(Y[:, 0] > 2, "a", "b")
     cases = [
-        (Ridge([0.5, 9.0]), Y, {"n_folds": 5, "n_repeats": 2}),
+        (Ridge(np.array([0.5, 9.0])), Y, {"n_folds": 5, "n_repeats": 2}),
         (Ridge(1.0), Y[:, 0], {"n_folds": 5, "n_repeats": 2, "groups": groups}),
         (Ridge(1.0), Y[:, 0], {"n_folds": "n", "groups": groups}),
         (Ridge(1.0), Y[:, 0], {"n_folds": "n", "loss": "absolute_error"}),

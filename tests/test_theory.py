@@ -9,12 +9,16 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import sympy
 from scipy import linalg, special, stats
 from sklearn.linear_model import Ridge
 
 import onefit
-from helpers import data, quiet_nested_cv, quietly
+from helpers import (
+    data,
+    optional,
+    quiet_nested_cv,
+    quietly,
+)
 from onefit.criteria import criterion_values, spectrum_of_rows
 from onefit.fold_errors import covariance_terms
 from onefit.intervals import Context, covariance, covariance_centre
@@ -23,6 +27,8 @@ from onefit.linalg.dual import dual_of
 from onefit.linalg.reinsch import demmler_reinsch
 from onefit.montecarlo import is_settled
 from reference import quartic
+
+sympy = optional("sympy")
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted((ROOT / "docs" / "theory").glob("*.md"))

@@ -62,7 +62,7 @@ def test_missing_or_infinite_values_are_refused(value, estimator):
 
 
 def test_missing_values_of_a_frame_are_refused():
-    frame = pd.DataFrame(X, columns=["age", "bmi", "sex"])
+    frame = pd.DataFrame(X.copy(), columns=["age", "bmi", "sex"])
     frame.loc[2, "bmi"] = np.nan
     refused("(nan|missing|finite)", X=frame)
 
