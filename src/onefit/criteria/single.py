@@ -365,6 +365,8 @@ def spectrum_of_rows(
     q = min(max(n - k, 0), r)
     is_complete = q == n - k
     U, d, V = _svd(E, Q1, q, is_complete, smallest, columns.is_uneven)
+    if not is_complete:
+        U = np.where(d > 0, U, 0.0)  # what no column reaches is no direction of theirs, but of the rest
     gamma = U.T @ y2
     r0 = np.zeros_like(y) if is_complete else y2 - U @ gamma
     a0 = np.zeros(n) if is_complete else 1.0 - np.square(Q1).sum(axis=1) - np.square(U).sum(axis=1)

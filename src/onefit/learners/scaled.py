@@ -81,20 +81,24 @@ class ScaledLearner(GramLearner):
             n=n,
             n_rows=n,
             constant=np.zeros(B),
-            rows=self._row_part(statistics, U) if self.needs_rows else None,
+            rows=self._row_part(statistics, U, mu, gamma) if self.needs_rows else None,
         )
         return self.tuned.choose(spectrum)[:, None]
 
-    def _row_part(self, statistics: TrainingStatistics, U: FloatArray) -> RowPart:
+    def _row_part(self, statistics: TrainingStatistics, U: FloatArray, mu: FloatArray, gamma: FloatArray) -> RowPart:
         """Rows in the directions of the fit, for leave-one-out."""
         T = np.zeros((len(U), U.shape[1] + 1, U.shape[2] + 1))
         T[:, 0, 0] = 1.0
         T[:, 1:, 1:] = U
         directions, left = statistics.rows(T)
-        reached = np.square(directions).sum(axis=2)
         if U.shape[1] < self.X.shape[1] - 1:  # the columns reach every row of the training set: no rounding errors
+            reached = np.square(directions).sum(axis=2)
             return RowPart(directions[..., 1:], np.where(reached > 0.5, 0.0, 1.0), np.zeros_like(left))
-        return RowPart.of(directions[..., 1:], 1.0 - reached, left)
+        # a direction that no column has is whatever the decomposition made of it: its part of y is left
+        seen = np.hstack([np.ones((len(mu), 1)), mu > 0])[:, None]
+        left = left + (directions * (1.0 - seen))[..., 1:] @ gamma
+        directions = directions * seen
+        return RowPart.of(directions[..., 1:], 1.0 - np.square(directions).sum(axis=2), left)
 
 
 def _decompose(A: FloatArray) -> tuple[FloatArray, FloatArray, Callable[[FloatArray], FloatArray]]:

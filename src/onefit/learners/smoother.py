@@ -133,6 +133,15 @@ class Smoother(ABC):
         """Roots of the weights of some rows."""
         return np.ones(len(rows)) if self.weights is None else np.sqrt(self.weights[rows])
 
+    def _check_span(self, size: FloatArray) -> None:
+        """Refuse columns of sizes so different that no method keeps the digits of all of them."""
+        felt = size[size > 1e-10 * np.sqrt(self.lams.min())]  # others are held at zero by the penalty
+        if size.max(initial=0.0) > MOST_SPAN * felt.min(initial=np.inf):
+            raise RouteError(
+                f"the sizes of the columns span a ratio of {size.max() / felt.min():.1g}, beyond all digits; scale the "
+                "columns"
+            )
+
     def check_fits(self, smallest_training_set: int) -> None:
         """Raise if no training set of this size can determine the fit, or if not even all rows do."""
         for lam, needed in ((0.0, self.width), (1.0, self.n_free)):
@@ -176,12 +185,7 @@ class DesignSmoother(Smoother):
         # a training set may lack what other rows have of a column, so it is refitted to columns that are not mixed
         self._unmixed = columns_of(X, penalty, fit_intercept, None if self.weights is None else self._heavy_of)
         self._columns = self._unmixed
-        size = norms(X[self.heavy])
-        if size.max(initial=0.0) > MOST_SPAN * size[size > 0].min(initial=np.inf):
-            raise RouteError(
-                f"the sizes of the columns span a ratio of {size.max() / size[size > 0].min():.1g}, beyond all digits; "
-                "scale the columns"
-            )
+        self._check_span(norms(X[self.heavy]))
         if self._all_penalized:
             self._columns = self._columns.full_rank(float(lams.min()), self.heavy)
 
@@ -242,6 +246,7 @@ class SparseSmoother(Smoother):
         p = X.shape[1]
         self._bases: dict[tuple[float, ...], Reinsch] = {}
         self._X = sparse.csr_matrix(X, dtype=np.float64)
+        self._check_span(abs(self._X).max(axis=0).toarray().ravel())
         self._penalized = np.ones(p)
         if fit_intercept:
             self._X = sparse.hstack([self._X, np.ones((X.shape[0], 1))], format="csr")
