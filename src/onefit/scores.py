@@ -37,8 +37,9 @@ def r2(interval: Interval, errors: FoldErrors, losses: FloatArray, y: FloatArray
     weights = np.ones(len(y)) if rows.weights is None else rows.weights
     w = weights[scored, None, None]
     y, losses = y[scored, None, :], w * losses[scored]
-    others = w.sum(axis=0) - w
-    baseline = w * np.square((y - (w * y).sum(axis=0) / w.sum(axis=0)) * w.sum(axis=0) / others)
+    with np.errstate(divide="ignore", invalid="ignore"):  # one weight may be all to the last bit
+        others = w.sum(axis=0) - w
+        baseline = w * np.square((y - (w * y).sum(axis=0) / w.sum(axis=0)) * w.sum(axis=0) / others)
     base, mean = baseline.mean(axis=0), losses.mean(axis=0)
     groups = None if rows.groups is None else np.unique(rows.groups[scored], return_inverse=True)[1]
     extra = np.maximum(np.square(interval.standard_error) - errors.sampling(interval.estimate).mean(axis=0), 0.0)
@@ -66,9 +67,10 @@ def heavy_tailed(losses: FloatArray) -> bool:
     losses = losses[np.isfinite(losses).all(axis=(1, 2))]
     n = len(losses)
     mean = losses.mean(axis=0)
-    squares = np.square(losses - mean)
+    relative = losses / np.where(mean > 0, mean, np.inf)  # before any square, which may vanish
+    squares = np.square(relative - relative.mean(axis=0))
     total = squares.sum(axis=0)
-    kurtosis = np.square(losses).mean(axis=0) / np.where(mean > 0, np.square(mean), np.inf)
+    kurtosis = np.square(relative).mean(axis=0)
     largest_share = squares.max(axis=0) / np.where(total > 0, total, np.inf)
     threshold = np.clip(0.9 * n ** (1 / 3), 4.2, 12.0)
     return bool(((kurtosis > threshold) & (largest_share > 0.1)).any())

@@ -314,7 +314,7 @@ def _to_float(values: Any, what: str, names: tuple[str, ...] | None) -> FloatArr
     """Float64 array of a container, or an error that names the column that is not numeric."""
     array = np.asarray(values)
     if array.dtype.kind in "fiub":
-        return array.astype(np.float64)
+        return array.astype(np.float64, copy=False)
     if array.dtype.kind == "c":
         raise DataError(f"{what} is complex; only real numbers can be used.")
     if array.dtype.kind == "O" and not any(isinstance(v, str) for v in array.ravel()):

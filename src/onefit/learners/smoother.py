@@ -164,10 +164,9 @@ class Smoother(ABC):
                 error.lam = None if lam else 0.0
                 raise error
 
+    @abstractmethod
     def count_lost(self, lam: float) -> int:
         """How many free columns depend on the others in the heavy rows."""
-        rows = self.heavy
-        return self.take(rows).weighted(self.root_weights(rows)).at(lam).dependent()
 
 
 class DesignSmoother(Smoother):
@@ -208,6 +207,11 @@ class DesignSmoother(Smoother):
     def n_free(self) -> int:
         """Number of columns without a penalty, at a positive value."""
         return int(self._columns.N.shape[1])
+
+    def count_lost(self, lam: float) -> int:
+        """How many free columns depend on the others in the heavy rows."""
+        columns = (self._unmixed.free() if lam > 0 else self._unmixed.at(0.0)).rows(self.heavy)
+        return columns.weighted(self.root_weights(self.heavy)).dependent()
 
     @cached_property
     def _narrow(self) -> Columns:

@@ -29,6 +29,9 @@ __all__ = [
 
 EPS = float(np.finfo(float).eps)
 
+BLOCK = 2**17
+"""Numbers in a block of rows: what the caches hold."""
+
 UNEVEN = 1e3
 """Columns whose sizes differ more than this are decomposed by slower methods that keep the digits of the small ones."""
 
@@ -70,6 +73,10 @@ class Columns:
         N, N_size = np.hstack([self.N, self.E]), np.hstack([self.N_size, self.E_size])
         return replace(self, E=self.E[:, :0], N=N, E_size=self.E_size[:0], N_size=N_size, is_own=False)
 
+    def free(self) -> Columns:
+        """The free columns alone."""
+        return replace(self, E=self.E[:, :0], E_size=self.E_size[:0], is_own=False)
+
     def rows(self, rows: IntArray) -> Columns:
         """The same columns in some rows."""
         return replace(self, E=self.E[rows], N=self.N[rows])
@@ -80,7 +87,7 @@ class Columns:
         heaviest = root.max(initial=0.0)
         E_size = self.E_size * heaviest
         if self.is_own:  # in these rows: one wild row elsewhere says nothing of them
-            E_size = norms(E if self.centre is None else E + np.multiply.outer(root, self.centre))
+            E_size = norms(E) + (0.0 if self.centre is None else np.abs(self.centre) * linalg.norm(root))
         return replace(self, E=E, N=N, E_size=E_size, N_size=self.N_size * heaviest)
 
     def means(self) -> Shift | None:
@@ -217,9 +224,13 @@ def _square(F: FloatArray) -> FloatArray:
 
 
 def norms(columns: FloatArray) -> FloatArray:
-    """Euclidean norm of each column, safe from overflow."""
-    largest = np.abs(columns).max(axis=0, initial=0.0)
-    lengths: FloatArray = largest * np.sqrt(np.square(columns / np.where(largest > 0, largest, 1.0)).sum(axis=0))
+    """Euclidean norm of each column, safe from overflow; in blocks, so that nothing of their size is made."""
+    largest = np.maximum(columns.max(axis=0, initial=0.0), -columns.min(axis=0, initial=0.0))
+    scale = np.where(largest > 0, largest, 1.0)
+    step = max(1, BLOCK // max(columns.shape[1], 1))
+    blocks = (columns[start : start + step] / scale for start in range(0, len(columns), step))
+    squares = sum((np.einsum("ij,ij->j", block, block) for block in blocks), start=np.zeros(columns.shape[1]))
+    lengths: FloatArray = largest * np.sqrt(squares)
     return lengths
 
 

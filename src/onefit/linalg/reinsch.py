@@ -35,8 +35,9 @@ class DenseBasis:
     """Z held in memory."""
 
     def __init__(self, Z: FloatArray) -> None:
-        self.padded = np.vstack([Z, np.zeros(Z.shape[1])])
         self.width = Z.shape[1]
+        self.padded = np.empty((len(Z) + 1, self.width))  # in C order, whatever Z has
+        self.padded[:-1], self.padded[-1] = Z, 0.0
 
     def take(self, rows: IntArray) -> FloatArray:
         """Rows (..., d)."""
@@ -102,7 +103,7 @@ def demmler_reinsch(columns: Columns, lams: Sequence[float], weights: FloatArray
     tau = geometric_mean(lams) if r else 0.0
     stacked[n + np.arange(r), np.arange(r)] = np.sqrt(tau)
     Q, R = linalg.qr(stacked, mode="economic", overwrite_a=True, check_finite=False)
-    Z = np.ascontiguousarray(Q[:n])
+    Z = Q[:n]
     if weights is not None and design is not None:
         light = is_light(weights)
         Z[~light] /= np.sqrt(weights[~light])[:, None]

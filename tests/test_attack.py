@@ -1,0 +1,236 @@
+"""Wrong numbers that an attack found, each held to what is right: exact refits, or a refusal that says why."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LinearRegression, Ridge, RidgeCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import onefit
+from helpers import quiet_nested_cv, quietly, relative_gap
+from onefit.errors import DataError, OneFitError, RouteError, TrainingSetError
+
+FAST = ({"route": "gram"}, {"route": "onestep"}, {"n_folds": "n"})
+
+
+def rare_column(size, n=60):
+    """A column that is zero but in one row, beside an ordinary one."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=n)
+    y = x + rng.normal(size=n)
+    d = np.zeros(n)
+    d[7] = size
+    return np.c_[d, x], y
+
+
+def minimum_norm_predictions(X, y, ids):
+    """Held-out predictions of the limit of a vanishing penalty: least squares, the smallest of all, on own centring."""
+    predictions = np.empty(len(y))
+    for fold in np.unique(ids):
+        train = ids != fold
+        centre, mean = X[train].mean(axis=0), y[train].mean()
+        coef = np.linalg.lstsq(X[train] - centre, y[train] - mean, rcond=1e-12)[0]
+        predictions[~train] = mean + (X[~train] - centre) @ coef
+    return predictions
+
+
+@pytest.mark.parametrize("settings", FAST, ids=str)
+@pytest.mark.parametrize("size", [1.0, 1e4, 1e8])
+@pytest.mark.parametrize("alpha", [1e-10, 1e-13, 1e-18])
+def test_a_column_that_a_training_set_lacks_is_not_fitted_to_rounding_errors(settings, size, alpha):
+    X, y = rare_column(size)
+    ids = np.arange(60) if "n_folds" in settings else np.arange(60) % 5
+    result = quiet_nested_cv(Ridge(alpha=alpha), X, y, **({} if "n_folds" in settings else {"folds": ids}), **settings)
+    expected = minimum_norm_predictions(X, y, ids)
+    np.testing.assert_allclose(result.heldout["prediction"], expected, rtol=0, atol=1e-8)
+
+
+def test_a_curve_has_no_false_minimum_at_tiny_penalties():
+    X, y = rare_column(1.0)
+    curve = quietly(
+        onefit.error_curve, Ridge(), X, y, param_name="alpha", param_range=np.logspace(-18, 0, 7), n_folds=5,
+        n_repeats=1, random_state=0,
+    )  # fmt: skip
+    assert not any(curve.reasons)
+    assert np.ptp(curve.estimate[:4]) < 1e-6 * curve.estimate[0]
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e5, 1e7])
+@pytest.mark.parametrize("n_folds", [5, "n"])
+def test_a_singular_design_is_refused_whatever_the_offset_of_its_columns(offset, n_folds):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(40, 5))
+        X[:, 4] = X[:, 0] - 2 * X[:, 1]
+        X += offset
+        y = X[:, 0] + rng.normal(size=40)
+        model = onefit.PenalizedRegression(penalty=np.diag([1.0, 1, 1, 0, 0]), lam=0)
+        with pytest.raises(TrainingSetError, match="linear combinations"):
+            onefit.nested_cv(model, X, y, n_folds=n_folds, n_repeats="auto" if n_folds == "n" else 1)
+
+
+@pytest.mark.parametrize("p", [14, 18, 30])
+@pytest.mark.parametrize("scale", [1e5, 1e7, 1e9])
+def test_rows_of_no_weight_are_predicted_from_columns_of_any_scale(p, scale):
+    rng = np.random.default_rng(1)
+    X, y, weights = rng.normal(size=(24, p)), rng.normal(size=24), np.ones(24)
+    X[:, 0] *= scale
+    weights[:8] = 0
+    settings = {"sample_weight": weights, "n_folds": 6, "n_repeats": 1, "random_state": 0}
+    one, other = (quiet_nested_cv(Ridge(1.0), X, y, route=route, **settings) for route in ("gram", "onestep"))
+    assert relative_gap(one.heldout["prediction"], other.heldout["prediction"]) < 1e-10
+    heavy = weights > 0
+    kept = quiet_nested_cv(Ridge(1.0), X[heavy], y[heavy], n_folds="n")
+    again = quiet_nested_cv(Ridge(1.0), X, y, sample_weight=weights, n_folds="n")
+    assert relative_gap(again.heldout["prediction"][heavy], kept.heldout["prediction"]) < 1e-10
+
+
+@pytest.mark.parametrize("ratio", [1e9, 1e11, 9e11])
+@pytest.mark.parametrize("route", ["gram", "onestep"])
+def test_weights_count_however_small_beside_others(ratio, route):
+    """One weight far above the others: a fit interpolates its row, and the others decide the rest."""
+    rng = np.random.default_rng(2)
+    X, y, weights = rng.normal(size=(30, 3)), rng.normal(size=30), np.ones(30)
+    weights[4] = ratio
+    ids = np.arange(30) % 5
+    result = quiet_nested_cv(LinearRegression(), X, y, sample_weight=weights, folds=ids, route=route)
+    expected = np.empty(30)
+    for fold in range(5):
+        train = np.flatnonzero(ids != fold)
+        A = np.c_[np.ones(30), X]
+        if 4 in train:  # solved by eliminating the heavy row, which holds to 1 / ratio
+            others = train[train != 4]
+            basis = np.linalg.svd(A[[4]])[2]
+            particular = np.linalg.lstsq(A[[4]], y[[4]], rcond=None)[0]
+            free = basis[1:].T
+            step = np.linalg.lstsq(A[others] @ free, y[others] - A[others] @ particular, rcond=None)[0]
+            coef = particular + free @ step
+        else:
+            coef = np.linalg.lstsq(A[train], y[train], rcond=None)[0]
+        expected[ids == fold] = A[ids == fold] @ coef
+    assert relative_gap(result.heldout["prediction"], expected) < 100 / ratio + 1e-9
+
+
+@pytest.mark.parametrize("ratio", [1e13, 1e14, 1e18])
+def test_weights_beyond_all_digits_are_refused_by_name_and_refitted_if_nothing_else_is_asked(ratio):
+    rng = np.random.default_rng(2)
+    X, y, weights = rng.normal(size=(30, 3)), rng.normal(size=30), np.ones(30)
+    weights[4] = ratio
+    for estimator in (Ridge(), RidgeCV(), onefit.SplineRegression(n_basis=5)):
+        design = X[:, :1] if isinstance(estimator, onefit.SplineRegression) else X
+        with pytest.raises(RouteError, match=r"sample_weight is 1e\+1"):
+            onefit.nested_cv(estimator, design, y, sample_weight=weights, route="gram")
+    result = quiet_nested_cv(Ridge(), X, y, sample_weight=weights, n_folds=5, n_repeats=1)
+    assert result.route == "refit"
+    assert "sample_weight" in result.route_reason
+
+
+@pytest.mark.parametrize("factor", [1e-50, 1e-20, 1e20, 1e50])
+@pytest.mark.parametrize("settings", [{"n_folds": 5, "n_repeats": 4, "random_state": 0}, {"n_folds": "n"}], ids=str)
+def test_the_units_of_y_do_not_matter(factor, settings):
+    X, y = rare_column(1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        one, other = (quiet_nested_cv(Ridge(), X, unit * y, **settings) for unit in (1.0, factor))
+    np.testing.assert_allclose(np.array(other.interval) / factor**2, one.interval, rtol=1e-10)
+    np.testing.assert_allclose(other.monte_carlo_error, one.monte_carlo_error, rtol=1e-8)
+
+
+@pytest.mark.parametrize("factor", [1e-200, 1e-155, 1e70, 1e77, 1e200])
+def test_a_target_beyond_the_range_is_refused(factor):
+    X, y = rare_column(1.0)
+    with pytest.raises(DataError, match=r"y is as large as .* change its units"):
+        onefit.nested_cv(Ridge(), X, factor * y, n_folds=5)
+
+
+@pytest.mark.parametrize("route", ["gram", "onestep"])
+def test_columns_beyond_the_range_are_refused_and_tiny_ones_held_at_zero(route):
+    X, y = rare_column(1.0)
+    with pytest.raises(DataError, match="Column 0 of X is as large as"):
+        onefit.nested_cv(Ridge(), X * [1e150, 1.0], y, n_folds=5, route=route)
+    tiny, without = (
+        quiet_nested_cv(Ridge(), Z, y, n_folds=5, n_repeats=1, random_state=0, route=route)
+        for Z in (np.c_[1e-150 * y, X[:, 1]], X[:, 1:])
+    )
+    np.testing.assert_allclose(tiny.estimate, without.estimate, rtol=1e-12)
+
+
+@pytest.mark.parametrize("route", ["auto", "gram", "onestep"])
+def test_kernels_of_constant_columns_and_hopeless_penalties(route):
+    rng = np.random.default_rng(3)
+    y = rng.normal(size=20)
+    constant = quiet_nested_cv(
+        KernelRidge(kernel="rbf"), np.ones((20, 2)), y, n_folds=4, n_repeats=1, random_state=0, route=route
+    )
+    # the kernel is all ones: the prediction is the sum of the others over their number plus one
+    assert np.isfinite(constant.estimate)
+    X = rng.normal(size=(20, 2))
+    with pytest.raises(OneFitError, match="alpha=1e-160"):
+        onefit.nested_cv(KernelRidge(alpha=1e-160, kernel="rbf"), X, y, n_folds=4, route="onestep")
+    for alpha in (1e-6, 1e-9):
+        with pytest.raises(RouteError, match="rounding errors in the kernel"):
+            onefit.nested_cv(KernelRidge(alpha=alpha, kernel="poly", degree=5), 10 * X, y, n_folds=4, route="gram")
+
+
+def test_a_kernel_of_far_points_needs_no_penalty_above_its_rounding_errors():
+    """All points are far from each other: K is the identity, and the smallest penalty is as good as none."""
+    y = np.random.default_rng(4).normal(size=12)
+    X = 100.0 * np.arange(12)[:, None]
+    result = quiet_nested_cv(KernelRidge(alpha=1e-15, kernel="rbf"), X, y, n_folds=4, n_repeats=1, route="gram")
+    np.testing.assert_allclose(result.estimate, np.square(y).mean(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("offset", [1e4, 1e6])
+def test_kernels_of_differences_do_not_know_the_offset_of_columns(offset):
+    rng = np.random.default_rng(5)
+    X = np.round(rng.normal(size=(40, 3)), 6)
+    y = X[:, 0] + rng.normal(size=40)
+    one, other = (quiet_nested_cv(KernelRidge(alpha=1e-3, kernel="rbf"), Z, y, n_folds="n") for Z in (X, X + offset))
+    np.testing.assert_allclose(one.estimate, other.estimate, rtol=1e-6)  # the offset has cost X its last digits
+
+
+def exact_loo_choice(X, y, alphas):
+    """RidgeCV's own rule by brute force: leave each row out, centred anew, with QR of the stacked design."""
+    scores = []
+    for alpha in alphas:
+        errors = []
+        for i in range(len(y)):
+            rows = np.arange(len(y)) != i
+            centre, mean = X[rows].mean(axis=0), y[rows].mean()
+            stacked = np.vstack([X[rows] - centre, np.sqrt(alpha) * np.eye(X.shape[1])])
+            coef = np.linalg.lstsq(stacked, np.append(y[rows] - mean, np.zeros(X.shape[1])), rcond=None)[0]
+            errors.append(y[i] - mean - (X[i] - centre) @ coef)
+        scores.append(np.mean(np.square(errors)))
+    return alphas[int(np.argmin(scores))]
+
+
+@pytest.mark.parametrize("is_scaled", [False, True])
+def test_leave_one_out_of_a_row_that_alone_sees_a_column(is_scaled):
+    """Its leverage is one up to the penalty: the ratio of two tiny numbers must not be one of rounding errors."""
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(24, 3))
+    X[:, 2] = 0.0
+    X[5, 2] = 1.0
+    y = X[:, 0] + rng.normal(size=24)
+    y[5] += 30.0
+    alphas = (1e-14, 1e-12, 1e-2, 10.0)
+    ids = np.arange(24) % 4
+    model = make_pipeline(StandardScaler(), RidgeCV(alphas)) if is_scaled else RidgeCV(alphas)
+    result = quiet_nested_cv(model, X, y, folds=ids)
+    assert result.route == "gram"
+    expected = np.empty(24)
+    for fold in range(4):
+        train = ids != fold
+        Z, Z_out = X[train], X[~train]
+        if is_scaled:
+            scaler = StandardScaler().fit(Z)
+            Z, Z_out = scaler.transform(Z), scaler.transform(Z_out)
+        alpha = exact_loo_choice(Z, y[train], alphas)
+        centre, mean = Z.mean(axis=0), y[train].mean()
+        stacked = np.vstack([Z - centre, np.sqrt(alpha) * np.eye(3)])
+        coef = np.linalg.lstsq(stacked, np.append(y[train] - mean, np.zeros(3)), rcond=1e-14)[0]
+        expected[~train] = mean + (Z_out - centre) @ coef
+    np.testing.assert_allclose(result.heldout["prediction"], expected, rtol=1e-8)
