@@ -234,3 +234,14 @@ def test_leave_one_out_of_a_row_that_alone_sees_a_column(is_scaled):
         coef = np.linalg.lstsq(stacked, np.append(y[train] - mean, np.zeros(3)), rcond=1e-14)[0]
         expected[~train] = mean + (Z_out - centre) @ coef
     np.testing.assert_allclose(result.heldout["prediction"], expected, rtol=1e-8)
+
+
+def test_a_large_penalty_does_not_find_the_null_space_of_its_matrix():
+    """The smallest eigenvalue of this matrix is computed as 2.7e-15 in place of zero, and the penalty magnifies it."""
+    S = np.array([[1.0, -1.0, 0.0], [-1.0, 2.0, -1.0], [0.0, -1.0, 1.0]])
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(30, 3))
+    y = X.sum(axis=1) + rng.normal(size=30)
+    coef = onefit.PenalizedRegression(penalty=S, lam=1e15, fit_intercept=False).fit(X, y).coef_
+    total = X.sum(axis=1)
+    np.testing.assert_allclose(coef, (total @ y) / (total @ total), rtol=1e-10)

@@ -339,10 +339,11 @@ class RowTotals:
 
     def add(self, single: HeldOut) -> None:
         """Add a block of repeats, one by one: so the sums do not depend on the size of the blocks."""
-        for residuals, losses in zip(single.residuals, single.losses, strict=True):
-            self.residuals += np.nan_to_num(residuals, nan=0.0, posinf=np.inf, neginf=-np.inf)
-            self.losses += np.nan_to_num(losses, nan=0.0, posinf=np.inf, neginf=-np.inf)
-        self.count += (~np.isnan(single.losses[:, :, 0, 0])).sum(axis=0)
+        missing = np.isnan(single.losses[:, :, 0, 0])
+        for sums, tables in ((self.residuals, single.residuals), (self.losses, single.losses)):
+            for table in np.where(missing[..., None, None], 0.0, tables) if missing.any() else tables:
+                sums += table
+        self.count += (~missing).sum(axis=0)
 
     def means(self) -> tuple[FloatArray, FloatArray]:
         """Mean residual and mean loss of each row; NaN for rows never scored."""

@@ -253,7 +253,7 @@ class Penalty:
     def of_matrix(cls, S: FloatArray) -> Penalty:
         """With ``S = V diag(s) V'`` the coefficients are ``V_+ s_+^(-1/2) a + V_0 b``."""
         s, V = linalg.eigh(S)
-        positive = s > len(S) * np.finfo(float).eps * max(s.max(initial=0.0), 0.0)
+        positive = s > 10 * len(S) * EPS * max(s.max(initial=0.0), 0.0)  # LAPACK has been seen at three times eps
         return cls(V[:, positive] / np.sqrt(s[positive]), V[:, ~positive])
 
     @classmethod
@@ -263,7 +263,7 @@ class Penalty:
         if r == 0 or p == 0:
             return cls(np.zeros((p, 0)), np.eye(p))
         _, s, Vt = linalg.svd(root, full_matrices=True)
-        rank = int((s > max(r, p) * np.finfo(float).eps * s[0]).sum())
+        rank = int((s > 10 * max(r, p) * EPS * s[0]).sum())
         return cls(Vt[:rank].T / s[:rank], Vt[rank:].T)
 
     def graded(self, scales: FloatArray) -> Penalty:

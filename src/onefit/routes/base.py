@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from threading import Lock
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from ..errors import TrainingSetError
 from ..fold_errors import HeldOut, PairErrors, Rows, moments
@@ -90,11 +91,17 @@ class _Blas:
     limits: ClassVar[Any] = None
 
 
+@cache
+def _libraries() -> Any:
+    """The libraries with threads in this process: to look for them takes longer than many a job."""
+    return ThreadpoolController()
+
+
 @contextmanager
 def _one_blas_thread() -> Iterator[None]:
     with _Blas.lock:
         if _Blas.users == 0:
-            _Blas.limits = threadpool_limits(1, user_api="blas")
+            _Blas.limits = _libraries().limit(limits=1, user_api="blas")
         _Blas.users += 1
     try:
         yield
