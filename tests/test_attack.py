@@ -1,9 +1,11 @@
 """Wrong numbers that an attack found, each held to what is right: exact refits, or a refusal that says why."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge, RidgeCV
 from sklearn.pipeline import make_pipeline
@@ -245,3 +247,57 @@ def test_a_large_penalty_does_not_find_the_null_space_of_its_matrix():
     coef = onefit.PenalizedRegression(penalty=S, lam=1e15, fit_intercept=False).fit(X, y).coef_
     total = X.sum(axis=1)
     np.testing.assert_allclose(coef, (total @ y) / (total @ total), rtol=1e-10)
+
+
+@pytest.mark.parametrize("size", [1e6, 1e12])
+@pytest.mark.parametrize("alpha", [1e-6, 1e-2, 1.0])
+@pytest.mark.parametrize("route", ["gram", "onestep"])
+def test_a_column_that_is_zero_in_training_moves_nothing_however_large_it_is_elsewhere(size, alpha, route):
+    rng = np.random.default_rng(8)
+    X, ids = rng.normal(size=(18, 4)), np.arange(18) % 6
+    X[:, 3] = 0.0
+    X[4, 3] = size
+    y = X[:, 0] + 0.5 * rng.normal(size=18)
+    for design in (X, sparse.csr_matrix(X)) if route == "gram" else (X,):
+        one, other = (
+            quiet_nested_cv(Ridge(alpha), Z, y, folds=ids, route=r) for Z, r in ((design, route), (X, "refit"))
+        )
+        np.testing.assert_allclose(one.raw_estimate, other.raw_estimate, rtol=1e-12)
+
+
+def test_a_sparse_column_that_is_constant_up_to_its_last_bits_is_refused_like_a_dense_one():
+    rng = np.random.default_rng(9)
+    X, ids = rng.normal(size=(40, 2)), np.arange(40) // 8
+    X[:, 0] = 1e8 + np.arange(40) % 3 * 1.5e-8
+    X[:8, 0] = 0.0
+    for design in (X, sparse.csr_matrix(X)):
+        with pytest.raises(TrainingSetError, match="fold 0 held out"):
+            onefit.nested_cv(LinearRegression(), design, rng.normal(size=40), folds=ids, route="gram")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [onefit.SplineRegression(), onefit.AdditiveModel(), onefit.PenalizedRegression()],
+    ids=lambda m: type(m).__name__,
+)
+def test_a_fit_holds_nothing_that_grows_with_the_square_of_the_rows(kind):
+    rng = np.random.default_rng(10)
+    x = rng.uniform(size=(20_000, 1))
+    tracemalloc.start()
+    try:
+        kind().fit(x, np.sin(6 * x[:, 0]) + rng.normal(size=len(x)))
+        assert tracemalloc.get_traced_memory()[1] < 200e6  # a matrix of all rows by all rows has 3,200
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_training_set_that_is_refitted_holds_nothing_that_grows_with_the_square_of_the_rows():
+    rng = np.random.default_rng(11)
+    X, y = rng.normal(size=(20_000, 5)), rng.normal(size=20_000)
+    X[5, 3] = 1e9  # in its absence the column is another one, and downdating has lost it
+    tracemalloc.start()
+    try:
+        quiet_nested_cv(LinearRegression(), X, y, n_folds=5, n_repeats=1)
+        assert tracemalloc.get_traced_memory()[1] < 200e6
+    finally:
+        tracemalloc.stop()

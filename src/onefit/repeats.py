@@ -87,7 +87,7 @@ def collect(
     """Fold errors and row means of ``n_repeats`` repeats, or, if None, of as many as the stopping rule asks for.
 
     Only the small tables of fold errors grow with the repeats: the losses of pairs live for one block. The first repeat
-    is a block of its own: it alone says which chain of values all others are read by, so that neither the size of the
+    alone says which chain of values all others are read by, and threads wait for it, so that neither the size of the
     blocks nor the number of threads can change a bit of the answer. ``stop`` is to end the threads.
     ``keeps_complete`` makes every repeat a block, and if the user stops it, those that are complete stand.
     """
@@ -137,9 +137,11 @@ def _is_second(error: BaseException, outer: BaseException | None) -> bool:
 
 
 def _spans(start: int, goal: int, step: int, n_threads: int) -> list[tuple[int, int]]:
-    """Repeats of each block: the first repeat by itself, and some blocks for each thread."""
+    """Repeats of each block; for threads the first by itself, which they wait for, and then some blocks for each."""
+    if n_threads == 1:
+        return [(low, min(low + step, goal)) for low in range(start, goal, step)]
     first = 1 if start == 0 else start
-    each = step if n_threads == 1 else max(1, min(step, -(-(goal - first) // (4 * n_threads))))
+    each = max(1, min(step, -(-(goal - first) // (4 * n_threads))))
     later = [(low, min(low + each, goal)) for low in range(first, goal, each)]
     return [(start, first), *later] if first > start else later
 

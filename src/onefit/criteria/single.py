@@ -87,6 +87,7 @@ REACHED = 1e-13
 """What one minus a leverage may be by rounding errors alone."""
 
 NEARLY_REACHED = 1e-5
+"""Below this a downdated one minus a leverage has too few digits."""
 
 
 @dataclass(frozen=True)

@@ -184,7 +184,7 @@ class DesignSmoother(Smoother):
         # a training set may lack what other rows have of a column, so it is refitted to columns that are not mixed
         self._unmixed = columns_of(X, penalty, fit_intercept, None if self.weights is None else self._heavy_of)
         self._columns = self._unmixed
-        self._check_span(norms(X[self.heavy]))
+        self._check_span(norms(X if self.weights is None else X[self._heavy_of]))
         if self._all_penalized:
             self._columns = self._columns.full_rank(float(lams.min()), self.heavy)
 
@@ -210,8 +210,8 @@ class DesignSmoother(Smoother):
 
     def count_lost(self, lam: float) -> int:
         """How many free columns depend on the others in the heavy rows."""
-        columns = (self._unmixed.free() if lam > 0 else self._unmixed.at(0.0)).rows(self.heavy)
-        return columns.weighted(self.root_weights(self.heavy)).dependent()
+        columns = self._unmixed.free() if lam > 0 else self._unmixed
+        return columns.rows(self.heavy).weighted(self.root_weights(self.heavy)).at(lam).dependent()
 
     @cached_property
     def _narrow(self) -> Columns:
@@ -345,22 +345,23 @@ class KernelSmoother(Smoother):
                 'penalized regression. Use route="refit".'
             )
         self._own = Dual(U, np.where(e > len(e) * EPS * e[-1], e, 0.0))
-        for lam in np.unique(lams):
-            self._check_noise(y, float(lam), EPS * e[-1])
+        for outputs, path in self.outputs(y.shape[1]):
+            self._check_noise(y[:, outputs], path, EPS * e[-1])
 
-    def _check_noise(self, y: FloatArray, lam: float, noise: float) -> None:
+    def _check_noise(self, y: FloatArray, lams: FloatArray, noise: float) -> None:
         """Refuse a penalty so small that rounding errors in the kernel matrix would move the held-out residuals.
 
         An error D of K moves predictions by about ``D alpha`` with the dual coefficients ``alpha = Qy``; the residuals
         that leave one row out are ``alpha_i / Q_ii``.
         """
-        root = self.root_weights(self.heavy)
-        Q = self.dual.matrix(lam)
-        alpha = Q @ (root[:, None] * y[self.heavy])
-        residuals = alpha / (np.diag(Q) * root)[:, None]
-        lost = noise * norms(root[:, None] * alpha) * np.sqrt(len(root))
-        if (lost > KERNEL_DIGITS * norms(residuals)).any():
-            self._refuse(lam)
+        F, e, root = self.dual.F, self.dual.e, self.root_weights(self.heavy)[:, None]
+        projected, squares = F.T @ (root * y[self.heavy]), np.square(F)
+        for lam in np.unique(lams):
+            alpha = F @ (projected / (e + lam)[:, None])
+            residuals = alpha / (root * (squares @ (1.0 / (e + lam)))[:, None])
+            lost = noise * norms(root * alpha) * np.sqrt(len(root))
+            if (lost > KERNEL_DIGITS * norms(residuals)).any():
+                self._refuse(float(lam))
 
     @property
     def n(self) -> int:

@@ -103,7 +103,7 @@ class Columns:
             return self
         (E0, N0), (E1, N1) = shift
         N = np.hstack([self.N[:, :1], (self.N[:, 1:] - N0) - N1])
-        centre = None if self.centre is None or not self.is_own else self.centre + E0 + E1
+        centre = (0.0 if self.centre is None else self.centre) + E0 + E1 if self.is_own else None
         return replace(self, E=(self.E - E0) - E1, N=N, centre=centre)
 
     @property

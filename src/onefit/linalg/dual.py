@@ -9,7 +9,7 @@ from scipy import linalg
 
 from ..typing import FloatArray
 from .columns import Columns
-from .jacobi import svd_of_wide
+from .jacobi import left_of_wide
 
 __all__ = ["Dual", "dual_of"]
 
@@ -39,7 +39,7 @@ def dual_of(columns: Columns) -> Dual:
     n, k = columns.N.shape
     W = linalg.qr(columns.N, mode="full", check_finite=False)[0][:, k:] if k else np.eye(n)
     if columns.is_uneven:
-        U, d, _ = svd_of_wide(W.T @ columns.E)
+        U, d = left_of_wide(W.T @ columns.E)
     else:
         U, d, _ = linalg.svd(W.T @ columns.narrow().E, full_matrices=True, check_finite=False)
     e = np.zeros(n - k)

@@ -14,7 +14,7 @@ from .reinsch import Reinsch, geometric_mean
 
 __all__ = ["SparseBasis", "sparse_reinsch"]
 
-FIRST_ACCURACY = 0.01
+FIRST_ACCURACY = 1e-4
 """The first Cholesky factor must make the columns orthonormal to this: then the second does to the last digits."""
 
 _BLOCK_BYTES = 32 * 2**20

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import linalg
+from scipy.linalg import lapack
 
 from ..errors import TrainingSetError
 from ..typing import FloatArray, IntArray
@@ -24,15 +25,14 @@ def fit_stacked(columns: Columns, y: FloatArray, lam: float) -> tuple[FloatArray
             f"{lost} of its {free.N.shape[1]} unpenalized columns (the intercept among them, if there is one) "
             "are linear combinations of the others, so the fit is not unique"
         )
-    k = free.N.shape[1]
-    Q, R, order = _graded_qr(free.N, mode="full")
-    a = np.zeros((0, y.shape[1]))
+    k, r = free.N.shape[1], free.E.shape[1]
+    factor = _Reflections(free.N)
+    along = factor.transpose_times(np.hstack([free.E, y]))
+    a = np.zeros((r, y.shape[1]))
     if lam > 0:
         # a column that the free ones explain would leave rounding errors only, over the root of lam
-        E2 = clean(Q[:, k:].T @ free.E, norms(free.E), max(free.E.shape))
-        a = _ridge(E2, Q[:, k:].T @ y, lam)
-    b = np.empty((k, y.shape[1]))
-    b[order] = linalg.solve_triangular(R[:k], Q[:, :k].T @ (y - free.E @ a)) if k else b
+        a = _ridge(clean(along[k:, :r], norms(free.E), max(free.E.shape)), along[k:, r:], lam)
+    b = factor.solve(factor.transpose_times(y - free.E @ a)[:k])
     if lam > 0:
         return a, b
     kept = columns.N.shape[1]
@@ -49,18 +49,46 @@ def prediction_weights(new: Columns, columns: Columns, lam: float) -> FloatArray
     return weights
 
 
-def _graded_qr(A: FloatArray, mode: str = "economic") -> tuple[FloatArray, FloatArray, IntArray]:
-    """``A[:, order] = Q R``, with small errors in every row and column, however different their units.
+class _Reflections:
+    """``A[:, order] = Q R`` with Q (n, n) as reflections, which are never multiplied out.
 
-    Householder's method is so if large rows come first and columns are pivoted.
+    The errors are small in every row and column, however different their units: large rows come first, columns are
+    scaled to one length and pivoted.
     """
-    n, k = A.shape
-    if not k:
-        return np.eye(n), np.zeros((n, 0)), np.arange(0)
+
+    def __init__(self, A: FloatArray) -> None:
+        self.size = norms(A)
+        scaled = A / np.where(self.size > 0, self.size, 1.0)
+        self.largest_first = np.argsort(-np.abs(scaled).max(axis=1, initial=0.0), kind="stable")
+        self.k = A.shape[1]
+        if self.k:
+            raw, R, self.order = linalg.qr(scaled[self.largest_first], mode="raw", pivoting=True, check_finite=False)
+            (self.vectors, self.factors), self.R = raw, R[: self.k] * self.size[self.order]
+
+    def transpose_times(self, C: FloatArray) -> FloatArray:
+        """``Q'C``."""
+        sorted_rows = np.asfortranarray(C[self.largest_first])
+        if not self.k or not C.shape[1]:
+            return sorted_rows
+        arguments = ("L", "T", self.vectors, self.factors)
+        work = lapack.dormqr(*arguments, sorted_rows, -1)[1]
+        product: FloatArray = lapack.dormqr(*arguments, sorted_rows, int(work[0]), overwrite_c=True)[0]
+        return product
+
+    def solve(self, right: FloatArray) -> FloatArray:
+        """``x`` with ``R x[order] = right``."""
+        x = np.zeros_like(right)
+        if self.k:
+            x[self.order] = linalg.solve_triangular(self.R, right)
+        return x
+
+
+def _graded_qr(A: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
+    """``A[:, order] = Q R`` with Q as thin as A, and the same accuracy."""
     size = norms(A)
     scaled = A / np.where(size > 0, size, 1.0)
     largest_first = np.argsort(-np.abs(scaled).max(axis=1), kind="stable")
-    P, R, order = linalg.qr(scaled[largest_first], mode=mode, pivoting=True, check_finite=False)
+    P, R, order = linalg.qr(scaled[largest_first], mode="economic", pivoting=True, check_finite=False)
     Q = np.empty_like(P)
     Q[largest_first] = P
     return Q, R * size[order], order
@@ -74,9 +102,12 @@ def _ridge(E: FloatArray, y: FloatArray, lam: float) -> FloatArray:
     """
     is_tiny = lam <= TINY * np.square(norms(E)).sum()
     space = row_space(E) if is_tiny else None
-    if space is not None:
-        return space.basis @ _ridge_by_qr(space.design, y, lam)
-    return _ridge_by_qr(E, y, lam)
+    a = _ridge_by_qr(E, y, lam) if space is None else space.basis @ _ridge_by_qr(space.design, y, lam)
+    # lam a = E'(y - E a): of a column that is small beside the penalty, or zero here and large in other rows, the QR
+    # knows the coefficient to the last bit of larger ones only
+    small = norms(E) < np.sqrt(lam)
+    a[small] = E[:, small].T @ (y - E @ a) / lam
+    return a
 
 
 def _ridge_by_qr(E: FloatArray, y: FloatArray, lam: float) -> FloatArray:

@@ -108,9 +108,10 @@ class _Repeat(Repeat):
         """Statistics of the training sets that are far from singular, and which those are."""
         route, Q = self.route, self.route.y.shape[1]
         L, inverse, is_sound = inverse_factors(np.eye(route.Q.shape[1]) - self.gram(out))
+        W = self._directions(inverse, out) if route.learner.needs_rows else np.zeros((len(out), 0, 0))
         if route.learner.needs_rows:
-            is_sound &= self._leverages(inverse, out).max(axis=1) < 1.0 - NEARLY_REACHED
-        L, inverse, out = L[is_sound], inverse[is_sound], out[is_sound]
+            is_sound &= np.einsum("bnd,bnd->bn", W, W).max(axis=1) < 1.0 - NEARLY_REACHED
+        L, inverse, out, W = L[is_sound], inverse[is_sound], out[is_sound], W[is_sound]
         totals, by_fold, squares = self.totals
         projected = inverse @ (totals - by_fold[out].sum(axis=1))
         z, of_rest = projected[..., :Q], projected[..., Q:]
@@ -118,7 +119,6 @@ class _Repeat(Repeat):
 
         def rows(T: FloatArray) -> tuple[FloatArray, FloatArray]:
             is_out = self.is_out(out)
-            W = self._directions(inverse, out)
             return W @ T, np.where(is_out[..., None], 0.0, route.rest[:-1]) - W @ of_rest
 
         n = n_train[is_sound].astype(float)
@@ -130,11 +130,6 @@ class _Repeat(Repeat):
         W = self.route.Q[:-1] @ inverse.swapaxes(1, 2)
         W[self.is_out(out)] = 0.0
         return W
-
-    def _leverages(self, inverse: FloatArray, out: IntArray) -> FloatArray:
-        """How much of each row the columns reach in each training set, (B, n)."""
-        leverages: FloatArray = np.square(self._directions(inverse, out)).sum(axis=2)
-        return leverages
 
     def _from_rows(self, out: IntArray) -> TrainingStatistics:
         """Statistics of one training set, from its rows."""

@@ -29,7 +29,7 @@ KERNEL_BYTES = 2**30
 """Above this a kernel model has spoken of its matrices when it was made."""
 
 TILE_BYTES = 8 * 2**20
-MOST_PARTS = 16
+N_PARTS = 64
 """Parts that the sums over all pairs are made in: always the same ones, in the same order, whoever computes them."""
 
 
@@ -235,7 +235,7 @@ class _Pairs:
 
         def accumulate(part: int) -> _Sums:
             sums = _Sums(self.losses.shape)
-            for low, other in tiles[part::MOST_PARTS]:
+            for low, other in tiles[part::N_PARTS]:
                 if stopped.is_set():
                     break
                 ii, jj = np.arange(low, min(low + side, n)), np.arange(other, min(other + side, n))
@@ -246,7 +246,7 @@ class _Pairs:
 
         with threads(n_threads) as run:
             try:
-                for sums in run(accumulate, range(min(MOST_PARTS, len(tiles)))):
+                for sums in run(accumulate, range(min(N_PARTS, len(tiles)))):
                     self.sums.add(sums)
             finally:
                 stopped.set()  # if one has failed, or the user has had enough, the others need not go on
