@@ -275,11 +275,7 @@ def test_a_sparse_column_that_is_constant_up_to_its_last_bits_is_refused_like_a_
             onefit.nested_cv(LinearRegression(), design, rng.normal(size=40), folds=ids, route="gram")
 
 
-@pytest.mark.parametrize(
-    "model",
-    [onefit.SplineRegression(), onefit.AdditiveModel(), onefit.PenalizedRegression()],
-    ids=lambda m: type(m).__name__,
-)
+@pytest.mark.parametrize("kind", [onefit.SplineRegression, onefit.AdditiveModel, onefit.PenalizedRegression])
 def test_a_fit_holds_nothing_that_grows_with_the_square_of_the_rows(kind):
     rng = np.random.default_rng(10)
     x = rng.uniform(size=(20_000, 1))
