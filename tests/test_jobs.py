@@ -25,7 +25,17 @@ SCALED = {"param_name": "ridge__alpha", "param_range": np.logspace(-3, 3, 4)}
 RIDGES = {"weak": Ridge(0.1), "none": LinearRegression(), "strong": Ridge(10.0)}
 SOME = {"n_folds": 6, "n_repeats": 7, "random_state": 0}
 
+GROUPS = np.random.default_rng(7).integers(0, 25, len(X))
+UNEQUAL = np.stack([np.random.default_rng(seed).integers(0, 5, len(X)) for seed in range(8)] + [np.arange(len(X)) % 5])
+
 CASES = {
+    "groups": (onefit.error_curve, Ridge(), X, ALPHAS | SOME | {"groups": GROUPS, "n_repeats": 12}),
+    "given folds of unequal sizes": (
+        onefit.error_curve,
+        Ridge(),
+        X,
+        ALPHAS | {"folds": UNEQUAL[::-1], "route": "onestep"},
+    ),
     "curve, gram": (onefit.error_curve, Ridge(), X, ALPHAS | SOME | {"route": "gram"}),
     "curve, onestep": (onefit.error_curve, Ridge(), X, ALPHAS | SOME | {"route": "onestep"}),
     "curve, leave two out": (onefit.error_curve, Ridge(), X, ALPHAS | {"n_folds": "n"}),

@@ -20,11 +20,16 @@ __all__ = ["ExplicitFolds", "FoldSource", "Folds", "RandomFolds", "entropy_of", 
 
 @dataclass(frozen=True)
 class Folds:
-    """A block of repeats: ``ids[l, i]`` is the fold of row i in repeat ``first + l``, -1 if never scored."""
+    """A block of repeats: ``ids[l, i]`` is the fold of row i in repeat ``first + l``, -1 if never scored.
+
+    ``width`` is what folds are padded to, if it is more than the largest of them: sums over a fold are rounded by their
+    length, so it must not depend on which repeats are in a block.
+    """
 
     ids: IntArray
     n_folds: int
     first: int = 0
+    width: int = 0
 
     @property
     def n_repeats(self) -> int:
@@ -48,14 +53,14 @@ class Folds:
         """Row numbers of each fold in rising order, (repeats, folds, largest fold), padded with n."""
         order = np.argsort(self.ids, axis=1, kind="stable")
         ends = np.cumsum(self.sizes, axis=1) + (self.n - self.sizes.sum(axis=1, keepdims=True))
-        position = (ends - self.sizes)[:, :, None] + np.arange(self.sizes.max())
+        position = (ends - self.sizes)[:, :, None] + np.arange(self.present.shape[2])
         rows = np.take_along_axis(order, np.minimum(position, self.n - 1).reshape(self.n_repeats, -1), axis=1)
         return np.where(self.present, rows.reshape(position.shape), self.n)
 
     @cached_property
     def present(self) -> BoolArray:
         """Which entries of `members` are rows rather than padding."""
-        return np.arange(self.sizes.max()) < self.sizes[:, :, None]
+        return np.arange(max(self.sizes.max(), self.width)) < self.sizes[:, :, None]
 
     def training_rows(self, repeat: int, *out: int) -> IntArray:
         """Rows of the training set of one repeat of the block when the folds ``out`` are held out."""
@@ -71,7 +76,7 @@ class Folds:
 
     def part(self, start: int, stop: int) -> Folds:
         """Repeats ``start`` to ``stop`` of this block, with the same padding."""
-        part = Folds(self.ids[start:stop], self.n_folds, self.first + start)
+        part = Folds(self.ids[start:stop], self.n_folds, self.first + start, self.width)
         for name in ("sizes", "members", "present", "slots"):
             part.__dict__[name] = getattr(self, name)[start:stop]  # what is known need not be computed again
         return part
@@ -139,7 +144,12 @@ class RandomFolds:
             return self._dealt(ids, start)
         if self.scored is not None and not self.scored.all():
             ids[:, ~self.scored] = -1
-        return Folds(ids, self.n_folds, start)
+        return Folds(ids, self.n_folds, start, self._width)
+
+    @property
+    def _width(self) -> int:
+        """More than any fold of groups can hold, as each goes to the smallest; rows are dealt evenly by themselves."""
+        return 0 if self.groups is None else self.n // self.n_folds + int(np.bincount(self.groups).max()) + 1
 
     def _dealt(self, order: IntArray, start: int) -> Folds:
         """Rows dealt out in turn, in these orders: it is known which are in a fold, and only they need be sorted."""
@@ -204,7 +214,15 @@ class ExplicitFolds:
 
     def block(self, start: int, stop: int) -> Folds:
         """Repeats ``start`` to ``stop``."""
-        return Folds(self.ids[start:stop], self.n_folds, start)
+        return Folds(self.ids[start:stop], self.n_folds, start, self._width)
+
+    @cached_property
+    def _width(self) -> int:
+        """The largest fold of all repeats; one more if some repeats have padding and others have none."""
+        sizes = Folds(self.ids, self.n_folds).sizes
+        largest = int(sizes.max())
+        is_full = (sizes == largest).all(axis=1)
+        return largest + int(is_full.any() and not is_full.all())
 
 
 def entropy_of(random_state: Any) -> int:
