@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsRegressor
 
 import onefit
 from helpers import FOLD_ERRORS, ROUTES, assert_same_results, quiet_nested_cv, warned_nested_cv
-from onefit.folds import Folds, RandomFolds
+from onefit.folds import Folds, RandomFolds, entropy_of
 
 
 def test_same_seed_gives_the_same_partitions_on_every_route(regression):
@@ -127,3 +127,9 @@ def test_members_and_slots_are_those_of_the_ids(n, n_folds):
     np.testing.assert_array_equal(found, np.broadcast_to(np.arange(n), (6, n)))
     for name in ("members", "slots", "sizes", "present"):
         np.testing.assert_array_equal(getattr(folds.part(2, 4), name), getattr(folds, name)[2:4])
+
+
+def test_without_a_seed_the_operating_system_gives_one():
+    first, second = entropy_of(None), entropy_of(None)  # the tests' own series of seeds is not asked here
+    assert first != second
+    assert first.bit_length() > 64

@@ -443,11 +443,12 @@ def test_python_that_repeats_it_gives_the_same_numbers(data, result, curve):
     names = {"estimator": Ridge(1.0), "X": X, "y": y}
     exec(script, names)
     assert names["result"].interval == result.interval
-    page = render(curve=curve)
+    page = render(Request(seed=0), curve=curve)
     script = unescape(re.search(r'<pre id="python" tabindex="0"><code>(.*?)</code>', page, re.DOTALL).group(1))
     names = {"estimator": onefit.PenalizedRegression(), "X": X, "y": y}
     exec(script, names)
     assert names["curve"].values.tolist() == curve.values.tolist()
+    np.testing.assert_allclose(names["curve"].high, curve.high, rtol=1e-12)
 
 
 def test_fitted_model_shows_its_penalty_edf_and_coefficients(data, result):
