@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from copy import copy
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy import linalg
@@ -59,6 +59,18 @@ STEEP = 10.0
 
 TRUSTED = 1e4
 """A change of one penalty that magnifies rounding errors more than this is decomposed anew."""
+
+
+class Shift(NamedTuple):
+    """A move of one term: its columns, `Point.line` at the place, ``c^(1/2)``, ``L L_t'P`` and ``P'L_t y``."""
+
+    own: slice
+    P: FloatArray
+    shrink: FloatArray
+    D: FloatArray
+    root: float
+    K: FloatArray
+    b: FloatArray
 
 
 class Point(ABC):
@@ -112,20 +124,12 @@ class Point(ABC):
         mine = root * (P / D) @ K.T
         there.LL[own], there.LL[:, own] = mine, mine.T
         there.LL[own, own], there.a[own] = root * mine[:, own], root * (P / D) @ b
-        self._shift(there, own, (P, shrink, D), root, K, b)
+        self._shift(there, Shift(own, P, shrink, D, root, K, b))
         return there
 
     @abstractmethod
-    def _shift(
-        self,
-        there: Self,
-        own: slice,
-        line: tuple[FloatArray, FloatArray, FloatArray],
-        root: float,
-        K: FloatArray,
-        b: FloatArray,
-    ) -> None:
-        """Change what is the criterion's own: ``line`` at a place, ``c^(1/2)``, ``L L_t'P`` and ``P'L_t y``."""
+    def _shift(self, there: Self, by: Shift) -> None:
+        """Change what is the criterion's own."""
 
     @abstractmethod
     def derivatives(self) -> tuple[FloatArray, FloatArray]:
@@ -192,18 +196,9 @@ class RemlPoint(Point):
         penalized = np.maximum(self.penalized[:, None] - change, TINY)
         return self._values(np.log(penalized).sum(axis=0), self.log_det + np.log(D).sum(axis=0))
 
-    def _shift(
-        self,
-        there: Self,
-        own: slice,
-        line: tuple[FloatArray, FloatArray, FloatArray],
-        root: float,
-        K: FloatArray,
-        b: FloatArray,
-    ) -> None:
-        _, shrink, D = line
-        there.penalized = np.maximum(self.penalized - shrink @ np.square(b), TINY)
-        there.log_det = self.log_det + float(np.log(D).sum())
+    def _shift(self, there: Self, by: Shift) -> None:
+        there.penalized = np.maximum(self.penalized - by.shrink @ np.square(by.b), TINY)
+        there.log_det = self.log_det + float(np.log(by.D).sum())
         there.value = float(there._values(np.log(there.penalized).sum(), there.log_det))
 
     def report(self) -> tuple[float, FloatArray, FloatArray]:
@@ -264,16 +259,8 @@ class GcvPoint(Point):
         rss = self.rest + np.square(self.x.T[:, :, None] - change).sum(axis=(0, 1))
         return self._values(np.maximum(rss, TINY), self.left - np.square(C).sum(axis=0) @ shrink)
 
-    def _shift(
-        self,
-        there: Self,
-        own: slice,
-        line: tuple[FloatArray, FloatArray, FloatArray],
-        root: float,
-        K: FloatArray,
-        b: FloatArray,
-    ) -> None:
-        P, shrink, D = line
+    def _shift(self, there: Self, by: Shift) -> None:
+        own, P, shrink, D, root, K, b = by
         C = self.Nt[:, own] @ P
         there.Nt, there.x = self.Nt - (C * shrink) @ K.T, self.x - C @ (shrink[:, None] * b)
         there.Nt[:, own] = root * (C / D) @ P.T

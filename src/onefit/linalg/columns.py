@@ -273,8 +273,7 @@ class Penalty:
         columns, which may be added to the others, make the map from coordinates to columns lower triangular, with the
         largest columns first: each is a column of its own up to larger ones.
         """
-        if self.penalized is None:
-            return self
+        assert self.penalized is not None
         P, F = self.penalized, self.free
         k = F.shape[1]
         largest_first = np.argsort(-scales, kind="stable")
@@ -330,8 +329,9 @@ def columns_of(
     seen = X[rows]
     centre = middle(seen) if fit_intercept else None
     moved = X if centre is None else X - centre  # before any product, which would round by the size of the offset
-    maps = as_penalty(penalty, X.shape[1]).graded(norms(moved[rows]))
+    maps = as_penalty(penalty, X.shape[1])
     is_own = maps.penalized is None
+    maps = maps if is_own else maps.graded(norms(moved[rows]))  # a ridge penalty mixes nothing
     E = moved if maps.penalized is None else moved @ maps.penalized
     E_size = norms(seen) if maps.penalized is None else norms(np.abs(seen) @ np.abs(maps.penalized))
     N, N_size = moved @ maps.free, norms(np.abs(seen) @ np.abs(maps.free))
