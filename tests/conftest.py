@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from onefit import job
 from onefit.datasets import simulation
 from onefit.folds import entropy_of
+from onefit.running import job
 
 # "fixed", the default, draws the same examples everywhere; "random" draws new ones, and more (make test-all).
 SLOW_DATA = [HealthCheck.too_slow, HealthCheck.data_too_large]

@@ -10,7 +10,7 @@ from sklearn.preprocessing import PolynomialFeatures
 
 import onefit
 from helpers import STRICT, data, quietly
-from onefit.chain import ascending, outward
+from onefit.inference.chain import ascending, outward
 
 FOLDS = {"n_folds": 5, "n_repeats": 2, "random_state": 0}
 

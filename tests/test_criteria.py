@@ -12,10 +12,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import reference
 from helpers import DATA, data, random_weights
 from onefit import PenalizedRegression
-from onefit.criteria import CRITERIA, criterion_values, edf, search, spectrum_of_rows
+from onefit.criteria import criterion_values, edf, search, spectrum_of_rows
 from onefit.learners import DesignSmoother, KernelSmoother, SparseSmoother
 from onefit.learners.scores import smoother_scores
 from onefit.linalg.columns import columns_of
+from onefit.vocabulary import CRITERIA
 
 SHAPES = [(30, 5), (30, 29), (20, 35)]
 cases = pytest.mark.parametrize("case", ["C1_cr_sim", "C3_cr_mcycle"])

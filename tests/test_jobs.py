@@ -96,7 +96,7 @@ def test_any_number_of_jobs_gives_the_same_bits(name):
 def test_any_size_of_blocks_gives_the_same_bits(name, monkeypatch):
     one = run(name, n_jobs=1)
     monkeypatch.setattr(base.per_block, "__defaults__", (2**14,))
-    monkeypatch.setattr("onefit.repeats.TABLE_BYTES", 2**18)
+    monkeypatch.setattr("onefit.running.repeats.TABLE_BYTES", 2**18)
     for n_jobs in (1, 2):
         assert_same_bits(one, run(name, n_jobs=n_jobs))
 

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import onefit
 from helpers import FOLD_ERRORS, data, quiet_nested_cv, quietly, random_folds, random_weights
-from onefit.fold_errors import moments
+from onefit.inference.fold_errors import moments
 from onefit.linalg import compiled
 from onefit.linalg.downdate import Downdate
 from onefit.linalg.reinsch import DenseBasis, Reinsch

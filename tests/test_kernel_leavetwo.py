@@ -11,8 +11,8 @@ from sklearn.linear_model import LinearRegression, Ridge
 
 import onefit
 from helpers import data, quiet_nested_cv, quietly, random_weights, relative_gap
-from onefit.chain import outward
 from onefit.errors import TrainingSetError
+from onefit.inference.chain import outward
 from onefit.linalg import compiled
 from onefit.routes import leavetwo
 

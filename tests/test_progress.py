@@ -18,10 +18,10 @@ from sklearn.tree import DecisionTreeRegressor
 
 import onefit
 from helpers import data, quiet_nested_cv, quietly
-from onefit import progress as module
 from onefit.errors import DataError, OneFitWarning
-from onefit.progress import Bar, Progress, Stopped, Units, check_progress
 from onefit.routes import leavetwo
+from onefit.running import progress as module
+from onefit.running.progress import Bar, Progress, Stopped, Units, check_progress
 
 X, Y = data(60, 4, seed=0)
 TREE = DecisionTreeRegressor(max_depth=2, random_state=0)

@@ -25,7 +25,7 @@ from helpers import (
     tolerance,
 )
 from onefit import PenalizedRegression
-from onefit.criteria import CRITERIA
+from onefit.vocabulary import CRITERIA
 
 ALPHAS = np.logspace(-2, 3, 12)
 

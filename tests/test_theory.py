@@ -20,12 +20,12 @@ from helpers import (
     quietly,
 )
 from onefit.criteria import criterion_values, spectrum_of_rows
-from onefit.fold_errors import covariance_terms
-from onefit.intervals import Context, covariance, covariance_centre
+from onefit.inference.fold_errors import covariance_terms
+from onefit.inference.intervals import Context, covariance, covariance_centre
+from onefit.inference.montecarlo import is_settled
 from onefit.linalg.columns import Penalty, columns_of
 from onefit.linalg.dual import dual_of
 from onefit.linalg.reinsch import demmler_reinsch
-from onefit.montecarlo import is_settled
 from reference import quartic
 
 sympy = optional("sympy")
@@ -424,7 +424,7 @@ def test_i9_covariance_term_of_unequal_folds_and_of_equal_ones():
     sizes = np.array([3, 5, 4, 8])
     omega = sizes / sizes.sum()
     D = off_diagonal(np.random.default_rng(1).standard_normal((4, 4)))
-    chain = onefit.chain.ascending(np.zeros(1))
+    chain = onefit.inference.chain.ascending(np.zeros(1))
     total = 0.0
     B = off_diagonal(D - (omega[:, None] * D).sum(axis=0) / (1 - omega))
     for j, k in product(range(4), repeat=2):

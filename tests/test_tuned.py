@@ -24,7 +24,7 @@ from helpers import (
     warned_nested_cv,
 )
 from onefit import PenalizedRegression
-from onefit.criteria import CRITERIA
+from onefit.vocabulary import CRITERIA
 
 ALPHAS = np.logspace(-3, 4, 15)
 TOLERANCE = 1e-9

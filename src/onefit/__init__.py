@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import datasets, errors, losses
     from .api import compare, error_curve, nested_cv
-    from .comparison import Comparison
     from .config import show_config
-    from .curve import ErrorCurve
     from .models import FPCR, AdditiveModel, PenalizedRegression, SignalRegression, SplineRegression
     from .models.terms import factor, linear, smooth
-    from .results import NestedCVResult
+    from .results import Comparison, ErrorCurve, NestedCVResult
     from .routes import Plan, breakeven_folds, plan
 
 __version__ = _version("onefit")
@@ -50,12 +48,10 @@ __all__ = [
 # Imported when first asked for, so that the command line can print its help without loading scikit-learn.
 _HOMES = {
     "api": ("compare", "error_curve", "nested_cv"),
-    "comparison": ("Comparison",),
     "config": ("show_config",),
-    "curve": ("ErrorCurve",),
     "models": ("FPCR", "AdditiveModel", "PenalizedRegression", "SignalRegression", "SplineRegression"),
     "models.terms": ("factor", "linear", "smooth"),
-    "results": ("NestedCVResult",),
+    "results": ("Comparison", "ErrorCurve", "NestedCVResult"),
     "routes": ("Plan", "breakeven_folds", "plan"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

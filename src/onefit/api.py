@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .build import build_comparison, build_curve, build_result
-from .comparison import Comparison
-from .curve import Deployment, ErrorCurve, as_values
 from .errors import DataError, LossOverflowError, OneFitError, RefitError, TrainingSetError
-from .job import Contender, Settings, prepare
-from .results import NestedCVResult
+from .results.build import build_comparison, build_curve, build_result
+from .results.comparison import Comparison
+from .results.curve import Deployment, ErrorCurve, as_values
+from .results.nested import NestedCVResult
+from .results.warn import warn_reader
+from .running.job import Contender, Settings, prepare
 from .validation import check_choice, check_estimator
-from .warn import warn_reader
 
 __all__ = ["compare", "error_curve", "nested_cv"]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextvars import ContextVar
-
 __all__ = [
     "DataError",
     "ExtrapolationWarning",
@@ -22,10 +20,6 @@ __all__ = [
     "TrainingSetError",
     "TrainingSizeWarning",
 ]
-
-
-EXTRAPOLATES: ContextVar[bool] = ContextVar("EXTRAPOLATES", default=False)
-"""True while held-out rows are predicted: what extrapolation costs is then being measured, and needs no warning."""
 
 
 class OneFitError(ValueError):

@@ -15,7 +15,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 
 from .errors import DataError
-from .losses import Classes
+from .metrics.losses import Classes
 from .typing import FloatArray, IntArray
 
 __all__ = [

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..display.estimators import last_step
 from ..files import write_whole
-from ..results import plain
+from ..results.nested import plain
 from .answering import Answer
 from .reading import STANDARD_INPUT
 

@@ -18,9 +18,9 @@ from ..display.html import r2_text
 from ..display.numbers import Digits
 
 if TYPE_CHECKING:
-    from ..comparison import Comparison
-    from ..curve import ErrorCurve
-    from ..results import NestedCVResult
+    from ..results.comparison import Comparison
+    from ..results.curve import ErrorCurve
+    from ..results.nested import NestedCVResult
     from .answering import Answer
 
 __all__ = ["as_options", "clean", "sentence", "show_answer", "show_lines", "show_result"]

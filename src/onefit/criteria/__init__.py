@@ -6,7 +6,6 @@ that are chosen jointly, as an additive model needs them: `reduced` fits, and pr
 """
 
 from .single import (
-    CRITERIA,
     NEARLY_REACHED,
     RowFit,
     RowPart,
@@ -19,7 +18,6 @@ from .single import (
 )
 
 __all__ = [
-    "CRITERIA",
     "NEARLY_REACHED",
     "RowFit",
     "RowPart",

@@ -25,7 +25,6 @@ from ..linalg.jacobi import svd_by_jacobi, svd_of_wide
 from ..typing import BoolArray, FloatArray
 
 __all__ = [
-    "CRITERIA",
     "RowFit",
     "RowPart",
     "Spectrum",
@@ -36,7 +35,6 @@ __all__ = [
     "spectrum_of_rows",
 ]
 
-CRITERIA = ("gcv", "loo", "reml")
 
 NEAR_INTERPOLATION = 1e-8
 """GCV is infinite where ``n - edf`` is at most this part of n: 0/0 would decide it."""

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import OneFitError
+from ..vocabulary import LOSS_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,12 +49,10 @@ SELECTED = (
     ("#3B4A9B", (0, (1, 3))),
 )
 
-LOSS_LABELS = {"huber": "Huber loss", "pinball": "pinball loss", "zero_one": "zero-one loss"}
-
 
 def loss_label(loss: str) -> str:
     """Name of a loss as a reader would write it."""
-    return LOSS_LABELS.get(loss, loss.replace("_", " "))
+    return LOSS_WORDS.get(loss, loss.replace("_", " "))
 
 
 def title_of_level(confidence_level: float) -> str:

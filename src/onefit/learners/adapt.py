@@ -21,6 +21,7 @@ from ..errors import DataError, RouteError
 from ..linalg.columns import middle
 from ..typing import FloatArray
 from ..validation import Problem, check_columns, check_penalty_value, numeric_matrix
+from ..vocabulary import EXACT, FROZEN
 from .gram import GramLearner
 from .scaled import ScaledLearner
 from .smoother import DesignSmoother, KernelSmoother, Smoother, SparseSmoother
@@ -30,8 +31,6 @@ __all__ = ["Adapted", "adapt", "freeze"]
 
 MOST_GRAM_BYTES = 2**29
 MOST_ROW_BYTES = 2**28
-EXACT = "exact"
-FROZEN = "given the transformers"
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..criteria import CRITERIA, criterion_values, edf, spectrum_of_rows
+from ..criteria import criterion_values, edf, spectrum_of_rows
 from ..typing import FloatArray
+from ..vocabulary import CRITERIA
 from .smoother import KernelSmoother, Smoother, SparseSmoother
 
 __all__ = ["smoother_scores"]

@@ -8,12 +8,12 @@ import numpy as np
 from scipy import linalg
 from sklearn.base import clone
 
-from ..criteria import CRITERIA
 from ..errors import DataError
 from ..learners import GramLearner
 from ..linalg.columns import Penalty
 from ..typing import FloatArray
 from ..validation import check_choice
+from ..vocabulary import CRITERIA
 from .components import ComponentsLearner, count_components
 from .fitting import Design
 from .functional import Curves, FunctionalModel

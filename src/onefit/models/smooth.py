@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import EXTRAPOLATES, DataError, ExtrapolationWarning
+from ..errors import DataError, ExtrapolationWarning
+from ..extrapolation import is_measured
 from ..typing import FloatArray
 from .basis import KINDS, SAME, Basis, make_basis
 
@@ -59,7 +60,7 @@ class Smooth:
 
     def warn_outside(self, x: FloatArray, name: str, stacklevel: int = 4) -> None:
         """Say so if values lie outside the knots."""
-        if self.basis is not None and not EXTRAPOLATES.get() and self.basis.is_outside(x).any():
+        if self.basis is not None and not is_measured() and self.basis.is_outside(x).any():
             # the same text for every training set, so that Python shows it once
             warnings.warn(
                 f"Some values of {name} lie outside the knots of the spline, where it continues as a straight line.",

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..display.html import at
 from ..display.numbers import number_text, percent
-from ..intervals import RULES
-from ..losses import NAMED
-from ..scores import heavy_tailed
+from ..inference.intervals import RULES
+from ..inference.tails import heavy_tailed
+from ..metrics.losses import NAMED
 from ..typing import FloatArray
 from .subject import Subject, of_output
 from .words import caveats

@@ -15,7 +15,7 @@ from ..display.estimators import last_step, short_name
 from ..display.html import at, figures
 from ..display.numbers import column_texts, number_text, percent
 from ..display.style import loss_label
-from ..losses import NAMED
+from ..metrics.losses import NAMED
 from .subject import Subject
 from .tables import Row, Table
 from .words import loss_text, title_of

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..comparison import Comparison
-from ..curve import ErrorCurve
 from ..errors import OneFitError
 from ..files import write_whole
-from ..results import NestedCVResult, plain
+from ..results.comparison import Comparison
+from ..results.curve import ErrorCurve
+from ..results.nested import NestedCVResult, plain
 from . import facts, tables
 from .palette import PALETTES
 from .request import Request

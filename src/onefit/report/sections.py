@@ -8,19 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from ..curve import ErrorCurve, spans_decades
 from ..display.estimators import short_name
 from ..display.html import at, selections, span
 from ..display.numbers import number_text, percent
 from ..display.style import loss_label
+from ..results.curve import ErrorCurve, spans_decades
 from ..typing import FloatArray
+from ..vocabulary import SELECTION_WORDS
 from . import tables
 from .charts import forest, predictions
 from .checks import Check, checks
 from .curve_chart import CurveData, curve_chart
 from .subject import Subject, of_output
 from .tables import Table
-from .words import SELECTION_WORDS, title_of
+from .words import title_of
 
 __all__ = ["Chart", "Section", "sections"]
 

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..comparison import Comparison
-from ..curve import SELECTIONS, ErrorCurve
 from ..display.html import selections
 from ..errors import DataError
-from ..results import NestedCVResult
+from ..results.comparison import Comparison
+from ..results.curve import ErrorCurve
+from ..results.nested import NestedCVResult
 from ..typing import FloatArray
+from ..vocabulary import SELECTION_WORDS
 from .request import Request
 
 __all__ = ["Subject", "of_output"]
@@ -88,12 +89,12 @@ class Subject:
     @property
     def rule(self) -> str:
         """The rule that chooses on the curve."""
-        return self.request.chosen if self.request.chosen in SELECTIONS else "min"
+        return self.request.chosen if self.request.chosen in SELECTION_WORDS else "min"
 
     @property
     def follows_curve(self) -> bool:
         """Whether the model is the one that a rule chooses on the curve, not one that is tuned by itself."""
-        return self.result is None or self.request.chosen in SELECTIONS
+        return self.result is None or self.request.chosen in SELECTION_WORDS
 
     def position(self, output: int) -> int:
         """Place of the chosen value on the curve."""

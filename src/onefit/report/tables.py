@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..curve import ErrorCurve
 from ..display.estimators import short_name
 from ..display.html import at, figures, selections
 from ..display.numbers import Digits, column_texts, number_text, percent
+from ..results.curve import ErrorCurve
+from ..vocabulary import RULE_WORDS, SELECTION_WORDS
 from .checks import largest_losses
 from .subject import Subject, of_output
-from .words import RULE_WORDS, SELECTION_WORDS, loss_text, title_of, told_apart
+from .words import loss_text, title_of, told_apart
 
 __all__ = [
     "Table",

@@ -9,29 +9,12 @@ from ..display.estimators import short_name
 from ..display.html import at, r2_text, span
 from ..display.numbers import interval_text, number_text, percent
 from ..display.style import loss_label
-from ..results import NestedCVResult
+from ..results.nested import NestedCVResult
 from .subject import Subject, of_output
 
-__all__ = ["RULE_WORDS", "SELECTION_WORDS", "answer", "caveats", "loss_text", "remarks", "title_of", "told_apart"]
+__all__ = ["answer", "caveats", "loss_text", "remarks", "title_of", "told_apart"]
 
 MOST_NAMES = 3  # of models in a sentence
-
-RULE_WORDS = {
-    "covariance": "this library's own; counts how the errors of folds move together",
-    "bates": "Bates, Hastie and Tibshirani (2024), with their bounds",
-    "paper": "Cao and Stringer (2026), as written",
-    "mlr3": "as in the R package mlr3inferr",
-    "naive": "usual cross-validation; takes the errors for independent, too narrow",
-    "corrected_t": "Nadeau and Bengio's corrected t",
-}
-SELECTION_WORDS = {
-    "min": "smallest estimated error",
-    "one_se": "simplest within one standard error of the best",
-    "gcv": "generalized cross-validation",
-    "loo": "leave-one-out",
-    "reml": "restricted maximum likelihood",
-    "kfold": "usual K-fold error",
-}
 
 
 def loss_text(loss: str, estimate: float, low: float, high: float) -> tuple[str, str, str]:

@@ -15,12 +15,12 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from ..errors import TrainingSetError
-from ..fold_errors import HeldOut, PairErrors, Rows, moments
 from ..folds import Folds
+from ..inference.fold_errors import HeldOut, PairErrors, Rows, moments
 from ..learners import Smoother
 from ..linalg import compiled
 from ..linalg.stacked import fit_stacked
-from ..losses import Loss
+from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
 

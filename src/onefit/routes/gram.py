@@ -12,7 +12,7 @@ from ..learners import Smoother
 from ..linalg import batched, compiled
 from ..linalg.downdate import Downdate
 from ..linalg.reinsch import Basis, Reinsch
-from ..losses import Loss
+from ..metrics.losses import Loss
 from ..typing import FloatArray, IntArray
 from ..validation import Problem
 from .base import TABLE_BYTES, Piece, SmootherRoute, per_block, refit_residuals

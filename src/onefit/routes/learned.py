@@ -9,7 +9,7 @@ from ..criteria import NEARLY_REACHED
 from ..errors import TrainingSetError
 from ..folds import Folds
 from ..learners import GramLearner, TrainingStatistics
-from ..losses import Loss
+from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
 from .trainingsets import Repeat, TrainingSetsRoute, inverse_factors

@@ -9,14 +9,14 @@ from threading import Event
 
 import numpy as np
 
-from ..chain import Chain, ascending, outward
 from ..errors import OneFitWarning, RouteError
-from ..fold_errors import FoldErrors, HeldOut, Rows, RowTotals, spread_of_losses
 from ..folds import Folds
+from ..inference.chain import Chain, ascending, outward
+from ..inference.fold_errors import FoldErrors, HeldOut, Rows, RowTotals, spread_of_losses
 from ..learners import KernelSmoother, Smoother
 from ..linalg import batched, compiled
 from ..linalg.path import OperatorPath, StoredPath, factor_path
-from ..losses import Loss
+from ..metrics.losses import Loss
 from ..typing import FloatArray, IntArray
 from ..validation import Problem
 from .base import refit_residuals, threads

@@ -11,7 +11,7 @@ from ..learners import Smoother
 from ..linalg import batched, compiled
 from ..linalg.operator import Operator, dual_operator, primal_operator
 from ..linalg.stacked import prediction_weights
-from ..losses import Loss
+from ..metrics.losses import Loss
 from ..typing import FloatArray, IntArray
 from ..validation import Problem
 from .base import TABLE_BYTES, Piece, SmootherRoute, per_block, refit_residuals

@@ -21,10 +21,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from ..errors import EXTRAPOLATES, DataError, RefitError
-from ..fold_errors import HeldOut, PairErrors, Rows, moments
+from ..errors import DataError, RefitError
+from ..extrapolation import measured
 from ..folds import Folds, FoldSource
-from ..losses import Loss
+from ..inference.fold_errors import HeldOut, PairErrors, Rows, moments
+from ..metrics.losses import Loss
 from ..typing import FloatArray, IntArray
 from ..validation import Problem
 
@@ -247,17 +248,15 @@ def _heldout_predictions(
     """Predictions for each test set from a fit on the training rows, for the process ``parent``."""
     _end_with(parent)
     name = type(estimator).__name__
-    quiet = EXTRAPOLATES.set(True)
     try:
         fitted = clone(estimator, safe=False)
         extra = {} if weights is None else {weight_name(estimator): weights[train]}
-        fitted.fit(_rows(estimator, X, train, train), y[train], **extra)
-        predictions = [np.asarray(fitted.predict(_rows(estimator, X, test, train))) for test in tests]
+        with measured():
+            fitted.fit(_rows(estimator, X, train, train), y[train], **extra)
+            predictions = [np.asarray(fitted.predict(_rows(estimator, X, test, train))) for test in tests]
     except Exception as error:
         message = f"{name} failed in {where} ({len(train)} training rows): {type(error).__name__}: {error}"
         raise _failure(message, value) from error
-    finally:
-        EXTRAPOLATES.reset(quiet)
     width = 1 if y.ndim == 1 else y.shape[1]
     for test, prediction in zip(tests, predictions, strict=True):
         if prediction.size != len(test) * width:

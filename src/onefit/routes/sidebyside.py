@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..fold_errors import HeldOut, PairErrors
 from ..folds import Folds
+from ..inference.fold_errors import HeldOut, PairErrors
 from .base import Route
 
 __all__ = ["SideBySide"]

@@ -11,7 +11,7 @@ import numpy as np
 from ..folds import Folds
 from ..learners import Smoother
 from ..linalg import batched
-from ..losses import Loss
+from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
 from .base import BLOCK_BYTES, Piece, SmootherRoute, per_block

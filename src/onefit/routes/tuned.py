@@ -11,7 +11,7 @@ from ..criteria import RowPart, Spectrum, spectrum_of_rows
 from ..folds import Folds
 from ..learners import TunedLearner
 from ..linalg.columns import Columns
-from ..losses import Loss
+from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
 from .base import refit_residuals

@@ -16,8 +16,8 @@ from typing import Any, ClassVar, TextIO
 
 import numpy as np
 
-from .errors import DataError
-from .losses import takes_two
+from ..errors import DataError
+from ..metrics.losses import takes_two
 
 __all__ = ["Bar", "Progress", "Stopped", "Units", "check_progress"]
 

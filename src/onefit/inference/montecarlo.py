@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
+from ..typing import BoolArray, FloatArray
 from .fold_errors import FoldErrors
 from .intervals import Rule
-from .typing import BoolArray, FloatArray
 
 __all__ = ["MOST_REPEATS", "SCHEDULE", "half_width_error", "is_settled"]
 

@@ -10,24 +10,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 
-from .chain import ascending, outward
-from .errors import DataError, FoldError, IntervalError, LossOverflowError, RouteError, TrainingSetError
-from .fold_errors import FoldErrors, Rows, RowTotals
-from .folds import ExplicitFolds, FoldSource, RandomFolds, entropy_of, explicit_folds, is_single
-from .intervals import RULES, Rule
-from .learners import Adapted, GramLearner, TunedLearner, adapt, freeze
-from .losses import Loss, find_loss
-from .montecarlo import MOST_REPEATS
+from ..errors import DataError, FoldError, IntervalError, LossOverflowError, RouteError, TrainingSetError
+from ..folds import ExplicitFolds, FoldSource, RandomFolds, entropy_of, explicit_folds, is_single
+from ..inference.chain import ascending, outward
+from ..inference.fold_errors import FoldErrors, Rows, RowTotals
+from ..inference.intervals import RULES, Rule
+from ..inference.montecarlo import MOST_REPEATS
+from ..learners import Adapted, GramLearner, TunedLearner, adapt, freeze
+from ..metrics.losses import Loss, find_loss
+from ..routes import GramRoute, LearnedRoute, LeaveTwoOut, OneStepRoute, RefitRoute, Route, SideBySide, TunedRoute
+from ..routes.plan import choose
+from ..typing import FloatArray, IntArray
+from ..validation import Problem, check_choice, check_estimator, check_integer, check_jobs, check_level, check_problem
+from ..vocabulary import ROUTES, TRANSFORMERS
 from .progress import Progress, Units, check_progress
 from .repeats import Counts, collect, counts_of, mean_cv, stopped_after, stopped_in_bias
-from .routes import GramRoute, LearnedRoute, LeaveTwoOut, OneStepRoute, RefitRoute, Route, SideBySide, TunedRoute
-from .routes.plan import choose
-from .typing import FloatArray, IntArray
-from .validation import Problem, check_choice, check_estimator, check_integer, check_jobs, check_level, check_problem
 
 __all__ = ["Contender", "Job", "Outcome", "Settings", "prepare"]
 
-ROUTES = ("auto", "gram", "onestep", "refit")
 DEFAULT_FOLDS = 10
 LEAVE_TWO_OUT_ROWS = 5000
 """Up to this many rows a linear smoother leaves two out by default; see below for the others."""
@@ -212,7 +212,7 @@ def prepare(contenders: Sequence[Contender], X: Any, y: Any, settings: Settings)
     level = check_level(settings.confidence_level)
     rule = RULES[check_choice("interval", settings.interval, tuple(RULES))]
     check_choice("route", settings.route, ROUTES)
-    check_choice("transformers", settings.transformers, ("refit", "freeze"))
+    check_choice("transformers", settings.transformers, TRANSFORMERS)
     settings = replace(settings, n_jobs=check_jobs(settings.n_jobs))
     progress = Progress(check_progress(settings.progress))
     problem = _check_problem(contenders, X, y, settings)

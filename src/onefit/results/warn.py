@@ -7,12 +7,12 @@ import warnings
 
 import numpy as np
 
-from .errors import HeavyTailWarning, InterruptedWarning, MonteCarloWarning, TrainingSizeWarning
-from .intervals import TOO_SMALL
-from .job import Job, Outcome
-from .montecarlo import MOST_REPEATS
-from .results import NestedCVResult
-from .scores import heavy_tailed
+from ..errors import HeavyTailWarning, InterruptedWarning, MonteCarloWarning, TrainingSizeWarning
+from ..inference.intervals import TOO_SMALL
+from ..inference.montecarlo import MOST_REPEATS
+from ..inference.tails import heavy_tailed
+from ..running.job import Job, Outcome
+from .nested import NestedCVResult
 
 __all__ = ["warn_reader"]
 

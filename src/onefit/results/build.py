@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..inference.figures import Figure, r2, rmse
+from ..inference.fold_errors import FoldErrors
+from ..inference.intervals import RULES, Context, Interval, Rule, cv_estimate, paired, raw_estimate
+from ..inference.montecarlo import half_width_error
+from ..learners.scores import smoother_scores
+from ..metrics.losses import Loss
+from ..running.job import Job, Outcome
+from ..typing import FloatArray
+from ..validation import Problem
 from .comparison import Comparison
 from .curve import Difference, ErrorCurve, as_values, simplest_minimum, simplicity
-from .fold_errors import FoldErrors
-from .intervals import RULES, Context, Interval, Rule, cv_estimate, paired, raw_estimate
-from .job import Job, Outcome
-from .learners.scores import smoother_scores
-from .losses import Loss
-from .montecarlo import half_width_error
-from .results import FoldErrorTables, NestedCVResult
-from .scores import Figure, r2, rmse
-from .typing import FloatArray
-from .validation import Problem
+from .nested import FoldErrorTables, NestedCVResult
 
 __all__ = ["build_comparison", "build_curve", "build_result"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from . import display
-from .display.html import comparison_html
-from .results import NestedCVResult
+from .. import display
+from ..display.html import comparison_html
+from .nested import NestedCVResult
 
 __all__ = ["Comparison"]
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from ..folds import Folds
+from ..typing import BoolArray, FloatArray, IntArray
 from .chain import Chain
-from .folds import Folds
-from .typing import BoolArray, FloatArray, IntArray
 
 __all__ = [
     "FoldErrors",

@@ -13,17 +13,16 @@ from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
-from . import display
-from .display.html import curve_html
-from .errors import DataError
-from .results import NestedCVResult
-from .routes.refit import weight_name
-from .typing import BoolArray, FloatArray, IntArray
-from .validation import check_choice, check_level
+from .. import display
+from ..display.html import curve_html
+from ..errors import DataError
+from ..routes.refit import weight_name
+from ..typing import BoolArray, FloatArray, IntArray
+from ..validation import check_choice, check_level
+from ..vocabulary import SELECTION_WORDS
+from .nested import NestedCVResult
 
 __all__ = ["Deployment", "Difference", "ErrorCurve", "as_values", "simplest_minimum", "simplicity", "spans_decades"]
-
-SELECTIONS = ("min", "one_se", "loo", "gcv", "reml", "kfold")
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +143,7 @@ class ErrorCurve:
         -------
         The value, or an array with one for each output.
         """
-        check_choice("rule", rule, SELECTIONS)
+        check_choice("rule", rule, tuple(SELECTION_WORDS))
         chosen = self.values[self._positions(rule)]
         return chosen if self.output_names else chosen[0]
 
@@ -167,7 +166,7 @@ class ErrorCurve:
         return simplest_minimum(table, order)
 
     def _available(self) -> list[str]:
-        return [name for name in SELECTIONS[2:] if not self.scores[name].isna().to_numpy().all()]
+        return [name for name in tuple(SELECTION_WORDS)[2:] if not self.scores[name].isna().to_numpy().all()]
 
     def refit(self, rule: str = "min") -> Any:
         """Fit the estimator on all rows at the value that ``rule`` selects: the one to deploy."""

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .typing import FloatArray, IntArray
+from ..typing import FloatArray, IntArray
 
 __all__ = ["Chain", "ascending", "outward"]
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .display import plot_intervals
-from .display.html import result_html
-from .scores import Figure
-from .typing import FloatArray
+from ..display import plot_intervals
+from ..display.html import result_html
+from ..inference.figures import Figure
+from ..typing import FloatArray
 
 __all__ = ["FoldErrorTables", "NestedCVResult", "plain"]
 

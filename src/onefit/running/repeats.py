@@ -13,17 +13,17 @@ from typing import Protocol
 
 import numpy as np
 
-from .chain import Chain, ascending
-from .fold_errors import FoldErrors, HeldOut, Rows, RowTotals, concatenate, summarize
-from .folds import FoldSource
-from .intervals import Rule
-from .losses import Loss
-from .montecarlo import MOST_REPEATS, SCHEDULE, is_settled
-from .routes.base import TABLE_BYTES, Route, SmootherRoute, per_block, threads
-from .routes.gram import GramRoute
-from .routes.refit import RefitRoute
-from .routes.trainingsets import TrainingSetsRoute
-from .typing import FloatArray
+from ..folds import FoldSource
+from ..inference.chain import Chain, ascending
+from ..inference.fold_errors import FoldErrors, HeldOut, Rows, RowTotals, concatenate, summarize
+from ..inference.intervals import Rule
+from ..inference.montecarlo import MOST_REPEATS, SCHEDULE, is_settled
+from ..metrics.losses import Loss
+from ..routes.base import TABLE_BYTES, Route, SmootherRoute, per_block, threads
+from ..routes.gram import GramRoute
+from ..routes.refit import RefitRoute
+from ..routes.trainingsets import TrainingSetsRoute
+from ..typing import FloatArray
 
 __all__ = ["Collected", "Counts", "collect", "counts_of", "mean_cv", "stopped_after", "stopped_in_bias"]
 

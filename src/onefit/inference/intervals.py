@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from ..typing import BoolArray, FloatArray, IntArray
 from .fold_errors import FoldErrors
-from .typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["RULES", "TOO_SMALL", "Context", "Interval", "Rule", "cv_estimate", "paired", "raw_estimate"]
 

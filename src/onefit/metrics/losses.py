@@ -1,0 +1,273 @@
+"""Pointwise losses, each with the scale on which its interval is built.
+
+A loss sees the observed value and the held-out residual ``u = y - prediction``, not the prediction: squared and
+absolute error then keep their accuracy when y is large and the residuals are small.
+"""
+
+from __future__ import annotations
+
+import inspect
+import numbers
+import reprlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataError, OneFitError
+from ..typing import FloatArray
+
+__all__ = ["Classes", "Loss", "find_loss", "huber", "nonnegative", "pinball"]
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Class labels, coded as RidgeClassifier codes them: -1 and 1, with a column a class if there are more than two."""
+
+    labels: Any
+
+    def encode(self, index: Any) -> FloatArray:
+        """Codes (..., Q) of class numbers."""
+        if len(self.labels) == 2:
+            return 2.0 * np.asarray(index, dtype=np.float64)[..., None] - 1.0
+        return np.where(np.asarray(index)[..., None] == np.arange(len(self.labels)), 1.0, -1.0)
+
+    def decide(self, scores: FloatArray) -> Any:
+        """Class numbers of scores (..., Q)."""
+        return (scores[..., 0] > 0).astype(np.intp) if len(self.labels) == 2 else scores.argmax(axis=-1)
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A pointwise loss.
+
+    Attributes
+    ----------
+    name : str
+    scale : str
+        "log" for losses that cannot be negative, "logit" for those of zeros and ones, "identity" otherwise.
+    function : callable
+        Of the observed value and the residual, elementwise.
+    classes : Classes or None
+        If the predictions are classes: the residuals are then those of the coded scores.
+    """
+
+    name: str
+    scale: str
+    function: Callable[[Any, Any], Any]
+    classes: Classes | None = None
+
+    @property
+    def is_squared(self) -> bool:
+        """Whether it is the squared residual, which the compiled kernels know."""
+        return self.function is _square and self.classes is None
+
+    @property
+    def is_absolute(self) -> bool:
+        """Whether it is the absolute residual, which some of the compiled kernels know."""
+        return self.function is _absolute and self.classes is None
+
+    def of(self, y: FloatArray, u: FloatArray) -> FloatArray:
+        """Losses (..., outputs) of residuals ``u`` (..., outputs); one output if the predictions are classes."""
+        if self.classes is None:
+            losses = self.function(y, u)
+        else:
+            observed, predicted = self.classes.decide(y), self.classes.decide(y - u)
+            losses = self.function(observed, predicted)[..., None]
+        return np.asarray(losses, dtype=np.float64)
+
+    def settle(self, y: FloatArray, u: FloatArray) -> FloatArray:
+        """Residuals of the predictions that are made: of the class decided on rather than its scores."""
+        return u if self.classes is None else y - self.classes.encode(self.classes.decide(y - u))
+
+    def n_losses(self, n_outputs: int) -> int:
+        """Number of losses a row."""
+        return n_outputs if self.classes is None else 1
+
+
+def _square(y: FloatArray, u: FloatArray) -> FloatArray:
+    return np.square(u)
+
+
+def _absolute(y: FloatArray, u: FloatArray) -> FloatArray:
+    return np.abs(u)
+
+
+def _differs(y: Any, u: Any) -> Any:
+    return u != 0
+
+
+def _class_differs(observed: Any, predicted: Any) -> Any:
+    return observed != predicted
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True)
+class _Huber:
+    delta: float
+
+    def __call__(self, y: FloatArray, u: FloatArray) -> FloatArray:
+        size = np.abs(u)
+        return np.where(size <= self.delta, np.square(u) / 2, self.delta * (size - self.delta / 2))
+
+
+@dataclass(frozen=True)
+class _Pinball:
+    quantile: float
+
+    def __call__(self, y: FloatArray, u: FloatArray) -> FloatArray:
+        losses: FloatArray = np.maximum(self.quantile * u, (self.quantile - 1) * u)
+        return losses
+
+
+@dataclass(frozen=True)
+class _Nonnegative:
+    """A user's loss that is never negative."""
+
+    function: Callable[[Any, Any], Any]
+    nonnegative = True
+
+    @property
+    def __name__(self) -> str:
+        return str(getattr(self.function, "__name__", "loss"))
+
+    def __call__(self, y: Any, prediction: Any) -> Any:
+        return self.function(y, prediction)
+
+
+def huber(delta: float = 1.35) -> Loss:
+    """Huber's loss: ``u^2/2`` up to ``delta``, in the units of y, and linear beyond.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onefit.losses import huber
+    >>> huber(delta=1.0).of(np.zeros(2), np.array([0.5, 3.0])).tolist()
+    [0.125, 2.5]
+    """
+    if not (_is_number(delta) and 0 < delta < np.inf):
+        raise DataError(f"delta={delta!r} must be a positive number, in the units of y.")
+
+    return Loss("huber", "log", _Huber(float(delta)))
+
+
+def pinball(quantile: float = 0.5) -> Loss:
+    """Quantile loss: ``quantile * u`` above the prediction, ``(quantile - 1) * u`` below.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onefit.losses import pinball
+    >>> pinball(0.9).of(np.zeros(2), np.array([1.0, -1.0])).round(12).tolist()
+    [0.9, 0.1]
+    """
+    if not (_is_number(quantile) and 0 < quantile < 1):
+        raise DataError(f"quantile={quantile!r} must lie strictly between 0 and 1.")
+    return Loss("pinball", "log", _Pinball(float(quantile)))
+
+
+def nonnegative(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Declare that a loss ``function(y, prediction)`` is never negative, so that its interval is on the log scale.
+
+    Examples
+    --------
+    >>> from onefit.losses import nonnegative
+    >>> loss = nonnegative(lambda y, prediction: abs(y - prediction) ** 1.5)
+    """
+    return _Nonnegative(function)
+
+
+NAMED: dict[str, Callable[[], Loss]] = {
+    "squared_error": lambda: Loss("squared_error", "log", _square),
+    "absolute_error": lambda: Loss("absolute_error", "log", _absolute),
+    "huber": huber,
+    "pinball": pinball,
+    "zero_one": lambda: Loss("zero_one", "logit", _differs),
+}
+
+
+def find_loss(loss: object, classes: Any = None) -> Loss:
+    """Return the loss by its name or from a callable; by default zero-one for classes, else squared error."""
+    if loss is None:
+        loss = "squared_error" if classes is None else "zero_one"
+    if loss is huber or loss is pinball:
+        raise DataError(f"loss={loss.__name__} makes a loss: call it, as in {loss.__name__}(), or give its name.")
+    if isinstance(loss, Loss) and classes is None:
+        return loss
+    if isinstance(loss, Loss):
+        loss = loss.name
+    if callable(loss):
+        if not takes_two(loss):
+            raise DataError(
+                f"loss={reprlib.repr(loss)} cannot be called with (y, prediction); give a function that returns one "
+                "loss for each row."
+            )
+        return _from_callable(loss, None if classes is None else Classes(np.asarray(classes)))
+    if not isinstance(loss, str) or loss not in NAMED:
+        raise DataError(
+            f"loss={reprlib.repr(loss)} is unknown; choose one of {', '.join(map(repr, NAMED))}, or a function of "
+            "(y, prediction)."
+        )
+    if classes is None:
+        return NAMED[loss]()
+    if loss != "zero_one":
+        raise DataError(
+            f'loss="{loss}" compares numbers, and the estimator predicts classes; use "zero_one", or a function of '
+            "(observed class, predicted class)."
+        )
+    return replace(NAMED[loss](), function=_class_differs, classes=Classes(np.asarray(classes)))
+
+
+def takes_two(function: object) -> bool:
+    """Whether something is a function of two arguments; a class makes an object, whatever it takes."""
+    if not callable(function) or isinstance(function, type):
+        return False
+    try:
+        inspect.signature(function).bind(None, None)
+    except TypeError:
+        return False
+    except ValueError:
+        return True  # built in, and does not tell
+    return True
+
+
+def _from_callable(function: Callable[[Any, Any], Any], classes: Classes | None) -> Loss:
+    """A user's loss of (y, prediction); its interval is on the plain scale unless it is declared non-negative."""
+    declared = bool(getattr(function, "nonnegative", False))
+    name = getattr(function, "__name__", type(function).__name__)
+
+    def compute(observed: Any, predicted: Any) -> FloatArray:
+        try:
+            losses = np.asarray(function(observed, predicted), dtype=np.float64)
+        except OneFitError:
+            raise
+        except Exception as error:
+            raise DataError(
+                f"The loss {name} failed: {type(error).__name__}: {error}. It is called with arrays (y, prediction) "
+                "and must return one number for each row."
+            ) from error
+        if losses.shape != observed.shape:
+            raise DataError(
+                f"The loss {name} returned shape {losses.shape} for {observed.shape} values: it must give one loss for "
+                "each row, not their mean."
+            )
+        if not np.isfinite(losses).all():
+            raise DataError(f"The loss {name} returned NaN or infinite values.")
+        if declared and (losses < 0).any():
+            raise DataError(f"The loss {name} is declared non-negative, and returned {losses.min():.3g}.")
+        return losses
+
+    def of_residuals(y: Any, u: Any) -> FloatArray:
+        y = np.broadcast_to(y, u.shape)
+        return compute(y.ravel(), (y - u).ravel()).reshape(u.shape)
+
+    def of_classes(observed: Any, predicted: Any) -> FloatArray:
+        labels = classes.labels  # type: ignore[union-attr]
+        observed = np.broadcast_to(observed, predicted.shape)
+        return compute(labels[observed.ravel()], labels[predicted.ravel()]).reshape(predicted.shape)
+
+    return Loss(name, "log" if declared else "identity", of_residuals if classes is None else of_classes, classes)

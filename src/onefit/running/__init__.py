@@ -1,0 +1,1 @@
+"""A job from its arguments to its outcome: what is checked, the repeats, and the progress that people see."""

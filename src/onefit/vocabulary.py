@@ -1,0 +1,78 @@
+"""The names that people type, with what each means: the functions, the command line and the report read them here.
+
+Plain words without any import, so that ``onefit --help`` need not load a library. What a name does stands where it is
+done; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+__all__ = [
+    "CRITERIA",
+    "EXACT",
+    "FROZEN",
+    "LOSS_WORDS",
+    "ROUTES",
+    "RULE_WORDS",
+    "SELECTION_WORDS",
+    "SIMPLER",
+    "TRANSFORMERS",
+    "Folds",
+    "Repeats",
+    "RouteName",
+    "RuleName",
+    "SelectionName",
+    "Simpler",
+    "Transformers",
+]
+
+RouteName = Literal["auto", "gram", "onestep", "refit"]
+RuleName = Literal["covariance", "bates", "paper", "mlr3", "naive", "corrected_t"]
+SelectionName = Literal["min", "one_se", "loo", "gcv", "reml", "kfold"]
+Simpler = Literal["larger", "smaller"]
+Transformers = Literal["refit", "freeze"]
+Folds = int | Literal["n", "auto"]
+Repeats = int | Literal["auto"]
+
+ROUTES: tuple[str, ...] = ("auto", "gram", "onestep", "refit")
+"""Ways to compute; "auto" is the cheapest that can."""
+
+RULE_WORDS: dict[str, str] = {
+    "covariance": "this library's own; counts how the errors of folds move together",
+    "bates": "Bates, Hastie and Tibshirani (2024), with their bounds",
+    "paper": "Cao and Stringer (2026), as written",
+    "mlr3": "as in the R package mlr3inferr",
+    "naive": "usual cross-validation; takes the errors for independent, too narrow",
+    "corrected_t": "Nadeau and Bengio's corrected t",
+}
+"""Interval rules, in the order of tables."""
+
+LOSS_WORDS: dict[str, str] = {
+    "squared_error": "squared error",
+    "absolute_error": "absolute error",
+    "huber": "Huber loss",
+    "pinball": "pinball loss",
+    "zero_one": "zero-one loss",
+}
+"""Losses by name, as people read them."""
+
+SELECTION_WORDS: dict[str, str] = {
+    "min": "smallest estimated error",
+    "one_se": "simplest within one standard error of the best",
+    "loo": "leave-one-out",
+    "gcv": "generalized cross-validation",
+    "reml": "restricted maximum likelihood",
+    "kfold": "usual K-fold error",
+}
+"""How a value of an error curve is selected."""
+
+CRITERIA: tuple[str, ...] = ("gcv", "loo", "reml")
+"""Criteria that choose a penalty inside a training set."""
+
+TRANSFORMERS: tuple[str, ...] = ("refit", "freeze")
+SIMPLER: tuple[str, ...] = ("larger", "smaller")
+
+EXACT = "exact"
+FROZEN = "given the transformers"
+"""Values of ``result.exactness``: as refits of the very object, or with what precedes the fit taken from all rows."""

@@ -1,0 +1,28 @@
+"""The words of the vocabulary are the names that are understood, no more and no fewer."""
+
+from typing import get_args
+
+import pytest
+
+from onefit import vocabulary
+from onefit.inference.intervals import RULES
+from onefit.metrics.losses import NAMED
+
+
+def test_every_rule_and_every_loss_has_its_words():
+    assert list(vocabulary.RULE_WORDS) == list(RULES)
+    assert set(vocabulary.LOSS_WORDS) == set(NAMED)
+
+
+@pytest.mark.parametrize(
+    ("names", "literal"),
+    [
+        (vocabulary.ROUTES, vocabulary.RouteName),
+        (vocabulary.RULE_WORDS, vocabulary.RuleName),
+        (vocabulary.SELECTION_WORDS, vocabulary.SelectionName),
+        (vocabulary.TRANSFORMERS, vocabulary.Transformers),
+        (vocabulary.SIMPLER, vocabulary.Simpler),
+    ],
+)
+def test_types_have_the_same_names(names, literal):
+    assert tuple(names) == get_args(literal)
