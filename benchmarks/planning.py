@@ -11,6 +11,7 @@ from scipy.optimize import least_squares, nnls
 
 import onefit
 from onefit.linalg import compiled
+from onefit.routes.costs import Shape
 from onefit.routes.plan import work
 
 from .cases import Case
@@ -124,7 +125,7 @@ def fit_costs(found: Sequence[Cell], route: str, gemm: float = np.inf) -> tuple[
     ``gemm`` of a matrix product, so that sizes beyond the grid are not taken for free.
     """
     used = [cell for cell in found if route in cell.seconds]
-    terms = [work(*widths(c.case), np.ceil(c.case.n / c.case.n_folds))[route] for c in used]
+    terms = [work(Shape(*widths(c.case), np.ceil(c.case.n / c.case.n_folds)))[route] for c in used]
     names = list(dict.fromkeys(name for each in terms for name in each))
     seconds = np.array([cell.seconds[route] for cell in used])
     amounts = np.array([[each.get(name, 0.0) for name in names] for each in terms]) / seconds[:, None]
@@ -143,7 +144,7 @@ def fit_costs(found: Sequence[Cell], route: str, gemm: float = np.inf) -> tuple[
 
 
 def calibrate(quick: bool) -> str:
-    """The table of `onefit.routes.plan.NANOSECONDS` for this machine, with the kernels and without."""
+    """The table of `onefit.routes.costs.NANOSECONDS` for this machine, with the kernels and without."""
     lines, gemm = [], gemm_speed(200 if quick else 1500)
     for is_on in (True, False):
         with compiled.switched(is_on):

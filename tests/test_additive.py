@@ -719,8 +719,8 @@ def test_knots_and_levels_in_the_terms_make_every_route_exact():
 
 def test_freezing_keeps_the_knots_and_levels_of_all_rows():
     X, y = frame()
-    frozen = AdditiveModel()._onefit_freeze(X, None)
-    assert frozen._onefit_freeze(X[:50], None) is frozen
+    frozen = AdditiveModel()._freeze(X, None)
+    assert frozen._freeze(X[:50], None) is frozen
     all_rows, some = AdditiveModel().fit(X, y), quietly(clone(frozen).fit, X[:50], y[:50])
     for one, other in zip(all_rows._parts[:2], some._parts[:2], strict=True):
         np.testing.assert_array_equal(one.curve.basis.knots, other.curve.basis.knots)
@@ -743,7 +743,7 @@ def test_a_path_of_common_penalties_agrees_with_refits():
 def test_a_penalty_of_ones_own_does_not_move_along_a_path():
     X, _ = frame()
     with pytest.raises(RouteError, match="lam of its own"):
-        AdditiveModel([smooth("x", lam=1.0), "z"])._onefit_smoother(X, None, np.ones((2, 1)))
+        AdditiveModel([smooth("x", lam=1.0), "z"])._make_smoother(X, None, np.ones((2, 1)))
 
 
 @pytest.mark.parametrize("terms", [[smooth("x", lam=1.0), smooth("z", lam=0.1)], [linear("x"), factor("group")]])

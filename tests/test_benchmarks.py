@@ -134,12 +134,13 @@ def test_plan_and_calibration_run(capsys):
 def test_calibration_finds_the_costs_behind_times_that_follow_them():
     from benchmarks.ours import widths
     from benchmarks.planning import Cell, fit_costs, grid
+    from onefit.routes.costs import Shape
     from onefit.routes.plan import work
 
     truth = {"call": 2e6, "decompositions": 0.3, "entries": 4.0, "operators": 0.05}
     cells = []
     for case in grid(quick=False):
-        terms = work(*widths(case), np.ceil(case.n / case.n_folds))["onestep"]
+        terms = work(Shape(*widths(case), np.ceil(case.n / case.n_folds)))["onestep"]
         cells.append(Cell(case, {"onestep": 1e-9 * sum(truth[name] * terms[name] for name in truth)}, "onestep"))
     costs, factor = fit_costs(cells, "onestep")
     assert factor == pytest.approx(1.0, abs=1e-9)

@@ -14,7 +14,6 @@ from helpers import DATA, data, random_weights
 from onefit import PenalizedRegression
 from onefit.criteria import criterion_values, edf, search, spectrum_of_rows
 from onefit.learners import DesignSmoother, KernelSmoother, SparseSmoother
-from onefit.learners.scores import smoother_scores
 from onefit.linalg.columns import columns_of
 from onefit.vocabulary import CRITERIA
 
@@ -34,8 +33,14 @@ def smoother(X, lams, weights=None, fit_intercept=True, penalty=None):
     return DesignSmoother(X, penalty, fit_intercept, np.reshape(lams, (len(lams), -1)), weights)
 
 
+def criteria_of(model, y):
+    """The criteria of a smoother by name, and its degrees of freedom."""
+    scores = model.criteria(y)
+    return {**scores.tables, "edf": scores.edf}
+
+
 def scores_of(X, y, lams, weights=None, **parameters):
-    table = smoother_scores(smoother(X, lams, weights, **parameters), y.reshape(len(y), -1))
+    table = criteria_of(smoother(X, lams, weights, **parameters), y.reshape(len(y), -1))
     return {name: values[:, 0] if y.ndim == 1 else values for name, values in table.items()}
 
 
@@ -47,7 +52,7 @@ def scores_of(X, y, lams, weights=None, **parameters):
 def test_scores_equal_mgcv(case, score):
     X, S, y, expected = mgcv(case)
     lams = np.array([[row["sp"]] for row in expected["grid"]])
-    actual = smoother_scores(DesignSmoother(X, S, False, lams), y[:, None])[score][:, 0]
+    actual = criteria_of(DesignSmoother(X, S, False, lams), y[:, None])[score][:, 0]
     np.testing.assert_allclose(actual, [row[score] for row in expected["grid"]], rtol=1e-11)
 
 
@@ -162,8 +167,10 @@ def test_small_eigenvalues_are_as_accurate_as_large_ones(seed):
 def test_reml_without_a_penalty_is_infinite_and_of_a_kernel_has_no_meaning():
     X, y = data(20, 3, seed=7)
     assert np.isinf(scores_of(X, y, [0.0])["reml"][0])
-    kernel = smoother_scores(KernelSmoother(X @ X.T, np.array([[0.5], [2.0]]), y[:, None]), y[:, None])
-    assert np.isnan(kernel["reml"]).all()
+    features = KernelSmoother(X @ X.T, np.array([[0.5], [2.0]]), y[:, None])
+    kernel = criteria_of(features, y[:, None])
+    assert "reml" not in kernel
+    assert "no unit" in features.criteria(y[:, None]).reasons["reml"]
     ridge = scores_of(X, y, [0.5, 2.0], fit_intercept=False)
     for score in ("loo", "gcv", "edf"):
         np.testing.assert_allclose(kernel[score][:, 0], ridge[score], rtol=1e-9)
@@ -176,14 +183,14 @@ def test_a_sparse_design_has_the_scores_of_the_dense_one():
     X = X * (np.abs(X) > 1)
     lams = np.array([[0.1], [10.0]])
     expected = scores_of(X, y, lams[:, 0])
-    actual = smoother_scores(SparseSmoother(sparse.csr_matrix(X), True, lams), y[:, None])
+    actual = criteria_of(SparseSmoother(sparse.csr_matrix(X), True, lams), y[:, None])
     for score, values in actual.items():
         np.testing.assert_allclose(values[:, 0], expected[score], rtol=1e-10)
 
 
 def test_each_output_has_its_scores_at_its_own_penalty():
     X, Y = data(30, 5, seed=9, n_outputs=2)
-    both = smoother_scores(smoother(X, [[0.1, 5.0], [1.0, 50.0]]), Y)
+    both = criteria_of(smoother(X, [[0.1, 5.0], [1.0, 50.0]]), Y)
     for output, lams in enumerate(([0.1, 1.0], [5.0, 50.0])):
         alone = scores_of(X, Y[:, output], lams)
         for score, values in both.items():

@@ -307,11 +307,11 @@ def test_loadings_of_ones_own_are_used_as_they_are():
 
 def test_freezing_fixes_the_components_once():
     X, y = data(40, 30)
-    frozen = FPCR(n_components=4)._onefit_freeze(X, None)
+    frozen = FPCR(n_components=4)._freeze(X, None)
     np.testing.assert_array_equal(frozen.components, FPCR(n_components=4).fit(X, y).components_)
-    assert frozen._onefit_freeze(X[:20], None) is frozen
+    assert frozen._freeze(X[:20], None) is frozen
     honest = FPCR(components="refit")
-    assert honest._onefit_freeze(X, None) is honest
+    assert honest._freeze(X, None) is honest
 
 
 def test_weights_are_repeated_rows_for_the_components_too():

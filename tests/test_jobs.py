@@ -14,8 +14,8 @@ from sklearn.tree import DecisionTreeRegressor
 
 import onefit
 from helpers import quietly
-from onefit.routes import base
-from onefit.routes.base import SmootherRoute
+from onefit.routes import engine
+from onefit.routes.engine import SmootherEngine
 
 ALL = load_diabetes(return_X_y=True)
 X, Y = (each[:180] for each in ALL)
@@ -95,8 +95,8 @@ def test_any_number_of_jobs_gives_the_same_bits(name):
 @pytest.mark.parametrize("name", IN_THREADS)
 def test_any_size_of_blocks_gives_the_same_bits(name, monkeypatch):
     one = run(name, n_jobs=1)
-    monkeypatch.setattr(base.per_block, "__defaults__", (2**14,))
-    monkeypatch.setattr("onefit.running.repeats.TABLE_BYTES", 2**18)
+    monkeypatch.setattr(engine.per_block, "__defaults__", (2**14,))
+    monkeypatch.setattr("onefit.routes.repeats.TABLE_BYTES", 2**18)
     for n_jobs in (1, 2):
         assert_same_bits(one, run(name, n_jobs=n_jobs))
 
@@ -105,7 +105,7 @@ def test_any_size_of_blocks_gives_the_same_bits(name, monkeypatch):
 def test_a_late_first_block_changes_nothing(name, monkeypatch):
     """The first repeat says by which chain of values the others are read: they must wait for it, however long."""
     one = run(name, n_jobs=1)
-    pairs, started = SmootherRoute.pairs, threading.Event()
+    pairs, started = SmootherEngine.pairs, threading.Event()
 
     def late(self, folds):
         if not started.is_set():
@@ -115,7 +115,7 @@ def test_a_late_first_block_changes_nothing(name, monkeypatch):
             time.sleep(0.02)  # the blocks after it end in another order than they began
         return pairs(self, folds)
 
-    monkeypatch.setattr(SmootherRoute, "pairs", late)
+    monkeypatch.setattr(SmootherEngine, "pairs", late)
     assert_same_bits(one, run(name, n_jobs=2))
 
 

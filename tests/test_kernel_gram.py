@@ -18,7 +18,7 @@ from onefit.inference.fold_errors import moments
 from onefit.linalg import compiled
 from onefit.linalg.downdate import Downdate
 from onefit.linalg.reinsch import DenseBasis, Reinsch
-from onefit.routes.base import threads
+from onefit.routes.threads import threads
 
 pytestmark = pytest.mark.skipif(not compiled.is_there(), reason="the compiled kernels were not built")
 INSTRUCTIONS = ("baseline", "AVX2", "AVX-512")

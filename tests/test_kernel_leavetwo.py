@@ -14,7 +14,7 @@ from helpers import data, quiet_nested_cv, quietly, random_weights, relative_gap
 from onefit.errors import TrainingSetError
 from onefit.inference.chain import outward
 from onefit.linalg import compiled
-from onefit.routes import leavetwo
+from onefit.routes import engine
 
 pytestmark = pytest.mark.skipif(not compiled.is_there(), reason="the kernel was not built")
 CLOSE = 1e-12
@@ -154,8 +154,8 @@ def test_pairs_that_nearly_lose_a_column_are_refitted(function, monkeypatch):
     X[:, 2] = 1e-6 * X[:, 2]
     X[[3, 17], 2] = [1.0, 2.0]  # the column lives on two rows
     refits = []
-    original = leavetwo.refit_residuals
-    monkeypatch.setattr(leavetwo, "refit_residuals", lambda *a: refits.append(a[-1]) or original(*a))
+    original = engine.refit_residuals
+    monkeypatch.setattr(engine, "refit_residuals", lambda *a: refits.append(a[-1]) or original(*a))
     results = both(function, X, y)
     assert refits.count((3, 17)) == 2  # with the kernel and without it
     assert set(refits) == {(3, 17), (17, 3)}

@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 from helpers import STRICT, data, least_squares, quiet_nested_cv, random_folds, random_weights, relative_gap
 from onefit.errors import TrainingSetError
 from onefit.linalg import compiled
-from onefit.routes import base, onestep
+from onefit.routes import engine, onestep
 
 pytestmark = pytest.mark.skipif(not compiled.is_there(), reason="the kernel was not built")
 CLOSE = 1e-12
@@ -68,7 +68,7 @@ def test_an_operator_that_is_not_stored_gives_the_same(monkeypatch, loss, n_outp
     folds = random_folds(60, 17, 2, unscored=1)
     stored = both(Ridge(1.0), X, y, folds=folds, loss=loss)
     monkeypatch.setattr(onestep, "TABLE_BYTES", 0)
-    monkeypatch.setattr(base, "BLOCK_BYTES", 0)
+    monkeypatch.setattr(engine, "BLOCK_BYTES", 0)
     monkeypatch.setattr(onestep, "per_block", lambda each, budget=0.0: 3)  # several strips
     made = both(Ridge(1.0), X, y, folds=folds, loss=loss)
     assert_agree(made)
@@ -123,8 +123,8 @@ def test_pairs_that_nearly_lose_a_column_are_refitted(loss, monkeypatch):
     X[[3, 17], 2] = [1.0, 2.0]  # the column lives on two rows, in two folds
     folds = np.arange(40)[None] % 8
     refits = []
-    original = onestep.refit_residuals
-    monkeypatch.setattr(onestep, "refit_residuals", lambda *a: refits.append(a[-1]) or original(*a))
+    original = engine.refit_residuals
+    monkeypatch.setattr(engine, "refit_residuals", lambda *a: refits.append(a[-1]) or original(*a))
     one, other = both(LinearRegression(), X, y, folds=folds, loss=loss)
     assert refits.count((1, 3)) == 2  # once with the kernel and once without it
     assert len(refits) == 2

@@ -11,7 +11,8 @@ import onefit
 from helpers import FAST_ROUTES, ROUTES
 from onefit.errors import OneFitError
 from onefit.linalg import compiled
-from onefit.routes.plan import NANOSECONDS, work
+from onefit.routes.costs import NANOSECONDS, Shape
+from onefit.routes.plan import work
 
 
 def quartic(n, p):
@@ -104,7 +105,7 @@ def test_flops_are_those_of_the_notes():
 @pytest.mark.parametrize("is_on", [True, False])
 def test_every_cost_is_of_a_term_of_the_work(is_on):
     with compiled.switched(is_on):
-        small, large = work(400, 30, 20, 2, 3, 20.0), work(4000, 300, 4, 2, 60, 1000.0)
+        small, large = work(Shape(400, 30, 20, 2, 3, 20.0)), work(Shape(4000, 300, 4, 2, 60, 1000.0))
     for route, costs in NANOSECONDS[is_on].items():
         assert set(costs) <= set(small[route]) | set(large[route])
         assert all(cost > 0 for cost in costs.values())

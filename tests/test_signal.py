@@ -118,7 +118,7 @@ def test_splines_and_penalty_of_the_default_grid_equal_those_of_r():
 def test_design_and_penalty_equal_the_definition_in_extended_precision(N, M, low, high):
     X, _ = curves(12, N)
     weighted, root = literal(N, M, low, high)
-    design = SignalRegression(n_basis=M, domain=(low, high))._onefit_design(X, None)
+    design = SignalRegression(n_basis=M, domain=(low, high))._make_design(X, None)
     np.testing.assert_allclose(design.X, (X.astype(LONG) @ weighted).astype(float), rtol=1e-13, atol=1e-14)
     made = make_curves(N, M, None, None, (low, high))
     S = (root.T @ root).astype(float)

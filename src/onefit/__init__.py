@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from .config import show_config
     from .models import FPCR, AdditiveModel, PenalizedRegression, SignalRegression, SplineRegression
     from .models.terms import factor, linear, smooth
-    from .results import Comparison, ErrorCurve, NestedCVResult
-    from .routes import Plan, breakeven_folds, plan
+    from .results import Comparison, ErrorCurve, NestedCVResult, Plan, breakeven_folds, plan
 
 __version__ = _version("onefit")
 __all__ = [
@@ -51,8 +50,7 @@ _HOMES = {
     "config": ("show_config",),
     "models": ("FPCR", "AdditiveModel", "PenalizedRegression", "SignalRegression", "SplineRegression"),
     "models.terms": ("factor", "linear", "smooth"),
-    "results": ("Comparison", "ErrorCurve", "NestedCVResult"),
-    "routes": ("Plan", "breakeven_folds", "plan"),
+    "results": ("Comparison", "ErrorCurve", "NestedCVResult", "Plan", "breakeven_folds", "plan"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from .errors import DataError, LossOverflowError, OneFitError, RefitError, TrainingSetError
+from .errors import DataError
+from .learners import Path
 from .results.build import build_comparison, build_curve, build_result
 from .results.comparison import Comparison
 from .results.curve import Deployment, ErrorCurve, as_values
 from .results.nested import NestedCVResult
 from .results.warn import warn_reader
-from .running.job import Contender, Settings, prepare
+from .running.job import Contender, Settings, make_job
 from .validation import check_choice, check_estimator
 
 __all__ = ["compare", "error_curve", "nested_cv"]
@@ -117,7 +118,7 @@ def nested_cv(
     (True, 'onestep', 442)
     """
     settings = Settings.of(locals())
-    job = prepare([Contender((estimator,))], X, y, settings)
+    job = make_job([Contender((estimator,))], X, y, settings)
     outcome = job.run()
     result = build_result(job, outcome)
     warn_reader(result, job, outcome)
@@ -194,24 +195,11 @@ transformers, random_state, n_jobs, progress
     check_choice("simpler", simpler, ("larger", "smaller"))
     values = _check_range(estimator, param_name, param_range)
     estimators = [clone(estimator).set_params(**{param_name: value}) for value in values]
-    kept, reasons = list(range(len(values))), [""] * len(values)
-    while True:
-        contender = Contender(tuple(estimators[v] for v in kept), param_name, tuple(values[v] for v in kept))
-        try:
-            job = prepare([contender], X, y, settings)
-            outcome = job.run()
-            break
-        except (TrainingSetError, RefitError, LossOverflowError) as error:
-            lost = _values_at_fault(error, values, kept)
-            if not lost or len(lost) == len(kept):
-                raise
-            for v in lost:
-                reasons[v] = str(error)
-            kept = [v for v in kept if v not in lost]
-
+    job = make_job([Contender(tuple(estimators), Path(param_name, tuple(values)))], X, y, settings)
+    outcome = job.run()
     deploy = Deployment(estimator, param_name, X, y, sample_weight)
-    curve = build_curve(job, outcome, values, kept, reasons, param_name, simpler, deploy)
-    at_best = kept.index(int(np.atleast_1d(curve.best)[0]))
+    curve = build_curve(job, outcome, values, param_name, simpler, deploy)
+    at_best = job.values.index(int(np.atleast_1d(curve.best)[0]))
     warn_reader(build_result(job, outcome, at_best), job, outcome, at_best)
     return curve
 
@@ -243,14 +231,6 @@ def _check_range(estimator: Any, param_name: str, param_range: Any) -> list[Any]
     if len({repr(value) for value in values}) < len(values):
         raise DataError("param_range holds the same value more than once.")
     return values
-
-
-def _values_at_fault(error: OneFitError, values: Sequence[Any], kept: Sequence[int]) -> set[int]:
-    """Which of the values an error is about; none if it is about all of them."""
-    if isinstance(error, RefitError | LossOverflowError):
-        return {kept[error.value]}
-    lam = getattr(error, "lam", None)
-    return set() if lam is None else {v for v in kept if values[v] == lam}
 
 
 def compare(
@@ -306,7 +286,7 @@ transformers, random_state, n_jobs, progress
     names = [str(name) for name in estimators]
     if len(set(names)) < len(names):
         raise DataError("Two models have the same name; name each differently.")
-    job = prepare([Contender((estimator,)) for estimator in estimators.values()], X, y, settings)
+    job = make_job([Contender((estimator,)) for estimator in estimators.values()], X, y, settings)
     outcome = job.run()
     comparison = build_comparison(job, outcome, names)
     for at, name in enumerate(names):

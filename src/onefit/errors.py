@@ -45,15 +45,11 @@ class TrainingSetError(OneFitError):
 
 
 class RefitError(OneFitError):
-    """The estimator itself failed on a training set; ``value`` is its place among the parameter values."""
-
-    value: int = 0
+    """The estimator itself failed on a training set."""
 
 
 class LossOverflowError(DataError):
-    """Losses too large to square; ``value`` is the place of the model among the parameter values."""
-
-    value: int = 0
+    """Losses too large to square."""
 
 
 class IntervalError(OneFitError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from ..typing import FloatArray, IntArray
 
-__all__ = ["Chain", "ascending", "outward"]
+__all__ = ["Chain", "ascending", "outward", "over_kept"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,17 @@ class Chain:
         for value in self.order[1:]:
             X[value] += X[self.parents[value]]
         return X
+
+
+def over_kept(make_chain: Callable[[FloatArray], Chain], errors: FloatArray, lost: Collection[int]) -> Chain:
+    """The chain of the values that are not lost; those hang on its root, and play no part for the others."""
+    if not lost or len(lost) == len(errors):
+        return make_chain(errors)
+    kept = np.array([value for value in range(len(errors)) if value not in lost])
+    inner = make_chain(errors[kept])
+    parents = np.full(len(errors), kept[inner.order[0]])
+    parents[kept] = kept[inner.parents]
+    return Chain(parents)
 
 
 def outward(errors: FloatArray) -> Chain:

@@ -6,15 +6,18 @@ Shapes: repeats L, folds K, rows n, parameter values V, outputs Q; the last two 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
+from typing import NamedTuple
 
 import numpy as np
 
+from ..errors import OneFitError
 from ..folds import Folds
 from ..typing import BoolArray, FloatArray, IntArray
 from .chain import Chain
 
 __all__ = [
+    "Failure",
     "FoldErrors",
     "HeldOut",
     "PairErrors",
@@ -22,26 +25,49 @@ __all__ = [
     "Rows",
     "concatenate",
     "moments",
+    "overflowing",
     "spread_of_losses",
     "summarize",
 ]
+
+
+class Failure(NamedTuple):
+    """A value that could not be fitted in a repeat with some folds out."""
+
+    repeat: int
+    out: tuple[int, ...]
+    value: int
+    error: OneFitError
+
+    @property
+    def order(self) -> tuple[int, int, tuple[int, ...], int]:
+        """Which is told before others, whichever thread found it."""
+        return self.repeat, len(self.out), self.out, self.value
 
 
 @dataclass(frozen=True)
 class HeldOut:
     """Residual (L, n, V, Q) and loss (L, n, V, R) of every row when its own fold is out; NaN for rows never scored.
 
-    R is Q, or 1 if the outputs are the scores of classes.
+    R is Q, or 1 if the outputs are the scores of classes. Where a value could not be fitted the tables hold numbers
+    that mean nothing, but spoil no other value, and ``failures`` say so.
     """
 
     residuals: FloatArray
     losses: FloatArray
+    failures: list[Failure] = field(default_factory=list)
 
     @classmethod
     def empty(cls, folds: Folds, n_values: int, n_outputs: int, n_losses: int) -> HeldOut:
         """Tables to be filled."""
         shape = (folds.n_repeats, folds.n, n_values)
         return cls(np.full((*shape, n_outputs), np.nan), np.full((*shape, n_losses), np.nan))
+
+    def blank(self, repeat: int, value: int) -> None:
+        """Put zeros where a value has no numbers."""
+        for table in (self.residuals, self.losses):
+            cell = table[repeat, :, value]
+            cell[~np.isnan(cell)] = 0.0
 
     def cv_means(self, rows: Rows) -> FloatArray:
         """Row-mean cross-validation error of each repeat, (L, V, R)."""
@@ -230,6 +256,13 @@ def summarize(pairs: PairErrors, folds: Folds, rows: Rows, chain: Chain) -> Fold
         chain=chain,
         paired_covariance=paired_covariance,
     )
+
+
+def overflowing(errors: FoldErrors, first: int) -> list[tuple[int, int]]:
+    """Repeats (counted from ``first`` on) and values whose losses are too large to be squared."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        lost = ~np.isfinite(np.square(errors.raw)).all(axis=2)
+    return [(first + int(repeat), int(value)) for repeat, value in np.argwhere(lost)]
 
 
 def _reduce_pairs(

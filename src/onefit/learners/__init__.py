@@ -1,25 +1,34 @@
-"""What a route must know of a model.
+"""What a route must know of a model; see `contract` for the kinds of learners and how an estimator joins.
 
-A `Smoother` is a linear smoother with a path of penalties: the gram and the one-step route read it. A `TunedLearner`
-chooses its penalty anew on every training set; a `GramLearner` learns whatever it can from the Gram matrix of one.
-Every other estimator is a black box to the refit route. `adapt` decides
-which of them an estimator is.
+`adapt` finds the learner of an estimator: one table of scikit-learn's classes, one file each. `DesignSmoother` and
+`KernelSmoother` are what most estimators that join will want to return.
 """
 
-from .adapt import Adapted, adapt, freeze
-from .gram import GramLearner, TrainingStatistics
-from .smoother import DesignSmoother, KernelSmoother, Smoother, SparseSmoother
+from .adapt import adapt, frozen
+from .contract import Learner, Path, Refusal, Scores, Task
+from .design import DesignSmoother
+from .kernel import KernelSmoother
+from .refitted import RefitLearner
+from .smoother import Smoother
+from .sparse import SparseSmoother
+from .statistics import Coefficients, StatisticsLearner, TrainingStatistics
 from .tuned import TunedLearner
 
 __all__ = [
-    "Adapted",
+    "Coefficients",
     "DesignSmoother",
-    "GramLearner",
     "KernelSmoother",
+    "Learner",
+    "Path",
+    "RefitLearner",
+    "Refusal",
+    "Scores",
     "Smoother",
     "SparseSmoother",
+    "StatisticsLearner",
+    "Task",
     "TrainingStatistics",
     "TunedLearner",
     "adapt",
-    "freeze",
+    "frozen",
 ]

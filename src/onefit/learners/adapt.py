@@ -1,236 +1,81 @@
-"""Estimator -> learner: one table of scikit-learn classes; our own models say it themselves."""
+"""Estimator -> learner: one table of scikit-learn's classes; others say it themselves by ``__onefit_learner__``."""
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
 
-import numpy as np
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier, RidgeClassifierCV, RidgeCV
-from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
-from sklearn.utils import get_tags
 
-from ..errors import DataError, RouteError
-from ..linalg.columns import middle
-from ..typing import FloatArray
-from ..validation import Problem, check_columns, check_penalty_value, numeric_matrix
-from ..vocabulary import EXACT, FROZEN
-from .gram import GramLearner
-from .scaled import ScaledLearner
-from .smoother import DesignSmoother, KernelSmoother, Smoother, SparseSmoother
+from ..errors import DataError, OneFitError, RouteError
+from ..validation import numeric_matrix
+from ..vocabulary import EXACT
+from .contract import Learner, Path, Refusal, Task, joins
+from .kernel_ridge import kernel_ridge
+from .refitted import RefitLearner
+from .ridge import least_squares, ridge
+from .ridge_cv import ridge_cv
+from .scaled import ScaledLearner, scales_only
+from .smoother import Smoother
+from .transformed import is_stateless, names_of, steps_of, transformed
 from .tuned import TunedLearner
 
-__all__ = ["Adapted", "adapt", "freeze"]
+__all__ = ["LEARNERS", "Known", "adapt", "frozen"]
 
-MOST_GRAM_BYTES = 2**29
-MOST_ROW_BYTES = 2**28
-
-
-@dataclass(frozen=True)
-class Adapted:
-    """How an estimator can be computed: by a smoother, by a learner that tunes itself, or, with a reason, by refits."""
-
-    smoother: Smoother | None
-    exactness: str = EXACT
-    reason: str = ""
-    tuned: TunedLearner | GramLearner | None = None
+MOST_TRIED_COLUMNS = 500
+"""Columns of a sparse matrix up to which "freeze" is tried before it is recommended: its Gram matrix is dense."""
 
 
-Path = tuple[str, Sequence[Any]]
-"""A parameter's name and the values that it takes on."""
+class Known(NamedTuple):
+    """How a class of scikit-learn becomes a learner, and the name of its penalty."""
+
+    make: Callable[[Any, Task, Path | None], Learner]
+    penalty: str | None = None
 
 
-def adapt(estimator: Any, problem: Problem, transformers: str, path: Path | None = None) -> Adapted:
-    """Find the smoother of an estimator, or of its path; never guesses: a subclass is not the class it derives from."""
+LEARNERS: dict[type, Known] = {
+    LinearRegression: Known(least_squares),
+    Ridge: Known(ridge, "alpha"),
+    RidgeClassifier: Known(ridge, "alpha"),
+    RidgeCV: Known(ridge_cv),
+    RidgeClassifierCV: Known(ridge_cv),
+    KernelRidge: Known(kernel_ridge, "alpha"),
+}
+
+
+def adapt(estimator: Any, task: Task, path: Path | None = None) -> Learner | Refusal:
+    """Find the learner of an estimator, or of its path; never guesses: a subclass is not the class it derives from."""
     if type(estimator) is Pipeline:
-        return _adapt_pipeline(estimator, problem, transformers, path)
-    lams = None
-    if path is not None:
-        if path[0] != PENALTIES.get(type(estimator), getattr(type(estimator), "_onefit_penalty", None)):
-            return Adapted(None, reason=f"the parameter {path[0]} is not a penalty, so the model is refitted")
-        if any(isinstance(value, str) for value in path[1]):
-            raise DataError(
-                f"{path[0]} is to be {', '.join(map(repr, path[1]))}, and names make no curve of penalties; give "
-                "numbers, or set models with different criteria against each other by compare({...})."
-            )
-        lams = np.array([[check_penalty_value(path[0], value)] for value in path[1]])
-    if _says_itself(estimator):
-        if sparse.issparse(problem.X):
-            return Adapted(None, reason=f"{type(estimator).__name__} takes no sparse X; pass X.toarray()")
-        try:
-            return _adapt_ours(estimator, problem, lams)
-        except RouteError as error:
-            return Adapted(None, reason=str(error))
-    if type(estimator) in TUNED:
-        try:
-            return _adapt_tuned(estimator, problem)
-        except RouteError as error:
-            return Adapted(None, reason=str(error))
-    make = SMOOTHERS.get(type(estimator))
-    if make is None:
-        return Adapted(None, reason=f"{type(estimator).__name__} has no exact fast route")
-    reason = _not_linear(estimator, problem)
-    if reason:
-        return Adapted(None, reason=reason)
-    _check_parameters(estimator)
+        return _adapt_pipeline(estimator, task, path)
     try:
-        return Adapted(make(estimator, problem, lams))
+        if joins(estimator):
+            return _checked(estimator, estimator.__onefit_learner__(task, path), path)
+        known = LEARNERS.get(type(estimator))
+        if known is None:
+            return Refusal(f"{type(estimator).__name__} has no exact fast route")
+        if path is not None and path.name != known.penalty:
+            return Refusal(f"the parameter {path.name} is not a penalty, so the model is refitted")
+        _check_parameters(estimator)
+        return known.make(estimator, task, path)
     except RouteError as error:
-        return Adapted(None, reason=str(error))
+        return Refusal(str(error))
 
 
-def _adapt_pipeline(pipeline: Pipeline, problem: Problem, transformers: str, path: Path | None) -> Adapted:
-    """Transform X once if that is exact (stateless steps) or asked for (freeze); else only refits are honest."""
-    stateful = [type(step).__name__ for step in _steps(pipeline) if not _is_stateless(step)]
-    name, last = pipeline.steps[-1]
-    scales = transformers != "freeze" and _only_scales(pipeline, problem)
-    if stateful and transformers != "freeze" and not scales:
-        return Adapted(
-            None,
-            reason=f"{', '.join(stateful)} must be fitted anew in every training set; "
-            'transformers="freeze" fits once on all rows and takes a fast route',
+def _checked(estimator: Any, found: object, path: Path | None) -> Learner | Refusal:
+    """What an estimator says of itself, if it is what it should be."""
+    name, n_values = type(estimator).__name__, 1 if path is None else len(path.values)
+    if not isinstance(found, Learner | Refusal):
+        raise DataError(
+            f"{name}.__onefit_learner__ returned a {type(found).__name__}; it must return a Learner or a Refusal of "
+            "onefit.learners."
         )
-    if path is not None:
-        if not path[0].startswith(f"{name}__"):
-            return Adapted(None, reason=f"the parameter {path[0]} is not the last step's, so the model is refitted")
-        path = path[0].removeprefix(f"{name}__"), path[1]
-    if not _says_itself(last) and type(last) not in SMOOTHERS and type(last) not in TUNED:
-        return Adapted(None, reason=f"{type(last).__name__} has no exact fast route")
-    before = _transformed(problem, _steps(pipeline)[: -1 if scales else None])
-    if not scales:
-        inner = adapt(last, before, transformers, path)
-        return replace(inner, exactness=FROZEN if stateful else inner.exactness)
-    return _adapt_scaled(_steps(pipeline)[-1], last, before, transformers, path)
-
-
-def _transformed(problem: Problem, steps: Sequence[Any]) -> Problem:
-    """The problem with X transformed by some steps, fitted on all rows."""
-    X = problem.X
-    for step in steps:
-        try:
-            X = clone(step).fit_transform(X, problem.target)
-        except Exception as error:
-            raise DataError(
-                f"The pipeline's transformers failed on all rows: {type(error).__name__}: {error}"
-            ) from error
-    return replace(problem, X=X, feature_names=None) if len(steps) else problem
-
-
-def _only_scales(pipeline: Pipeline, problem: Problem) -> bool:
-    """Whether all that the pipeline learns before a ridge regression is the mean and deviation of the columns."""
-    steps, last = _steps(pipeline), pipeline.steps[-1][1]
-    ridge = last._onefit_is_ridge if _says_itself(last) else type(last) in RIDGE
-    return (
-        bool(steps)
-        and type(steps[-1]) is StandardScaler
-        and all(_is_stateless(step) for step in steps[:-1])
-        and ridge
-        and bool(last.fit_intercept)
-        and problem.weights is None  # those of a pipeline go to its last step, and the scaler knows nothing of them
-        and not sparse.issparse(problem.X)
-    )
-
-
-def _adapt_scaled(scaler: StandardScaler, last: Any, problem: Problem, transformers: str, path: Path | None) -> Adapted:
-    """A ridge regression whose columns are scaled anew in every training set."""
-    if not scaler.with_std or type(last) is LinearRegression:
-        return adapt(last, problem, transformers, path)  # the intercept absorbs the means, least squares the scales
-    X = numeric_matrix(problem)
-    inner = adapt(last, _transformed(problem, [scaler]), transformers, path)
-    learner = inner.tuned if inner.smoother is None else inner.smoother
-    if learner is None:
-        return inner
-    assert not isinstance(learner, GramLearner)
-    return Adapted(None, tuned=ScaledLearner(learner, X))
-
-
-def _says_itself(estimator: Any) -> bool:
-    """Whether its own class, not one that it derives from or wraps, knows its smoother."""
-    return "_onefit_design" in vars(type(estimator))
-
-
-def _adapt_ours(estimator: Any, problem: Problem, lams: FloatArray | None) -> Adapted:
-    """One of our own models, with its knots or components as all rows have them."""
-    if obstacle := estimator._onefit_obstacle():
-        return Adapted(None, reason=obstacle)
-    X = _data(estimator, problem)
-    frozen = estimator._onefit_freeze(X, problem.weights)
-    exactness = EXACT if frozen is estimator else FROZEN
-    tuned: TunedLearner | GramLearner | None = frozen._onefit_gram(X, problem.weights, lams)
-    if tuned is None and lams is None:
-        tuned = frozen._onefit_tuned(X, problem.weights)
-    if tuned is not None:
-        return Adapted(None, exactness, tuned=tuned)
-    return Adapted(frozen._onefit_smoother(X, problem.weights, lams), exactness)
-
-
-def _data(estimator: Any, problem: Problem) -> Any:
-    """X as one of our own models takes it."""
-    return problem.X if estimator._onefit_takes_frames else numeric_matrix(problem)
-
-
-def freeze(estimator: Any, problem: Problem) -> tuple[Any, str]:
-    """An estimator as the refit route takes it, and its exactness: our own models keep the knots of all rows.
-
-    All routes give the same numbers, so what the fast ones take as given must be given here, too. In a pipeline with a
-    transformer that is fitted anew in every training set, so are the knots.
-    """
-    if type(estimator) is Pipeline:
-        if not _says_itself(estimator.steps[-1][1]) or any(not _is_stateless(step) for step in _steps(estimator)):
-            return estimator, EXACT
-        X = clone(estimator[:-1]).fit_transform(problem.X) if len(estimator.steps) > 1 else problem.X
-        last, exactness = freeze(estimator.steps[-1][1], replace(problem, X=X, feature_names=None))
-        return Pipeline([*estimator.steps[:-1], (estimator.steps[-1][0], last)]), exactness
-    if not _says_itself(estimator) or sparse.issparse(problem.X):
-        return estimator, EXACT
-    frozen = estimator._onefit_freeze(_data(estimator, problem), problem.weights)
-    return frozen, EXACT if frozen is estimator else FROZEN
-
-
-def _steps(pipeline: Pipeline) -> list[Any]:
-    """Transformers of a pipeline that do something."""
-    return [step for _, step in pipeline.steps[:-1] if step is not None and step != "passthrough"]
-
-
-def _adapt_tuned(estimator: Any, problem: Problem) -> Adapted:
-    """Ridge regression that chooses its alpha by leave-one-out on the rows that it is fitted to."""
-    name = type(estimator).__name__
-    reason = _sparse_problem(problem)
-    if estimator.cv is not None or estimator.scoring is not None:
-        reason = f"{name} with cv or scoring does not tune by its own leave-one-out"
-    elif problem.classes is not None and _class_problem(estimator, problem):
-        reason = _class_problem(estimator, problem)
-    elif sparse.issparse(problem.X) and 8 * problem.n * (problem.X.shape[1] + 1) > MOST_ROW_BYTES:
-        reason = f"X is sparse, and {name} needs all of its rows at once"
-    if reason:
-        return Adapted(None, reason=reason)
-    _check_parameters(estimator)
-    alphas = np.atleast_1d(np.asarray(estimator.alphas, dtype=object))
-    if alphas.ndim != 1 or not len(alphas):
-        raise DataError(f"alphas has shape {alphas.shape}; give one positive number or a list of them.")
-    grid = np.array([check_penalty_value("alphas", alpha) for alpha in alphas])
-    if not (grid > 0).all():
-        raise DataError("alphas holds a zero; the leave-one-out of RidgeCV needs positive numbers.")
-    per_output = bool(getattr(estimator, "alpha_per_target", False))
-    return Adapted(None, tuned=TunedLearner(_design(estimator, problem, grid[:, None]), "loo", grid, per_output))
-
-
-def _is_stateless(step: Any) -> bool:
-    """Whether fitting on other rows would transform in the same way."""
-    if type(step) is FunctionTransformer:
-        # its function sees all rows of a set at once and may centre them; only an elementwise one cannot
-        return step.func is None or isinstance(step.func, np.ufunc)
-    try:
-        return type(step) is PolynomialFeatures or not get_tags(step).requires_fit
-    except (AttributeError, TypeError):
-        return False
+    if isinstance(found, Learner) and found.n_values != n_values:
+        raise DataError(f"{name}.__onefit_learner__ returned a learner of {found.n_values} values for {n_values}.")
+    return found
 
 
 def _check_parameters(estimator: Any) -> None:
@@ -243,103 +88,70 @@ def _check_parameters(estimator: Any) -> None:
         raise DataError(str(error)) from error
 
 
-def _not_linear(estimator: Any, problem: Problem) -> str:
-    """Why this instance is not the linear smoother that its class is by default; empty if it is."""
-    if getattr(estimator, "positive", False):
-        return "positive=True makes the fit non-linear in y"
-    if isinstance(estimator, RidgeClassifier):
-        if _class_problem(estimator, problem):
-            return _class_problem(estimator, problem)
-        if not isinstance(estimator.alpha, numbers.Real):
-            return "alpha is not one number"
-    elif problem.classes is not None:
-        return f"{type(estimator).__name__} is not a classifier"
-    if sparse.issparse(problem.X) and isinstance(estimator, KernelRidge):
-        return "the kernel of a sparse X is dense; pass X.toarray()"
-    return _sparse_problem(problem)
-
-
-def _class_problem(estimator: Any, problem: Problem) -> str:
-    """Why a ridge classifier is not one smoother for all training sets; empty if it is."""
-    if estimator.class_weight is not None:
-        return "class_weight changes the weights with the training set"
-    if not estimator.fit_intercept and len(problem.classes) > 2:
-        return "without an intercept a class that a training set lacks would still get scores"
-    return ""
-
-
-def _sparse_problem(problem: Problem) -> str:
-    """Why a sparse design is too wide for the gram route; empty if it is not."""
-    if sparse.issparse(problem.X) and 8 * problem.X.shape[1] ** 2 > MOST_GRAM_BYTES:
-        return (
-            f"X is sparse with {problem.X.shape[1]} columns, and the gram route would need a dense matrix between "
-            "them; select columns, or project them with TruncatedSVD"
-        )
-    return ""
-
-
-def _design(estimator: Any, problem: Problem, lams: FloatArray) -> Smoother:
-    fit_intercept = bool(estimator.fit_intercept)
-    if sparse.issparse(problem.X):
-        X = sparse.csr_matrix(problem.X, dtype=np.float64)
-        check_columns(abs(X).max(axis=0).toarray().ravel(), problem.feature_names)
-        smoother = SparseSmoother(X, fit_intercept, lams, problem.weights)
-        if smoother.is_accurate():
-            return smoother
-        if 8 * problem.n * (X.shape[1] + 1) > MOST_ROW_BYTES:
-            raise RouteError(
-                "the columns of the sparse X are so nearly dependent, or of such different scales, that its Gram "
-                "matrix cannot tell, and X is too large to be made dense; use a larger penalty, or scale the columns"
-            )
-        return DesignSmoother(X.toarray(), None, fit_intercept, lams, problem.weights)
-    return DesignSmoother(numeric_matrix(problem), None, fit_intercept, lams, problem.weights)
-
-
-def _linear(estimator: LinearRegression, problem: Problem, lams: FloatArray | None) -> Smoother:
-    return _design(estimator, problem, np.zeros((1, 1)))
-
-
-def _ridge(estimator: Ridge, problem: Problem, lams: FloatArray | None) -> Smoother:
-    return _design(estimator, problem, _penalties(estimator.alpha, problem.n_outputs) if lams is None else lams)
-
-
-def _kernel_ridge(estimator: KernelRidge, problem: Problem, lams: FloatArray | None) -> Smoother:
-    lams = _penalties(estimator.alpha, problem.n_outputs) if lams is None else lams
-    X = numeric_matrix(problem)
-    if estimator.kernel == "precomputed":
-        return KernelSmoother(X, lams, problem.y, problem.weights)
-    if callable(estimator.kernel):
-        parameters = estimator.kernel_params or {}
-    else:
-        parameters = {"gamma": estimator.gamma, "degree": estimator.degree, "coef0": estimator.coef0}
-    if estimator.kernel in ("rbf", "laplacian"):  # of differences: what all rows share would cost them digits
-        X = X - middle(X)
+def _adapt_pipeline(pipeline: Pipeline, task: Task, path: Path | None) -> Learner | Refusal:
+    """Transform X once if that is exact (stateless steps) or asked for (freeze); else only refits are honest."""
+    (name, last), steps = pipeline.steps[-1], steps_of(pipeline)
+    if path is not None:
+        if not path.name.startswith(f"{name}__"):
+            return Refusal(f"the parameter {path.name} is not the last step's, so the model is refitted")
+        path = Path(path.name.removeprefix(f"{name}__"), path.values)
+    if not joins(last) and type(last) not in LEARNERS:
+        return Refusal(f"{type(last).__name__} has no exact fast route")
+    stateful = [step for step in steps if not is_stateless(step)]
+    if not stateful or task.transformers == "freeze":
+        found = adapt(last, transformed(task, steps), path)
+        return found.given_transformers() if stateful and isinstance(found, Learner) else found
+    reason = f"{names_of(stateful)} must be fitted anew in every training set"
     try:
-        with np.errstate(over="ignore", invalid="ignore"):  # said below
-            K = pairwise_kernels(X, metric=estimator.kernel, filter_params=True, **parameters)
-    except Exception as error:
-        raise DataError(f"The kernel {estimator.kernel!r} failed: {type(error).__name__}: {error}") from error
-    if not np.isfinite(K).all():
-        raise DataError(f"The kernel {estimator.kernel!r} gives NaN or infinite values; rescale X.")
-    return KernelSmoother(K, lams, problem.y, problem.weights)
+        after = transformed(task, steps)
+        if _is_long_to_try(after):
+            return Refusal(reason)
+        found = adapt(last, after, path)
+    except OneFitError:
+        return Refusal(reason)  # on some training sets it may work
+    if isinstance(found, Refusal):
+        return found
+    if scales_only(steps, task.problem) and _is_ridge(found):
+        return _scaled(steps, last, found, task, path)
+    if task.problem.weights is not None and scales_only(steps, replace(task.problem, weights=None)):
+        reason += ", without the sample_weight, which goes to the last step only"
+    return Refusal(reason, 'transformers="freeze" fits once on all rows and takes a fast route')
 
 
-def _penalties(alpha: Any, n_outputs: int) -> FloatArray:
-    """Penalties (1, 1), or (1, Q) if there is one for each output."""
-    values = np.atleast_1d(np.asarray(alpha, dtype=object))
-    if values.ndim != 1 or len(values) not in (1, n_outputs):
-        raise DataError(
-            f"alpha has shape {values.shape} and y has {n_outputs} output(s); give one number or one an output."
-        )
-    return np.array([[check_penalty_value("alpha", value) for value in values]])
+def _is_long_to_try(task: Task) -> bool:
+    """Whether a learner would take longer to make than a remedy in a message is worth."""
+    X = task.problem.X
+    return bool(sparse.issparse(X) and X.shape[1] > MOST_TRIED_COLUMNS)
 
 
-TUNED = (RidgeCV, RidgeClassifierCV)
-RIDGE = (LinearRegression, Ridge, RidgeClassifier, *TUNED)
-PENALTIES = {Ridge: "alpha", RidgeClassifier: "alpha", KernelRidge: "alpha"}
-SMOOTHERS: dict[type, Callable[[Any, Problem, FloatArray | None], Smoother]] = {
-    LinearRegression: _linear,
-    Ridge: _ridge,
-    RidgeClassifier: _ridge,
-    KernelRidge: _kernel_ridge,
-}
+def _is_ridge(learner: Learner) -> bool:
+    """Whether the scales of the columns, and nothing else, matter to a learner, and its intercept absorbs means."""
+    smoother = learner.smoother if isinstance(learner, TunedLearner) else learner
+    return isinstance(smoother, Smoother) and smoother.is_ridge and smoother.fit_intercept
+
+
+def _scaled(steps: list[Any], last: Any, inner: Learner, task: Task, path: Path | None) -> Learner | Refusal:
+    """A ridge regression whose columns are scaled anew in every training set."""
+    before = transformed(task, steps[:-1])
+    if not steps[-1].with_std or type(last) is LinearRegression:
+        return adapt(last, before, path)  # the intercept absorbs the means, least squares the scales
+    assert isinstance(inner, Smoother | TunedLearner)
+    return ScaledLearner(inner, numeric_matrix(before.problem))
+
+
+def frozen(estimator: Any, task: Task) -> tuple[Any, str]:
+    """An estimator as it is refitted, and its exactness: one that joins may keep what it takes from all rows.
+
+    All routes give the same numbers, so what the fast ones take as given must be given here, too. In a pipeline with a
+    transformer that is fitted anew in every training set, so is everything after it.
+    """
+    if type(estimator) is Pipeline:
+        name, last = estimator.steps[-1]
+        if not joins(last) or not all(is_stateless(step) for step in steps_of(estimator)):
+            return estimator, EXACT
+        inner, exactness = frozen(last, transformed(task, steps_of(estimator)))
+        return Pipeline([*estimator.steps[:-1], (name, inner)]), exactness
+    if not joins(estimator):
+        return estimator, EXACT
+    found = estimator.__onefit_learner__(replace(task, needs=task.needs | {"refits"}), None)
+    return (found.estimators[0], found.exactness) if isinstance(found, RefitLearner) else (estimator, EXACT)

@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
+from sklearn.preprocessing import StandardScaler
 
 from ..criteria import RowPart, Spectrum
-from ..errors import TrainingSetError
 from ..typing import FloatArray
-from .gram import GramLearner, TrainingStatistics
+from ..validation import Problem
 from .smoother import NOT_UNIQUE, Smoother
+from .statistics import Coefficients, StatisticsLearner, TrainingStatistics
+from .transformed import is_stateless
 from .tuned import TunedLearner
 
-__all__ = ["ScaledLearner"]
+__all__ = ["ScaledLearner", "scales_only"]
 
 
-class ScaledLearner(GramLearner):
+def scales_only(steps: Sequence[Any], problem: Problem) -> bool:
+    """Whether all that some steps learn is the mean and deviation of the columns.
+
+    Weights of a pipeline go to its last step, and the scaler knows nothing of them.
+    """
+    return (
+        bool(steps)
+        and type(steps[-1]) is StandardScaler
+        and all(is_stateless(step) for step in steps[:-1])
+        and problem.weights is None
+        and not sparse.issparse(problem.X)
+    )
+
+
+class ScaledLearner(StatisticsLearner):
     r"""Scikit-learn's StandardScaler before a ridge regression with an intercept, which absorbs the centring.
 
     The deviation of column j is ``||R_1j, ..., R_dj|| / sqrt(n)`` without the first row, that of the constant. With
@@ -33,6 +52,7 @@ class ScaledLearner(GramLearner):
 
     steps = 4
     reason = "the columns are scaled anew in every training set, from its triangular factor"
+    learns = "the scales of the columns"
 
     def __init__(self, inner: Smoother | TunedLearner, X: FloatArray) -> None:
         self.tuned = inner if isinstance(inner, TunedLearner) else None
@@ -40,10 +60,21 @@ class ScaledLearner(GramLearner):
         # about the medians, which one wild row cannot move: the means of all rows may be far from those of the others
         self._centre = np.median(X, axis=0)
         self.X = np.hstack([np.ones((len(X), 1)), X - self._centre])
-        self.n_values = 1 if self.tuned else self.smoother.n_values
         self.needs_rows = self.tuned is not None and self.tuned.needs_rows
+        self.hint = inner.hint
 
-    def coefficients(self, statistics: TrainingStatistics) -> FloatArray:
+    @property
+    def n_values(self) -> int:
+        """One if the penalty is tuned."""
+        return 1 if self.tuned else self.smoother.n_values
+
+    def at(self, values: Sequence[int]) -> Self:
+        """The same learner at some of its values."""
+        other = copy(self)
+        other.smoother = self.smoother.at(values)
+        return other
+
+    def fit(self, statistics: TrainingStatistics) -> Coefficients:
         """Coefficients (B, V, 1 + p, Q) of the constant and the columns as they were."""
         R, z = statistics.R, statistics.z
         n = statistics.n[:, None]
@@ -56,14 +87,15 @@ class ScaledLearner(GramLearner):
         U, s, back = _decompose(scaled)
         gamma = U.swapaxes(1, 2) @ z[:, 1:]
         lams = self._penalties(statistics, U, np.square(s), gamma)[:, :, None]
-        if not lams.all() and not s.all():
-            error = TrainingSetError(f"Columns are linear combinations of the others, {NOT_UNIQUE}")
-            error.lam = 0.0
-            raise error
-        shrunk = s[:, None, :, None] * gamma[:, None] / (np.square(s)[:, None, :, None] + lams)
+        failures: dict[int, str] = {}
+        if not s.all():
+            free = np.flatnonzero((lams == 0).any(axis=(0, 2, 3)))
+            failures = dict.fromkeys(map(int, free), f"Columns are linear combinations of the others, {NOT_UNIQUE}")
+        divisor = np.square(s)[:, None, :, None] + lams
+        shrunk = s[:, None, :, None] * gamma[:, None] / np.where(divisor > 0, divisor, 1.0)
         beta = back(shrunk) * by[:, None, :, None]
         constant = (z[:, None, :1] - R[:, None, :1, 1:] @ beta) / R[:, None, :1, :1]
-        return np.concatenate([constant, beta], axis=2)
+        return Coefficients(np.concatenate([constant, beta], axis=2), failures)
 
     def _penalties(
         self, statistics: TrainingStatistics, U: FloatArray, mu: FloatArray, gamma: FloatArray

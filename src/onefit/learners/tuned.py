@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 
 from ..criteria import Spectrum, criterion_values, search
 from ..typing import FloatArray
+from .contract import Learner
 from .smoother import Smoother
 
 __all__ = ["TunedLearner"]
 
 
-@dataclass(frozen=True)
-class TunedLearner:
+class TunedLearner(Learner):
     """What is tuned, and how.
 
-    Attributes
+    Parameters
     ----------
     smoother : Smoother
         The model; which penalties it holds does not matter.
@@ -28,12 +29,22 @@ class TunedLearner:
         Whether each output gets a penalty of its own. Else one serves all: the least sum of the criterion.
     """
 
-    smoother: Smoother
-    criterion: str
-    grid: FloatArray | None = None
-    per_output: bool = False
-
     steps = 1
+    n_values = 1
+
+    def __init__(
+        self, smoother: Smoother, criterion: str, grid: FloatArray | None = None, per_output: bool = False
+    ) -> None:
+        self.smoother, self.criterion, self.grid, self.per_output = smoother, criterion, grid, per_output
+        self.hint = smoother.hint
+
+    def at(self, values: Sequence[int]) -> Self:
+        """Itself: there is one value."""
+        return self
+
+    def check_fits(self, smallest_training_set: int) -> dict[int, str]:
+        """Raise if no training set of this size determines the fit at a positive penalty."""
+        return self.smoother.check_fits(smallest_training_set)
 
     @property
     def reason(self) -> str:

@@ -20,10 +20,10 @@ from sklearn.utils.validation import (
 from ..criteria.multiple import KINDS
 from ..display import TermPanel, plot_terms
 from ..errors import DataError
-from ..learners import DesignSmoother, GramLearner, Smoother, TunedLearner
+from ..learners import DesignSmoother, Learner, Path, Refusal, Smoother, Task
 from ..typing import FloatArray
 from ..validation import check_choice, check_integer, check_level, check_penalty_value, check_range_of
-from .base import DesignModel
+from .base import DesignModel, learner_of
 from .fitting import Design, PenalizedFit, fit_design, unit_of
 from .joint import AdditiveLearner, check_path, choose_from_rows, joint_penalty
 from .summary import FitFacts, additive_summary
@@ -134,7 +134,7 @@ class AdditiveModel(DesignModel):
 
     lam_: Any
     _minimum_norm = True
-    _onefit_takes_frames = True
+    _takes_frames = True
 
     def __init__(
         self, terms: Any = None, lam: float | str | Sequence[float] = "reml", n_basis: int = 10, basis: str = "cr"
@@ -367,13 +367,17 @@ class AdditiveModel(DesignModel):
 
     # ----------------------------------------------------------------------------------------------- face to the routes
 
-    def _onefit_design(self, X: Any, weights: FloatArray | None) -> Design:
+    def __onefit_learner__(self, task: Task, path: Path | None = None) -> Learner | Refusal:
+        """How the routes see this model."""
+        return learner_of(self, task, path)
+
+    def _make_design(self, X: Any, weights: FloatArray | None) -> Design:
         """The columns of all terms, with their penalties at strength one."""
         rows = self._rows(X, weights)
         parts = [part for _, part in self._make(rows)]
         return _design(parts, rows.table, np.ones(len(parts)))
 
-    def _onefit_smoother(self, X: Any, weights: FloatArray | None, lams: FloatArray | None) -> Smoother:
+    def _make_smoother(self, X: Any, weights: FloatArray | None, lams: FloatArray | None) -> Smoother:
         """A path of penalties that all terms share, or the penalties as they are given."""
         rows = self._rows(X, weights)
         parts = [part for _, part in self._make(rows)]
@@ -383,26 +387,22 @@ class AdditiveModel(DesignModel):
         else:
             check_path(parts)
             design = _design(parts, rows.table, np.ones(len(parts)))
-        smoother = _AdditiveSmoother(design.X, design.penalty, True, lams, weights)
+        smoother = DesignSmoother(design.X, design.penalty, True, lams, weights)
         smoother.hint = hint
         return smoother
 
-    def _onefit_tuned(self, X: Any, weights: FloatArray | None) -> TunedLearner | None:
-        """Nothing with one penalty only."""
-        return None
-
-    def _onefit_gram(self, X: Any, weights: FloatArray | None, lams: FloatArray | None) -> GramLearner | None:
-        """The penalties are chosen anew in every training set."""
+    def _make_learner(self, X: Any, weights: FloatArray | None, lams: FloatArray | None) -> Learner:
+        """With penalties that are chosen anew in every training set, if a criterion is to choose some."""
         rows = self._rows(X, weights)
         parts = [part for _, part in self._make(rows)]
         strengths, criterion = self._strengths(parts)
         if lams is not None or not np.isnan(strengths).any():
-            return None
+            return self._make_smoother(X, weights, lams)
         hint, design = rare_level(parts, rows), _design(parts, rows.table, np.ones(len(parts)))
         smoother = DesignSmoother(design.X, design.penalty, True, np.ones((1, 1)), weights)
         return AdditiveLearner(smoother, design.X, [part.root for part in parts], strengths, criterion, hint)
 
-    def _onefit_freeze(self, X: Any, weights: FloatArray | None) -> AdditiveModel:
+    def _freeze(self, X: Any, weights: FloatArray | None) -> AdditiveModel:
         """The same model with the knots and levels of these rows; itself if the terms name them all."""
         made = self._make(self._rows(X, weights))
         terms = [term.frozen(part) for term, part in made]
@@ -410,12 +410,6 @@ class AdditiveModel(DesignModel):
             return self
         frozen: AdditiveModel = clone(self).set_params(terms=terms)
         return frozen
-
-
-class _AdditiveSmoother(DesignSmoother):
-    """A smoother that knows what may be wrong if a training set does not determine the fit."""
-
-    hint = ""
 
 
 def _side_by_side(parts: list[Part], table: Table) -> FloatArray:

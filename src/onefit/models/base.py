@@ -6,30 +6,31 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ..errors import DataError
-from ..learners import DesignSmoother, GramLearner, Smoother, TunedLearner
+from ..learners import DesignSmoother, Learner, Path, RefitLearner, Refusal, Smoother, Task, TunedLearner
 from ..typing import FloatArray
-from ..validation import check_range_of
+from ..validation import check_range_of, numeric_matrix
 from .fitting import Design, PenalizedFit, check_lam, fit_design
 
-__all__ = ["DesignModel"]
+__all__ = ["DesignModel", "learner_of"]
 
 
 class DesignModel(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """A model that is ``min ||y - c - D b||^2 + lam b'Sb`` in a design D that it makes of X.
 
-    A subclass says how D is made: `_onefit_design` from all of the data, and `_columns` for new rows once it is
-    fitted. The routes read `_onefit_design` too, if the class itself (not one that it derives from) has it.
+    A subclass says how D is made: `_make_design` from all of the data, and `_columns` for new rows once it is
+    fitted; and it joins the routes by a method ``__onefit_learner__`` of its own, which calls `learner_of`.
     """
 
     lam: float | str
     _minimum_norm = False
 
     @abstractmethod
-    def _onefit_design(self, X: FloatArray, weights: FloatArray | None) -> Design:
+    def _make_design(self, X: FloatArray, weights: FloatArray | None) -> Design:
         """The design of these rows; nothing is kept."""
 
     @abstractmethod
@@ -112,33 +113,49 @@ class DesignModel(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ign
         spread = np.sqrt(np.square(known @ self._covariance_root()).sum(axis=1))
         return mean, np.multiply.outer(spread, np.sqrt(self.scale_))
 
-    _onefit_penalty = "lam"
-    _onefit_takes_frames = False
-    """Whether the hooks below take X as the user gave it, with columns that are not numbers."""
+    # ----------------------------------------------------------------------------------------------- face to the routes
 
-    _onefit_is_ridge = False
+    _takes_frames = False
+    """Whether the design is made of X as the user gave it, with columns that are not numbers."""
+
+    _is_ridge = False
     """Whether the penalty is the sum of squares of the coefficients of X itself, so that its scale is a parameter."""
 
-    def _onefit_obstacle(self) -> str:
+    def _obstacle(self) -> str:
         """Why only refits can serve this model as it is set; empty if the fast routes can."""
         return ""
 
-    def _onefit_tuned(self, X: FloatArray, weights: FloatArray | None) -> TunedLearner | None:
-        """How the fast routes see this model if a criterion chooses its penalty."""
-        lam = check_lam(self.lam)
-        return TunedLearner(self._onefit_smoother(X, weights, np.ones((1, 1))), lam) if isinstance(lam, str) else None
-
-    def _onefit_smoother(self, X: FloatArray, weights: FloatArray | None, lams: FloatArray | None) -> Smoother:
-        """How the fast routes see this model, or its path of penalties."""
-        if lams is None:
-            lams = np.array([[check_lam(self.lam)]], dtype=np.float64)
-        design = self._onefit_design(X, weights)
-        return DesignSmoother(design.X, design.penalty, design.fit_intercept, lams, weights)
-
-    def _onefit_gram(self, X: FloatArray, weights: FloatArray | None, lams: FloatArray | None) -> GramLearner | None:
-        """How the fast routes see this model if it learns more from a training set than its coefficients."""
-        return None
-
-    def _onefit_freeze(self, X: FloatArray, weights: FloatArray | None) -> DesignModel:
+    def _freeze(self, X: Any, weights: FloatArray | None) -> DesignModel:
         """The same model with whatever it would learn from X alone (knots, components) fixed; itself if nothing is."""
         return self
+
+    def _make_learner(self, X: Any, weights: FloatArray | None, lams: FloatArray | None) -> Learner:
+        """How the fast routes see this model, or its path of penalties."""
+        lam = check_lam(self.lam)
+        if lams is None and isinstance(lam, str):
+            return TunedLearner(self._make_smoother(X, weights, np.ones((1, 1))), lam)
+        return self._make_smoother(X, weights, lams)
+
+    def _make_smoother(self, X: Any, weights: FloatArray | None, lams: FloatArray | None) -> Smoother:
+        """The model at its own penalty, or on a path of them."""
+        if lams is None:
+            lams = np.array([[check_lam(self.lam)]], dtype=np.float64)
+        design = self._make_design(X, weights)
+        return DesignSmoother(design.X, design.penalty, design.fit_intercept, lams, weights, self._is_ridge)
+
+
+def learner_of(model: DesignModel, task: Task, path: Path | None) -> Learner | Refusal:
+    """The learner of one of our own models, with its knots or components as all rows have them."""
+    problem = task.problem
+    if path is not None and path.name != "lam":
+        return Refusal(f"the parameter {path.name} is not a penalty, so the model is refitted")
+    lams = None if path is None else path.penalties()
+    if sparse.issparse(problem.X):
+        return Refusal(f"{type(model).__name__} takes no sparse X; pass X.toarray()")
+    wants_refits = "refits" in task.needs
+    if not wants_refits and (obstacle := model._obstacle()):
+        return Refusal(obstacle)
+    X = problem.X if model._takes_frames else numeric_matrix(problem)
+    frozen = model._freeze(X, problem.weights)
+    found = RefitLearner([frozen]) if wants_refits else frozen._make_learner(X, problem.weights, lams)
+    return found if frozen is model else found.given_transformers()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from ..criteria import RowPart, Spectrum, search
 from ..errors import TrainingSetError
-from ..learners import GramLearner, Smoother, TrainingStatistics
+from ..learners import Coefficients, Smoother, StatisticsLearner, TrainingStatistics
 from ..typing import FloatArray, IntArray
 
 __all__ = ["ComponentsLearner", "count_components"]
@@ -50,7 +53,7 @@ class _Reduced:
     mu: FloatArray
 
 
-class ComponentsLearner(GramLearner):
+class ComponentsLearner(StatisticsLearner):
     """Penalized regression on the leading components of the column-centred design of each training set.
 
     Parameters
@@ -68,6 +71,7 @@ class ComponentsLearner(GramLearner):
     """
 
     steps = 20
+    learns = "the components"
     reason = "the components are found anew in every training set, from its triangular factor"
 
     def __init__(
@@ -85,10 +89,21 @@ class ComponentsLearner(GramLearner):
         self.X = np.hstack([np.ones((len(X), 1)), X - self._mean])
         self._length = float(np.linalg.norm(smoother.root_weights(np.arange(len(X)))[:, None] * X))
         self.fit_intercept = fit_intercept
-        self.n_values = 1 if isinstance(lam, str) else len(lam)
         self.needs_rows = isinstance(lam, str) and lam == "loo"
 
-    def coefficients(self, statistics: TrainingStatistics) -> FloatArray:
+    @property
+    def n_values(self) -> int:
+        """One if the penalty is tuned."""
+        return 1 if isinstance(self.lam, str) else len(self.lam)
+
+    def at(self, values: Sequence[int]) -> Self:
+        """The same learner at some of its values."""
+        other = copy(self)
+        if not isinstance(self.lam, str):
+            other.smoother, other.lam = self.smoother.at(values), self.lam[list(values)]
+        return other
+
+    def fit(self, statistics: TrainingStatistics) -> Coefficients:
         """Coefficients (B, V, 1 + M, Q) of the constant and the columns."""
         R, z = statistics.R, statistics.z
         B, _, d = R.shape
@@ -103,7 +118,7 @@ class ComponentsLearner(GramLearner):
         for p in np.unique(counts):
             some = np.flatnonzero(counts == p)
             found[some] = self._fit(statistics, some, Vt[some, :p].swapaxes(1, 2))
-        return found
+        return Coefficients(found)
 
     def _fit(self, statistics: TrainingStatistics, some: IntArray, V: FloatArray) -> FloatArray:
         """The same for training sets that have the loadings V (B, M, p)."""

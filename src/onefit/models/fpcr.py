@@ -9,11 +9,12 @@ from scipy import linalg
 from sklearn.base import clone
 
 from ..errors import DataError
-from ..learners import GramLearner
+from ..learners import Learner, Path, Refusal, Task
 from ..linalg.columns import Penalty
 from ..typing import FloatArray
 from ..validation import check_choice
 from ..vocabulary import CRITERIA
+from .base import learner_of
 from .components import ComponentsLearner, count_components
 from .fitting import Design
 from .functional import Curves, FunctionalModel
@@ -158,13 +159,17 @@ class FPCR(FunctionalModel):
     def _design(self, curves: Curves, D: FloatArray, V: FloatArray) -> Design:
         return Design(D @ V, Penalty.of_root(curves.root @ V), bool(self.fit_intercept))
 
-    def _onefit_design(self, X: FloatArray, weights: FloatArray | None) -> Design:
+    def __onefit_learner__(self, task: Task, path: Path | None = None) -> Learner | Refusal:
+        """How the routes see this model."""
+        return learner_of(self, task, path)
+
+    def _make_design(self, X: FloatArray, weights: FloatArray | None) -> Design:
         """Scores of the curves on their components."""
         curves = self._make_curves(X.shape[1])
         D = curves.design(X)
         return self._design(curves, D, self._components(D, weights)[0])
 
-    def _onefit_freeze(self, X: FloatArray, weights: FloatArray | None) -> FPCR:
+    def _freeze(self, X: FloatArray, weights: FloatArray | None) -> FPCR:
         """The same model with the components of these rows."""
         if not isinstance(self.components, str) or check_choice("components", self.components, COMPONENTS) == "refit":
             return self
@@ -172,13 +177,13 @@ class FPCR(FunctionalModel):
         frozen: FPCR = clone(self).set_params(components=self._components(D, weights)[0])
         return frozen
 
-    def _onefit_gram(self, X: FloatArray, weights: FloatArray | None, lams: FloatArray | None) -> GramLearner | None:
-        """Components of its own in every training set."""
+    def _make_learner(self, X: FloatArray, weights: FloatArray | None, lams: FloatArray | None) -> Learner:
+        """With components of its own in every training set, if that is asked for."""
         if not isinstance(self.components, str) or self.components != "refit":
-            return None
+            return super()._make_learner(X, weights, lams)
         curves = self._make_curves(X.shape[1])
         is_tuned = lams is None and isinstance(self.lam, str)
-        smoother = self._onefit_smoother(X, weights, np.ones((1, 1)) if is_tuned else lams)
+        smoother = self._make_smoother(X, weights, np.ones((1, 1)) if is_tuned else lams)
         lam = check_choice("lam", self.lam, CRITERIA) if is_tuned else smoother.lams[:, 0]
         number = _check_number(self.n_components)
         return ComponentsLearner(smoother, curves.design(X), curves.root, number, lam, bool(self.fit_intercept))

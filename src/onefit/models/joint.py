@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 from scipy import linalg
@@ -12,7 +13,7 @@ from scipy import linalg
 from ..criteria.multiple import Choice, choose
 from ..criteria.reduced import Roots, Statistics, coefficients_at, coordinates_of, statistics_of_rows
 from ..errors import DataError, RouteError, SmoothnessWarning, TrainingSetError
-from ..learners import GramLearner, Smoother, TrainingStatistics
+from ..learners import Coefficients, Smoother, StatisticsLearner, TrainingStatistics
 from ..linalg.columns import Penalty, norms
 from ..typing import FloatArray, IntArray
 from .terms import Part, SmoothPart
@@ -112,7 +113,7 @@ def _span(N: FloatArray) -> FloatArray:
     return basis
 
 
-class AdditiveLearner(GramLearner):
+class AdditiveLearner(StatisticsLearner):
     """A model with several penalties that are chosen anew in every training set, from its statistics.
 
     Parameters
@@ -131,6 +132,8 @@ class AdditiveLearner(GramLearner):
     """
 
     reason = "the penalties are chosen jointly in every training set, from its triangular factor"
+    learns = "the penalties"
+    n_values = 1
 
     def __init__(
         self,
@@ -141,7 +144,7 @@ class AdditiveLearner(GramLearner):
         kind: str,
         hint: str = "",
     ) -> None:
-        self.smoother, self.kind, self.hint = smoother, kind, hint
+        self.smoother, self.kind, self._hint = smoother, kind, hint
         self.X = np.hstack([np.ones((len(columns), 1)), columns - columns[smoother.heavy].mean(axis=0)])
         used, d = _penalized(roots, lams), self.X.shape[1]
         ends = np.cumsum([1, *(root.shape[1] for root in roots)])
@@ -152,14 +155,18 @@ class AdditiveLearner(GramLearner):
         self.steps = max(10, 1200 // d)
         self.lams, self._coordinates = lams[used], coordinates_of(tuple(wide), d)
 
-    def coefficients(self, statistics: TrainingStatistics) -> FloatArray:
+    def at(self, values: Sequence[int]) -> Self:
+        """Itself: there is one value."""
+        return self
+
+    def fit(self, statistics: TrainingStatistics) -> Coefficients:
         """Coefficients (B, 1, 1 + p, Q) of the constant and the columns."""
         B, _, d = statistics.R.shape
         found = np.zeros((B, 1, d, statistics.z.shape[2]))
         for b in range(B):
             one = Statistics(statistics.R[b], statistics.z[b], statistics.rest[b], int(statistics.n[b]))
             found[b, 0] = self._fit(one)
-        return found
+        return Coefficients(found)
 
     def _fit(self, statistics: Statistics) -> FloatArray:
         """Coefficients (1 + p, Q) of one training set."""
@@ -167,4 +174,4 @@ class AdditiveLearner(GramLearner):
             lams = _choose(statistics, self._coordinates, self.lams, self.kind).lams
             return coefficients_at(statistics, self._coordinates, lams)
         except TrainingSetError as error:
-            raise TrainingSetError(f"{error} {self.hint}".strip()) from error
+            raise TrainingSetError(f"{error} {self._hint}".strip()) from error

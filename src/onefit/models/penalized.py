@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..learners import Learner, Path, Refusal, Task
 from ..linalg.columns import as_penalty, check_penalty
 from ..typing import FloatArray
-from .base import DesignModel
+from .base import DesignModel, learner_of
 from .fitting import Design
 
 __all__ = ["PenalizedRegression"]
@@ -83,14 +84,18 @@ class PenalizedRegression(DesignModel):
             The fitted estimator itself.
         """
         X, y, weights = self._check_fit(X, y, sample_weight)
-        self._fit_design(self._onefit_design(X, weights), y, weights)
+        self._fit_design(self._make_design(X, weights), y, weights)
         return self
 
+    def __onefit_learner__(self, task: Task, path: Path | None = None) -> Learner | Refusal:
+        """How the routes see this model."""
+        return learner_of(self, task, path)
+
     @property
-    def _onefit_is_ridge(self) -> bool:  # type: ignore[override]
+    def _is_ridge(self) -> bool:  # type: ignore[override]
         return self.penalty is None
 
-    def _onefit_design(self, X: FloatArray, weights: FloatArray | None) -> Design:
+    def _make_design(self, X: FloatArray, weights: FloatArray | None) -> Design:
         """X itself."""
         p = X.shape[1]
         return Design(X, as_penalty(check_penalty(self.penalty, p), p), bool(self.fit_intercept))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..learners import Learner, Path, Refusal, Task
 from ..linalg.columns import Penalty
 from ..typing import FloatArray
+from .base import learner_of
 from .fitting import Design
 from .functional import Curves, FunctionalModel
 
@@ -123,7 +125,11 @@ class SignalRegression(FunctionalModel):
     def _design(self, curves: Curves, X: FloatArray) -> Design:
         return Design(curves.design(X), Penalty.of_root(curves.root), bool(self.fit_intercept))
 
-    def _onefit_design(self, X: FloatArray, weights: FloatArray | None) -> Design:
+    def __onefit_learner__(self, task: Task, path: Path | None = None) -> Learner | Refusal:
+        """How the routes see this model."""
+        return learner_of(self, task, path)
+
+    def _make_design(self, X: FloatArray, weights: FloatArray | None) -> Design:
         """Integrals of the curves times the splines."""
         return self._design(self._make_curves(X.shape[1]), X)
 

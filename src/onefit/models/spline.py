@@ -13,10 +13,11 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from ..display import plot_function
 from ..display.style import given_axes, new_axes
 from ..errors import DataError
+from ..learners import Learner, Path, Refusal, Task
 from ..linalg.columns import Penalty
 from ..typing import FloatArray
 from ..validation import check_integer, check_level
-from .base import DesignModel
+from .base import DesignModel, learner_of
 from .basis import Basis
 from .fitting import Design
 from .smooth import Smooth, make_smooth
@@ -235,7 +236,7 @@ class SplineRegression(DesignModel):
             raise DataError(f'knots={self.knots!r} is unknown; give arrays of knots, "refit" or None.')
         return isinstance(self.knots, str)
 
-    def _onefit_obstacle(self) -> str:
+    def _obstacle(self) -> str:
         """Knots of its own in every training set make every design another one."""
         return "the knots are placed anew in every training set" if self._places_anew() else ""
 
@@ -248,7 +249,11 @@ class SplineRegression(DesignModel):
         root = linalg.block_diag(*roots)
         return Design(_side_by_side(smooths, X), Penalty.of_root(root))
 
-    def _onefit_design(self, X: FloatArray, weights: FloatArray | None) -> Design:
+    def __onefit_learner__(self, task: Task, path: Path | None = None) -> Learner | Refusal:
+        """How the routes see this model."""
+        return learner_of(self, task, path)
+
+    def _make_design(self, X: FloatArray, weights: FloatArray | None) -> Design:
         """The functions of all columns side by side."""
         return self._design(self._smooths(X, weights), X)
 
@@ -257,7 +262,7 @@ class SplineRegression(DesignModel):
             smooth.warn_outside(X[:, j], name)
         return _side_by_side(self.smooths_, X)
 
-    def _onefit_freeze(self, X: FloatArray, weights: FloatArray | None) -> SplineRegression:
+    def _freeze(self, X: FloatArray, weights: FloatArray | None) -> SplineRegression:
         """The same model with its knots fixed."""
         if self.knots is not None:
             return self  # given, or to be placed anew

@@ -4,5 +4,16 @@ from ..inference.figures import Figure
 from .comparison import Comparison
 from .curve import Difference, ErrorCurve
 from .nested import FoldErrorTables, NestedCVResult
+from .planning import Plan, breakeven_folds, plan
 
-__all__ = ["Comparison", "Difference", "ErrorCurve", "Figure", "FoldErrorTables", "NestedCVResult"]
+__all__ = [
+    "Comparison",
+    "Difference",
+    "ErrorCurve",
+    "Figure",
+    "FoldErrorTables",
+    "NestedCVResult",
+    "Plan",
+    "breakeven_folds",
+    "plan",
+]

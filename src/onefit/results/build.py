@@ -13,11 +13,13 @@ from ..inference.figures import Figure, r2, rmse
 from ..inference.fold_errors import FoldErrors
 from ..inference.intervals import RULES, Context, Interval, Rule, cv_estimate, paired, raw_estimate
 from ..inference.montecarlo import half_width_error
-from ..learners.scores import smoother_scores
+from ..learners import Refusal, Scores
 from ..metrics.losses import Loss
-from ..running.job import Job, Outcome
+from ..routes import Outcome
+from ..running.job import Job
 from ..typing import FloatArray
 from ..validation import Problem
+from ..vocabulary import CRITERIA
 from .comparison import Comparison
 from .curve import Difference, ErrorCurve, as_values, simplest_minimum, simplicity
 from .nested import FoldErrorTables, NestedCVResult
@@ -49,7 +51,7 @@ def build_result(job: Job, outcome: Outcome, value: int = 0, figures: Figures | 
     """Gather the figures of one parameter value; without an axis of outputs if y has none."""
     problem, errors = job.problem, outcome.errors
     figures = Figures(job, outcome) if figures is None else figures
-    own = figures.own
+    own, bid = figures.own, job.bid_at(value)
 
     def pick(array: Any) -> Any:
         """One value, and its only output if y is a vector."""
@@ -74,14 +76,14 @@ def build_result(job: Job, outcome: Outcome, value: int = 0, figures: Figures | 
         monte_carlo_error=pick(figures.monte_carlo_error),
         n_folds=errors.n_folds,
         n_repeats=errors.n_repeats,
-        route=job.routes[value][0],
-        route_reason=job.routes[value][1],
-        exactness=job.routes[value][2],
+        route=bid.route.name,
+        route_reason=bid.reason,
+        exactness=bid.learner.exactness,
         loss=job.loss.name,
         intervals=_interval_table(figures.by_rule, problem.output_names, value),
         fold_errors=FoldErrorTables(*map(pick, (errors.e_in, errors.e_out, errors.v_out, errors.mse))),
         heldout=_heldout_table(problem, job.loss, problem.y - figures.residuals[:, value], figures.losses[:, value]),
-        reason="; ".join(filter(None, [own.reason_at(value), *job.notes])),
+        reason="; ".join(filter(None, [own.reason_at(value), *outcome.notes])),
         output_names=problem.output_names,
         rmse=None if figures.rmse is None else Figure(*map(pick, figures.rmse)),
         r2=None if figures.r2 is None else Figure(*map(pick, figures.r2)),
@@ -125,41 +127,41 @@ def _heldout_table(problem: Problem, loss: Loss, predictions: FloatArray, losses
 
 
 def build_curve(
-    job: Job,
-    outcome: Outcome,
-    values: Sequence[Any],
-    kept: Sequence[int],
-    reasons: Sequence[str],
-    param_name: str,
-    simpler: str,
-    deploy: Callable[[Any], Any],
+    job: Job, outcome: Outcome, values: Sequence[Any], param_name: str, simpler: str, deploy: Callable[[Any], Any]
 ) -> ErrorCurve:
-    """Gather the curve; values that could not be fitted, those not ``kept``, are NaN."""
+    """Gather the curve; values that could not be fitted are NaN."""
     single, V = job.problem.output_names is None, len(values)
     array = as_values(values)
     figures = Figures(job, outcome)
-    fitted = {v: build_result(job, outcome, at, figures) for at, v in enumerate(kept)}
+    computed = [at for at in range(len(job.values)) if at not in outcome.failures]
+    kept = [job.values[at] for at in computed]
+    reasons = dict(job.failures) | {job.values[at]: reason for at, reason in outcome.failures.items()}
+    fitted = {v: build_result(job, outcome, at, figures) for at, v in zip(computed, kept, strict=True)}
     R = job.loss.n_losses(job.problem.n_outputs)
 
     def spread(rows: Any) -> FloatArray:
-        """Rows (kept, R) at their places among all values."""
+        """Rows (computed, R) at their places among all values."""
         table = np.full((V, R), np.nan)
-        table[list(kept)] = rows
+        table[kept] = rows[computed]
         return table[:, 0] if single else table
 
     own = figures.own
     order = simplicity(V, simpler, array)
     best = simplest_minimum(spread(own.estimate).reshape(V, R), order)
-    at_best = np.array([list(kept).index(position) for position in best])
+    every = np.arange(len(job.values))
     difference = [
-        paired(outcome.errors, np.arange(len(kept)), np.full(len(kept), b), job.confidence_level) for b in at_best
+        paired(outcome.errors, every, np.full(len(every), job.values.index(b)), job.confidence_level) for b in best
     ]
     parts = {
         key: spread(np.stack([getattr(each, key)[:, q] for q, each in enumerate(difference)], axis=1))
         for key in ("estimate", "low", "high", "standard_error")
     }
-    scores, edf = _scores(job, outcome, own, spread)
+    scores = _scores(job)
+    tables = dict.fromkeys(("loo", "gcv", "kfold", "ncv", "reml"), np.full(own.estimate.shape, np.nan))
+    tables |= dict(scores.tables) | {"kfold": outcome.errors.e_out.mean(axis=(0, 1)), "ncv": own.estimate}
     index = pd.Index(array, name=param_name)
+    table = _score_table({name: spread(each) for name, each in tables.items()}, index, job.problem.output_names)
+    table.attrs["reasons"] = dict(scores.reasons)
     return ErrorCurve(
         values=array,
         estimate=spread(own.estimate),
@@ -168,10 +170,10 @@ def build_curve(
         standard_error=spread(own.standard_error),
         difference=Difference(**parts, df=outcome.errors.n_units - 1.0),
         best=int(best[0]) if single else best,
-        scores=_score_table(scores, index, job.problem.output_names),
-        edf=edf,
+        scores=table,
+        edf=None if scores.edf is None else spread(np.broadcast_to(scores.edf, own.estimate.shape)),
         results=tuple(fitted.get(v) for v in range(V)),
-        reasons=tuple(reasons),
+        reasons=tuple(reasons.get(v, "") for v in range(V)),
         param_name=param_name,
         simpler=simpler,
         confidence_level=job.confidence_level,
@@ -181,22 +183,18 @@ def build_curve(
     )
 
 
-def _scores(
-    job: Job, outcome: Outcome, own: Interval, spread: Callable[[Any], FloatArray]
-) -> tuple[dict[str, FloatArray], FloatArray | None]:
-    """Scores by value, and effective degrees of freedom if the model has them."""
-    nothing = np.full(own.estimate.shape, np.nan)
-    adapted = job.adapted[0]
-    smoother = adapted.smoother if adapted.tuned is None else adapted.tuned.smoother
-    known = {"loo": nothing, "gcv": nothing, "reml": nothing}
-    edf = None
-    if smoother is not None and job.loss.classes is None:
-        computed = smoother_scores(smoother, job.problem.y)
-        edf = spread(np.broadcast_to(computed.pop("edf"), nothing.shape))
-        known |= computed
-    kfold = outcome.errors.e_out.mean(axis=(0, 1))
-    every = {"loo": known["loo"], "gcv": known["gcv"], "kfold": kfold, "ncv": own.estimate, "reml": known["reml"]}
-    return {name: spread(table) for name, table in every.items()}, edf
+def _scores(job: Job) -> Scores:
+    """Criteria by value as far as the model has them, with leave-one-out from its route if it has no closed form."""
+    bid = job.bids[0]
+    found = bid.learner.scores(job.task)
+    if isinstance(found, Refusal):
+        return Scores({}, reasons=dict.fromkeys(CRITERIA, str(found)))
+    if "loo" in found.tables or "loo" in found.reasons or job.loss.classes is not None:
+        return found
+    loo = bid.route.leave_one_out(bid.learner, job.task)
+    if isinstance(loo, Refusal):
+        return Scores(found.tables, found.edf, {**found.reasons, "loo": str(loo)})
+    return Scores({**found.tables, "loo": loo}, found.edf, found.reasons)
 
 
 def _score_table(
@@ -218,7 +216,7 @@ def build_comparison(job: Job, outcome: Outcome, names: Sequence[str]) -> Compar
     columns = ("estimate", "low", "high", "standard_error")
     models = _table([names[at] for at in order], [getattr(own, key)[order] for key in columns], outputs, ["model"])
     repeated = 1 if outputs is None else len(outputs)
-    models["route"] = np.repeat([job.routes[at][0] for at in order], repeated)
+    models["route"] = np.repeat([job.bids[at].route.name for at in order], repeated)
     pairs = list(combinations(order, 2))
     first, second = (np.array(side, dtype=np.intp) for side in zip(*pairs, strict=True))
     difference = paired(outcome.errors, first, second, job.confidence_level)

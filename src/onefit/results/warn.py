@@ -11,7 +11,8 @@ from ..errors import HeavyTailWarning, InterruptedWarning, MonteCarloWarning, Tr
 from ..inference.intervals import TOO_SMALL
 from ..inference.montecarlo import MOST_REPEATS
 from ..inference.tails import heavy_tailed
-from ..running.job import Job, Outcome
+from ..routes import Outcome
+from ..running.job import Job
 from .nested import NestedCVResult
 
 __all__ = ["warn_reader"]
@@ -21,12 +22,12 @@ _LEVEL = 4  # warn -> warn_reader -> public function -> its caller
 
 def warn_reader(result: NestedCVResult, job: Job, outcome: Outcome, value: int = 0) -> None:
     """Emit the warnings that apply."""
-    is_first = len(job.adapted) == 1 or value == 0  # of several models, each of which is asked for
-    for note in job.notes if is_first else ():
+    is_first = len(job.bids) == 1 or value == 0  # of several models, each of which is asked for
+    for note in outcome.notes if is_first else ():
         warnings.warn(f"{note[0].upper()}{note[1:]}.", InterruptedWarning, stacklevel=_LEVEL - 1)
     if result.rule == "covariance" and TOO_SMALL in result.reason:
         warnings.warn(TOO_SMALL, TrainingSizeWarning, stacklevel=_LEVEL - 1)
-    _warn_monte_carlo(result, job)
+    _warn_monte_carlo(result, job, outcome)
     if job.loss.scale == "log" and heavy_tailed(outcome.totals.means()[1][:, [value]]):
         remedy = (
             'loss="absolute_error", whose interval holds better then'
@@ -41,7 +42,7 @@ def warn_reader(result: NestedCVResult, job: Job, outcome: Outcome, value: int =
         )
 
 
-def _warn_monte_carlo(result: NestedCVResult, job: Job) -> None:
+def _warn_monte_carlo(result: NestedCVResult, job: Job, outcome: Outcome) -> None:
     worst = float(np.max(np.atleast_1d(result.monte_carlo_error)))
     remedy = "" if result.rule == "covariance" else ', or interval="covariance", which needs far fewer'
     if math.isnan(worst) and job.rule.needs_v_out:
@@ -55,7 +56,7 @@ def _warn_monte_carlo(result: NestedCVResult, job: Job) -> None:
         more = 'Use more repeats (n_repeats="auto" stops below 5%, or at 200)'
         if result.rule == "naive":
             more, remedy = "It uses one partition only", ': interval="covariance" uses all'
-        elif job.notes:
+        elif outcome.notes:
             more = "The job was stopped: let it go on for longer"
         elif job.n_repeats is None:
             more = f'n_repeats="auto" ended at its limit of {MOST_REPEATS}: give a larger number'

@@ -2,25 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 import numpy as np
 
 from ..folds import Folds
-from ..learners import Smoother
+from ..learners import Learner, Refusal, Smoother, Task
 from ..linalg import batched, compiled
-from ..linalg.downdate import Downdate
+from ..linalg.downdate import LARGE_COMPILED, MANY, MANY_COMPILED, Downdate
 from ..linalg.reinsch import Basis, Reinsch
 from ..metrics.losses import Loss
 from ..typing import FloatArray, IntArray
 from ..validation import Problem
-from .base import TABLE_BYTES, Piece, SmootherRoute, per_block, refit_residuals
+from .contract import Engine, FoldPlan, Offer, Workers
+from .costs import Shape, seconds_of
+from .engine import TABLE_BYTES, FailureLog, Piece, SmootherEngine, per_block, refit_or_log
+from .repeats import NOT_A_SMOOTHER, RepeatedRoute, shape_of
 
-__all__ = ["GramRoute"]
+__all__ = ["GramEngine", "GramRoute", "gram_flops", "gram_work", "offer_gram"]
 
 
-class GramRoute(SmootherRoute):
+class GramRoute(RepeatedRoute):
+    """Linear smoothers, best while folds hold more rows than there are columns."""
+
+    name = "gram"
+
+    def offer(self, learners: Sequence[Learner], task: Task, plan: FoldPlan) -> Offer | Refusal:
+        """The cost of p x p systems."""
+        (learner,) = learners
+        if not isinstance(learner, Smoother):
+            return NOT_A_SMOOTHER
+        if plan.is_trial:
+            return Refusal("folds of single rows suit the one-step route")
+        return offer_gram(shape_of(learner, plan))
+
+    def engine(self, learner: Learner, task: Task, workers: Workers) -> Engine:
+        """Decompose all rows."""
+        assert isinstance(learner, Smoother)
+        return GramEngine(task.problem, learner, task.loss)
+
+
+def offer_gram(shape: Shape) -> Offer:
+    """What the route takes at a shape."""
+    reason = f"it needs {shape.refit_flops / gram_flops(shape):.0f} times fewer operations than refits"
+    return Offer(seconds_of("gram", gram_work(shape)), reason, f"{shape.q} x {shape.q} (columns)")
+
+
+def gram_flops(shape: Shape) -> float:
+    """Floating point operations of the route."""
+    n, K, V, q = shape.n, shape.K, shape.V, shape.q
+    each = 2 * n * q**2 + shape.fits * min(V / 3, 15) * q**3 + V * 2 * n * K * q
+    return 4 * n * q**2 + shape.L * each
+
+
+def gram_work(shape: Shape) -> dict[str, float]:
+    """How often the route does what it does."""
+    n, p, K, L, V, m, q, fits = shape.n, shape.p, shape.K, shape.L, shape.V, shape.m, shape.q, shape.fits
+    is_long = V >= MANY and (not compiled.is_on() or (V >= MANY_COMPILED and q >= LARGE_COMPILED))
+    return {
+        "call": 1.0,
+        "decomposition": n * p * q,
+        "gram matrices": L * n * q**2,
+        "gathered rows": L * n * q,
+        "factorizations": 0.0 if is_long else L * V * fits * q**3,
+        "substitutions": 0.0 if is_long else L * V * fits * q**2,
+        "eigendecompositions": L * fits * q**3 if is_long else 0.0,
+        "rotations": L * V * fits * q**2 if is_long else 0.0,
+        "systems": L * V * fits,
+        "training sets": L * fits,
+        "refits": L * V * fits * n * q**2 if q > n - 2 * m else 0.0,  # near interpolation, see `refit_residuals`
+        "predictions": L * V * n * K * q,
+        "losses": L * V * n * K,
+        "values and rows": L * V * n,
+        "values": L * V,
+    }
+
+
+class GramEngine(SmootherEngine):
     r"""Downdated Gram matrices.
 
     Notes
@@ -33,7 +92,7 @@ class GramRoute(SmootherRoute):
     steps in. Weights enter the products over rows, ``Z_J'WZ_J`` and ``Z_J'Wr_J``, and nothing else.
     """
 
-    name = "gram"
+    goes_through_sets = True
 
     def __init__(self, problem: Problem, smoother: Smoother, loss: Loss) -> None:
         super().__init__(problem, smoother, loss)
@@ -49,7 +108,7 @@ class GramRoute(SmootherRoute):
         """One for each basis."""
         return sum(len(bases) for bases in self._bases)
 
-    def pieces(self, folds: Folds, group: int, with_pairs: bool) -> Iterator[Piece]:
+    def pieces(self, folds: Folds, group: int, with_pairs: bool, log: FailureLog) -> Iterator[Piece]:
         """Blocks of repeats; within a block all values at once."""
         outputs, lams = self.outputs[group]
         K, m = folds.n_folds, folds.members.shape[2]
@@ -60,7 +119,7 @@ class GramRoute(SmootherRoute):
             step = per_block(8 * max(n_systems * d * each, K * m * d, K * d * d, K * m * columns))
             for start in range(0, folds.n_repeats, step):
                 part = folds.part(start, min(start + step, folds.n_repeats))
-                block = _Block(self, part, outputs, Downdate(reinsch, lams[values]), reinsch.basis)
+                block = _Block(self, part, outputs, values, Downdate(reinsch, lams[values]), reinsch.basis, log)
                 u = block.singles()
                 yield Piece(start, values, u, *(block.pairs() if with_pairs else ()))
 
@@ -72,12 +131,22 @@ class GramRoute(SmootherRoute):
 class _Block:
     """A block of repeats, at all values that share a basis."""
 
-    def __init__(self, route: GramRoute, folds: Folds, outputs: IntArray, downdate: Downdate, basis: Basis) -> None:
-        self.route, self.folds, self.outputs, self.downdate, self.basis = route, folds, outputs, downdate, basis
-        self.y = route.y[:, outputs]
+    def __init__(
+        self,
+        engine: GramEngine,
+        folds: Folds,
+        outputs: IntArray,
+        values: IntArray,
+        downdate: Downdate,
+        basis: Basis,
+        log: FailureLog,
+    ) -> None:
+        self.engine, self.folds, self.outputs, self.downdate, self.basis = engine, folds, outputs, downdate, basis
+        self.values, self.log = values, log
+        self.y = engine.y[:, outputs]
         self.d, self.V, self.Q = basis.width, len(downdate.lams), len(outputs)
         everyone = np.arange(len(self.y))
-        projected = basis.transpose_times(route.weigh(route.weigh(self.y, everyone), everyone))
+        projected = basis.transpose_times(engine.weigh(engine.weigh(self.y, everyone), everyone))
         coefficients = np.square(downdate.scales).T[:, :, None] * projected[:, None, :]  # (d, V, Q)
         fitted = basis.times(coefficients.reshape(self.d, -1)).reshape(-1, self.V, self.Q)
         residuals = np.vstack([self.y[:, None] - fitted, np.zeros((1, self.V, self.Q))])
@@ -87,10 +156,10 @@ class _Block:
         self.grams = np.empty((L, K, self.d, self.d))
         self.g = np.empty((L, K, self.d, self.V * self.Q))
         for repeat, fold, rows, Zf in self._gathered(0, K, 0):
-            weighted = route.weigh(Zf, rows)
+            weighted = engine.weigh(Zf, rows)
             transposed = weighted.swapaxes(-1, -2)
             self.grams[repeat, fold] = transposed @ weighted
-            self.g[repeat, fold] = transposed @ route.weigh(self.r[repeat, fold], rows)
+            self.g[repeat, fold] = transposed @ engine.weigh(self.r[repeat, fold], rows)
 
     def _gathered(self, low: int, high: int, columns: int) -> Iterator[tuple[IntArray, IntArray, IntArray, FloatArray]]:
         """Design rows of folds ``low`` to ``high``, some folds at a time; ``columns`` results a row are to come."""
@@ -111,14 +180,21 @@ class _Block:
         """
         L, K = self.grams.shape[:2]
         change, squares = self.downdate.solve(self.grams, self.g.reshape(L, K, self.d, self.V, self.Q), sets)
-        self.route.count(sets=L * len(sets))
+        self.engine.count(sets=L * len(sets))
         refitted = {}
         for repeat, index, value in np.argwhere(batched.doubtful(squares)):
             out = tuple(int(fold) for fold in sets[index] if fold >= 0)
             removed = self.grams[repeat, list(out)].sum(axis=0)
             if batched.smallest_eigenvalues(self.downdate.system(removed, value)) < batched.TRUSTED:
-                refitted[int(repeat), int(index), int(value)] = refit_residuals(
-                    self.route.smoother, self.y, self.downdate.lams[value], self.folds, int(repeat), out
+                refitted[int(repeat), int(index), int(value)] = refit_or_log(
+                    self.engine.smoother,
+                    self.y,
+                    self.downdate.lams[value],
+                    self.folds,
+                    int(repeat),
+                    out,
+                    int(self.values[value]),
+                    self.log,
                 )
                 change[repeat, index, :, value] = 0.0
         return change.reshape(L, len(sets), self.d, self.V * self.Q), refitted
@@ -145,7 +221,7 @@ class _Block:
         fold for all its partners in the tile are one matrix product.
         """
         L, K = self.folds.n_repeats, self.folds.n_folds
-        mean, scatter = np.full((2, L, K, K, self.V, self.route.loss.n_losses(self.Q)), np.nan)
+        mean, scatter = np.full((2, L, K, K, self.V, self.engine.loss.n_losses(self.Q)), np.nan)
         each = self.V * self.Q if compiled.is_on() else max(self.d, self.V * self.Q)
         side = max(1, int(np.sqrt(per_block(8 * L * self.d * each))))
         if side * np.sqrt(2) >= K:
@@ -163,9 +239,9 @@ class _Block:
         if not len(sets):
             return
         change, refitted = self._solve(sets)
-        if self.route.is_compiled and self.kept is not None and not refitted:
+        if self.engine.is_compiled and self.kept is not None and not refitted:
             members, shape = self.folds.members, (L, *mean.shape[1:3], columns)
-            weights = self.route.loss_weights(members)
+            weights = self.engine.loss_weights(members)
             tables = (mean.reshape(shape), scatter.reshape(shape))  # views
             compiled.predict(self.kept, self.r, change, weights, self.folds.sizes, sets, tables)
             return
@@ -200,8 +276,8 @@ class _Block:
             u = Zf @ table[repeat, fold - low].reshape(len(fold), d, n_others * columns)
             u = u.reshape(len(fold), m, n_others, columns)
             r = self.r[repeat, fold]
-            if not again and self.route.is_compiled:
-                results = self.route.compiled_moments(u, r, rows, self.folds.sizes[repeat, fold])
+            if not again and self.engine.is_compiled:
+                results = self.engine.compiled_moments(u, r, rows, self.folds.sizes[repeat, fold])
                 for target, result in zip((mean, scatter), results, strict=True):
                     target[repeat[:, None], fold[:, None], others] = result.reshape(*result.shape[:2], self.V, self.Q)
                 continue
@@ -212,6 +288,6 @@ class _Block:
                 if (a, j) in here and low_other <= k < low_other + n_others:
                     u[here[a, j], : len(residuals), k - low_other, value] = residuals
             present = self.folds.present[repeat, fold][:, None, None]
-            results = self.route.moments(np.moveaxis(u, 1, 3), rows[:, None, None], present, self.outputs)
+            results = self.engine.moments(np.moveaxis(u, 1, 3), rows[:, None, None], present, self.outputs)
             for target, result in zip((mean, scatter), results, strict=True):
                 target[repeat[:, None], fold[:, None], others] = result

@@ -2,22 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy import linalg
 
 from ..criteria import NEARLY_REACHED
 from ..errors import TrainingSetError
 from ..folds import Folds
-from ..learners import GramLearner, TrainingStatistics
+from ..learners import Learner, Refusal, StatisticsLearner, Task, TrainingStatistics
 from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
-from .trainingsets import Repeat, TrainingSetsRoute, inverse_factors
+from .contract import Engine, FoldPlan, Offer, Workers
+from .engine import FailureLog
+from .repeats import RepeatedRoute
+from .trainingsets import MOST_WORK, NOT_TUNED, Repeat, TrainingSetsEngine, inverse_factors, offer_by_sets
 
-__all__ = ["LearnedRoute"]
+__all__ = ["LearnedEngine", "LearnedRoute"]
 
 
-class LearnedRoute(TrainingSetsRoute):
+class LearnedRoute(RepeatedRoute):
+    """Whatever is learned from the triangular factor of a training set."""
+
+    name = "gram"
+
+    def offer(self, learners: Sequence[Learner], task: Task, plan: FoldPlan) -> Offer | Refusal:
+        """The cost of the learner's decompositions for each training set."""
+        (learner,) = learners
+        return offer_by_sets(learner, task, plan) if isinstance(learner, StatisticsLearner) else NOT_TUNED
+
+    def engine(self, learner: Learner, task: Task, workers: Workers) -> Engine:
+        """Decompose all rows."""
+        assert isinstance(learner, StatisticsLearner)
+        return LearnedEngine(task.problem, learner, task.loss)
+
+    def leave_one_out(self, learner: Learner, task: Task) -> FloatArray | Refusal:
+        """Mean of the weighted squared residuals of each row without itself, from as many training sets as rows."""
+        problem = task.problem
+        assert isinstance(learner, StatisticsLearner)
+        if problem.n * learner.steps * learner.X.shape[1] ** 3 > MOST_WORK:
+            return Refusal("leaving out every row would take too long for so many rows and columns")
+        folds = Folds(np.arange(problem.n, dtype=np.intp)[None], problem.n)
+        try:
+            residuals = LearnedEngine(problem, learner, task.loss).singles(folds).residuals[0]
+        except TrainingSetError as error:
+            return Refusal(str(error))
+        weights = np.ones(problem.n) if problem.weights is None else problem.weights
+        scores: FloatArray = (weights[:, None, None] * np.square(residuals)).mean(axis=0)
+        return scores
+
+
+class LearnedEngine(TrainingSetsEngine):
     r"""Thin QR decompositions of all training sets, downdated from one.
 
     Notes
@@ -28,7 +64,7 @@ class LearnedRoute(TrainingSetsRoute):
     no more rows than columns, its rows are decomposed.
     """
 
-    def __init__(self, problem: Problem, learner: GramLearner, loss: Loss) -> None:
+    def __init__(self, problem: Problem, learner: StatisticsLearner, loss: Loss) -> None:
         super().__init__(problem, learner.smoother, loss, learner.n_values)
         self.learner = learner
         self.X = learner.X
@@ -42,40 +78,40 @@ class LearnedRoute(TrainingSetsRoute):
             rest = rest - self.Q @ (self.Q.T @ rest)
         self.rest = rest
 
-    def repeat(self, folds: Folds, repeat: int) -> Repeat:
+    def repeat(self, folds: Folds, repeat: int, log: FailureLog) -> Repeat:
         """The training sets of one partition."""
-        return _Repeat(self, folds, repeat)
+        return _Repeat(self, folds, repeat, log)
 
 
 class _Repeat(Repeat):
     """The training sets of one partition."""
 
-    route: LearnedRoute
+    engine: LearnedEngine
 
     @property
     def Zw(self) -> FloatArray:
         """All rows in the orthogonal basis of the design."""
-        return self.route.Q
+        return self.engine.Q
 
     @property
     def rest(self) -> FloatArray:
         """What the columns do not reach of y."""
-        return self.route.rest
+        return self.engine.rest
 
     def floats_each(self, n_out: int) -> int:
         """Numbers that a training set needs."""
-        n, Q = self.route.y.shape
-        d, m, V = self.route.X.shape[1], self.members.shape[1], self.route.n_values
-        by_rows = n * (2 * d + 3 * Q + 4) if self.route.learner.needs_rows else 0
+        n, Q = self.engine.y.shape
+        d, m, V = self.engine.X.shape[1], self.members.shape[1], self.engine.n_values
+        by_rows = n * (2 * d + 3 * Q + 4) if self.engine.learner.needs_rows else 0
         return int(8 * d * min(n, d) + V * Q * (d + n_out * m) + n_out * m * d + by_rows)
 
     def residuals(self, out: IntArray) -> FloatArray:
         """Residuals of the folds that are out."""
-        route, m = self.route, self.members.shape[1]
-        (_, Q), V = route.y.shape, route.n_values
+        engine, m = self.engine, self.members.shape[1]
+        (_, Q), V = engine.y.shape, engine.n_values
         n_train = self.n_train(out)
-        coefficients = np.zeros((len(out), V, route.X.shape[1], Q))
-        is_sound = n_train > route.Q.shape[1]
+        coefficients = np.zeros((len(out), V, engine.X.shape[1], Q))
+        is_sound = n_train > engine.Q.shape[1]
         if is_sound.any():
             some = np.flatnonzero(is_sound)
             statistics, is_sound[some] = self._downdate(out[some], n_train[some])
@@ -87,29 +123,36 @@ class _Repeat(Repeat):
         residuals = np.empty((*out.shape, m, V, Q))
         rows = self.members[out]
         for value in range(V):
-            fitted = route.padded_X[rows] @ coefficients[:, None, value]
-            residuals[..., value, :] = route.padded_y[rows] - fitted
+            fitted = engine.padded_X[rows] @ coefficients[:, None, value]
+            residuals[..., value, :] = engine.padded_y[rows] - fitted
         return residuals
 
     def _fit(self, statistics: TrainingStatistics, out: IntArray) -> FloatArray:
-        """Coefficients; an error says which training set is at fault."""
+        """Coefficients; an error, or an entry in the log, says which training set is at fault."""
         try:
-            return self.route.learner.coefficients(statistics)
+            found = self.engine.learner.fit(statistics)
         except TrainingSetError as error:
-            where = f"In repeat {self.folds.first + self.number}"
-            if len(out) == 1:
-                held = " and ".join(str(fold) for fold in out[0])
-                where += f" with fold{'s' if out.shape[1] > 1 else ''} {held} held out"
-            failure = TrainingSetError(f'{where}: {error} Choose other folds, or use route="refit".')
-            failure.lam = error.lam
-            raise failure from None
+            raise self._failure(str(error), out, None) from None
+        for value, reason in found.failures.items():
+            held = tuple(int(fold) for fold in out[0]) if len(out) == 1 else ()
+            self.log.add(self._failure(reason, out, 0.0), self.folds.first + self.number, held, value)
+        return found.values
+
+    def _failure(self, reason: str, out: IntArray, lam: float | None) -> TrainingSetError:
+        where = f"In repeat {self.folds.first + self.number}"
+        if len(out) == 1:
+            held = " and ".join(str(fold) for fold in out[0])
+            where += f" with fold{'s' if out.shape[1] > 1 else ''} {held} held out"
+        failure = TrainingSetError(f'{where}: {reason} Choose other folds, or use route="refit".')
+        failure.lam = lam
+        return failure
 
     def _downdate(self, out: IntArray, n_train: IntArray) -> tuple[TrainingStatistics, BoolArray]:
         """Statistics of the training sets that are far from singular, and which those are."""
-        route, Q = self.route, self.route.y.shape[1]
-        L, inverse, is_sound = inverse_factors(np.eye(route.Q.shape[1]) - self.gram(out))
-        W = self._directions(inverse, out) if route.learner.needs_rows else np.zeros((len(out), 0, 0))
-        if route.learner.needs_rows:
+        engine, Q = self.engine, self.engine.y.shape[1]
+        L, inverse, is_sound = inverse_factors(np.eye(engine.Q.shape[1]) - self.gram(out))
+        W = self._directions(inverse, out) if engine.learner.needs_rows else np.zeros((len(out), 0, 0))
+        if engine.learner.needs_rows:
             is_sound &= np.einsum("bnd,bnd->bn", W, W).max(axis=1) < 1.0 - NEARLY_REACHED
         L, inverse, out, W = L[is_sound], inverse[is_sound], out[is_sound], W[is_sound]
         totals, by_fold, squares = self.totals
@@ -119,30 +162,30 @@ class _Repeat(Repeat):
 
         def rows(T: FloatArray) -> tuple[FloatArray, FloatArray]:
             is_out = self.is_out(out)
-            return W @ T, np.where(is_out[..., None], 0.0, route.rest[:-1]) - W @ of_rest
+            return W @ T, np.where(is_out[..., None], 0.0, engine.rest[:-1]) - W @ of_rest
 
         n = n_train[is_sound].astype(float)
-        R = L.swapaxes(1, 2) @ route.R
+        R = L.swapaxes(1, 2) @ engine.R
         return TrainingStatistics(R, z, np.maximum(rest, 0.0), n, rows), is_sound
 
     def _directions(self, inverse: FloatArray, out: IntArray) -> FloatArray:
         """All rows in the orthogonal bases of the training sets, (B, n, d); zero for those that are out."""
-        W = self.route.Q[:-1] @ inverse.swapaxes(1, 2)
+        W = self.engine.Q[:-1] @ inverse.swapaxes(1, 2)
         W[self.is_out(out)] = 0.0
         return W
 
     def _from_rows(self, out: IntArray) -> TrainingStatistics:
         """Statistics of one training set, from its rows."""
-        route = self.route
+        engine = self.engine
         rows = self.training_rows(out)
-        root = route.root[rows, None]
-        W, R = linalg.qr(root * route.X[rows], mode="economic", check_finite=False)
-        y = root * route.y[rows]
+        root = engine.root[rows, None]
+        W, R = linalg.qr(root * engine.X[rows], mode="economic", check_finite=False)
+        y = root * engine.y[rows]
         z = W.T @ y
         left = y - W @ z
 
         def in_rows(T: FloatArray) -> tuple[FloatArray, FloatArray]:
-            inside, rest = np.zeros((1, len(route.y), T.shape[2])), np.zeros((1, *route.y.shape))
+            inside, rest = np.zeros((1, len(engine.y), T.shape[2])), np.zeros((1, *engine.y.shape))
             inside[0, rows], rest[0, rows] = W @ T[0], left
             return inside, rest
 

@@ -9,20 +9,30 @@ from threading import Event
 
 import numpy as np
 
-from ..errors import OneFitWarning, RouteError
+from ..errors import LossOverflowError, OneFitWarning, RouteError
 from ..folds import Folds
-from ..inference.chain import Chain, ascending, outward
-from ..inference.fold_errors import FoldErrors, HeldOut, Rows, RowTotals, spread_of_losses
-from ..learners import KernelSmoother, Smoother
+from ..inference.chain import Chain, ascending, outward, over_kept
+from ..inference.fold_errors import Failure, FoldErrors, HeldOut, Rows, RowTotals, overflowing, spread_of_losses
+from ..learners import KernelSmoother, Learner, Refusal, Smoother, Task
 from ..linalg import batched, compiled
 from ..linalg.path import OperatorPath, StoredPath, factor_path
 from ..metrics.losses import Loss
 from ..typing import FloatArray, IntArray
 from ..validation import Problem
-from .base import refit_residuals, threads
+from .contract import Computation, FoldPlan, Offer, Outcome, Partitions, Route, Ticks, Units, Workers
+from .costs import Shape, seconds_of
+from .engine import FailureLog, refit_or_log
 from .onestep import make_operator
+from .repeats import NOT_A_SMOOTHER, OVERFLOW, reasons_of, shape_of
+from .threads import threads
 
-__all__ = ["LeaveTwoOut"]
+__all__ = ["LeaveTwoOut", "LeaveTwoOutRoute", "leave_two_out_work"]
+
+MOST_TRIED = 5000
+"""Rows up to which "auto" leaves two out."""
+
+MOST_TRIED_DUAL = 2000
+"""The same for p >= n and kernels, where it costs n^3."""
 
 LARGE_BYTES = 2**30
 KERNEL_BYTES = 2**30
@@ -44,6 +54,42 @@ def n_tiles(n: int, n_cells: int) -> int:
     return side * (side + 1) // 2
 
 
+class LeaveTwoOutRoute(Route):
+    """Linear smoothers with folds of single rows: all models of a comparison in one pass over the pairs of rows."""
+
+    name = "onestep"
+    serves_together = True
+
+    def offer(self, learners: Sequence[Learner], task: Task, plan: FoldPlan) -> Offer | Refusal:
+        """The cost of 2 x 2 systems."""
+        if not plan.is_single_rows:
+            return Refusal("it is for folds of single rows")
+        smoothers = [learner for learner in learners if isinstance(learner, Smoother)]
+        if len(smoothers) < len(learners):
+            return NOT_A_SMOOTHER
+        for smoother in smoothers:
+            if smoother.why_not_onestep:
+                return Refusal(smoother.why_not_onestep, 'or use route="gram"')
+        most = MOST_TRIED_DUAL if any(smoother.wants_dual for smoother in smoothers) else MOST_TRIED
+        if plan.is_trial and task.problem.n > most:
+            return Refusal(f'n_folds="auto" leaves two rows out up to {most:,} rows')
+        seconds = sum(seconds_of("leavetwo", leave_two_out_work(shape_of(smoother, plan))) for smoother in smoothers)
+        return Offer(seconds, "two rows out at a time, in 2 x 2 systems")
+
+    def begin(
+        self, learners: Sequence[Learner], task: Task, partitions: Partitions, workers: Workers, ticks: Ticks
+    ) -> Computation:
+        """Nothing is decomposed before it runs."""
+        smoothers = [learner for learner in learners if isinstance(learner, Smoother)]
+        return LeaveTwoOut(task.problem, smoothers, task.loss, ticks.advance, workers.n_threads)
+
+
+def leave_two_out_work(shape: Shape) -> dict[str, float]:
+    """How often the route does what it does."""
+    n, V, q = shape.n, shape.V, shape.q
+    return {"call": 1.0, "decompositions": n * shape.p * q, "operators": V * n**2 * q, "pairs": V * n**2}
+
+
 class LeaveTwoOut:
     r"""All pairs of rows.
 
@@ -60,9 +106,6 @@ class LeaveTwoOut:
 
     The user can stop it between two tiles, but not within a decomposition, which is one call of LAPACK.
     """
-
-    name = "onestep"
-    units = "tiles"
 
     def __init__(
         self,
@@ -96,12 +139,22 @@ class LeaveTwoOut:
             yield from everyone[:, None]
 
     @property
-    def n_units(self) -> int:
-        """Number of tiles of pairs of rows."""
-        return sum(n_tiles(self.problem.n, self.n_values * len(outputs)) for outputs in self._groups())
+    def units(self) -> Units:
+        """Tiles of pairs of rows."""
+        total = sum(n_tiles(self.problem.n, self.n_values * len(outputs)) for outputs in self._groups())
+        return Units(total, "tiles")
 
-    def compute(self) -> tuple[FoldErrors, RowTotals]:
+    def run(self) -> Outcome:
         """Fold errors of the one repeat that there is, and its held-out rows."""
+        log = FailureLog(self.n_values)
+        errors, totals = self._compute(log)
+        lost = {value for _, value in overflowing(errors, 0)} - {failure.value for failure in log.found}
+        log.found.extend(Failure(0, (), value, LossOverflowError(OVERFLOW)) for value in lost)
+        if lost and len(lost) < self.n_values:
+            errors, totals = self._compute(log)  # without them: what is infinite would spoil what it is paired with
+        return Outcome(errors, totals, failures=reasons_of(log.found, self.n_values))
+
+    def _compute(self, log: FailureLog) -> tuple[FoldErrors, RowTotals]:
         n, V, Q = self.problem.n, self.n_values, self.problem.n_outputs
         R = self.loss.n_losses(Q)
         single = HeldOut.empty(self.folds, V, Q, R)
@@ -110,7 +163,7 @@ class LeaveTwoOut:
         for outputs in self._groups():
             losses = outputs if self.loss.classes is None else np.array([0])
             y = self.problem.y[:, outputs]
-            pairs = _Pairs(self, outputs)
+            pairs = _Pairs(self, outputs, log)
             chain = pairs.choose_chain() if chain is None else chain
             pairs.chain = chain
             u = pairs.u.swapaxes(0, 1)  # (n, V, Q)
@@ -189,8 +242,8 @@ class _Sums:
 class _Pairs:
     """All pairs, at all values, of outputs that are computed together."""
 
-    def __init__(self, route: LeaveTwoOut, outputs: IntArray) -> None:
-        self.route, self.y = route, route.problem.y[:, outputs]
+    def __init__(self, route: LeaveTwoOut, outputs: IntArray, log: FailureLog) -> None:
+        self.route, self.y, self.log = route, route.problem.y[:, outputs], log
         n, V, Q = len(self.y), route.n_values, len(outputs)
         self.paths: list[tuple[IntArray, OperatorPath]] = []
         self.models: list[tuple[Smoother, FloatArray, float]] = []  # of each value: what a refit needs
@@ -209,6 +262,9 @@ class _Pairs:
             self.u = self.r / (self.diagonal * self.rho)[..., None]
         for value, i in np.argwhere(~(self.diagonal >= self.least)):
             self.u[value, i] = self._refit(int(value), int(i))[0][0]
+        for failure in log.found:  # what has overflowed, and would again
+            if isinstance(failure.error, LossOverflowError):
+                self.r[failure.value] = self.u[failure.value] = 0.0
         self.losses = self._weighted(np.arange(n)[None], self.u)
         self.sums = _Sums(self.losses.shape)
         self.chain = ascending(np.zeros(V))
@@ -216,7 +272,8 @@ class _Pairs:
     def choose_chain(self) -> Chain:
         """A path's neighbours, or models from the best to the worst."""
         errors = self.losses.mean(axis=(1, 2))
-        return outward(errors) if len(self.route.smoothers) == 1 else ascending(errors)
+        lost = {failure.value for failure in self.log.found} | set(map(int, np.flatnonzero(~np.isfinite(errors))))
+        return over_kept(outward if len(self.route.smoothers) == 1 else ascending, errors, lost)
 
     def _weighted(self, rows: IntArray, u: FloatArray) -> FloatArray:
         """Weighted losses of residuals u (..., Q) at ``rows``, which broadcast against the other axes."""
@@ -225,7 +282,7 @@ class _Pairs:
 
     def _refit(self, value: int, *rows: int) -> list[FloatArray]:
         smoother, y, lam = self.models[value]
-        return refit_residuals(smoother, y, lam, self.route.folds, 0, rows)
+        return refit_or_log(smoother, y, lam, self.route.folds, 0, rows, value, self.log)
 
     def run(self) -> None:
         """Accumulate the sums over all pairs, in parts that do not depend on the number of threads."""

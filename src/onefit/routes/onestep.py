@@ -2,27 +2,96 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from ..folds import Folds
-from ..learners import Smoother
+from ..learners import Learner, Refusal, Smoother, Task
 from ..linalg import batched, compiled
 from ..linalg.operator import Operator, dual_operator, primal_operator
 from ..linalg.stacked import prediction_weights
 from ..metrics.losses import Loss
 from ..typing import FloatArray, IntArray
 from ..validation import Problem
-from .base import TABLE_BYTES, Piece, SmootherRoute, per_block, refit_residuals
+from .contract import Engine, FoldPlan, Offer, Workers
+from .costs import Shape, seconds_of
+from .engine import TABLE_BYTES, FailureLog, Piece, SmootherEngine, per_block, refit_or_log
+from .repeats import NOT_A_SMOOTHER, RepeatedRoute, shape_of
 
-__all__ = ["OneStepRoute", "make_operator"]
+__all__ = [
+    "OneStepEngine",
+    "OneStepRoute",
+    "make_operator",
+    "offer_onestep",
+    "onestep_flops",
+    "onestep_work",
+]
+
+MOST_TRIED_ROWS = 2000
+"""Rows up to which "auto" takes a fold for each group, or for each row beside models that are not smoothers."""
 
 MOST_COMPILED = 128
 """Rows in a fold up to which the compiled kernel solves the systems: beyond, they leave the caches."""
 
 
-class OneStepRoute(SmootherRoute):
+class OneStepRoute(RepeatedRoute):
+    """Linear smoothers, best while folds hold fewer rows than there are columns; kernels and p >= n."""
+
+    name = "onestep"
+
+    def offer(self, learners: Sequence[Learner], task: Task, plan: FoldPlan) -> Offer | Refusal:
+        """The cost of systems of the size of the folds."""
+        (learner,) = learners
+        if not isinstance(learner, Smoother):
+            return NOT_A_SMOOTHER
+        if learner.why_not_onestep:
+            return Refusal(learner.why_not_onestep, 'or use route="gram"')
+        if plan.is_trial and task.problem.n > MOST_TRIED_ROWS:
+            return Refusal(f'n_folds="auto" takes a fold for each up to {MOST_TRIED_ROWS:,} rows')
+        return offer_onestep(shape_of(learner, plan))
+
+    def engine(self, learner: Learner, task: Task, workers: Workers) -> Engine:
+        """Operators are made when they are asked for."""
+        assert isinstance(learner, Smoother)
+        return OneStepEngine(task.problem, learner, task.loss)
+
+
+def offer_onestep(shape: Shape) -> Offer:
+    """What the route takes at a shape."""
+    reason = f"it needs {shape.refit_flops / onestep_flops(shape):.0f} times fewer operations than refits"
+    size = math.ceil(shape.m)
+    return Offer(seconds_of("onestep", onestep_work(shape)), reason, f"{size} x {size} (rows of a fold)")
+
+
+def onestep_flops(shape: Shape) -> float:
+    """Floating point operations of the route."""
+    m = shape.m
+    each = shape.pairs * 7 / 3 * m**3 + shape.K * m**3 / 3
+    return shape.V * (2 * shape.n**2 * shape.q + shape.L * each)
+
+
+def onestep_work(shape: Shape) -> dict[str, float]:
+    """How often the route does what it does."""
+    n, p, K, L, V, m, q = shape.n, shape.p, shape.K, shape.L, shape.V, shape.m, shape.q
+    is_stored = 8 * (n + 1) ** 2 <= TABLE_BYTES
+    terms = {
+        "call": 1.0,
+        "decompositions": V * n * p * q,
+        "operators": V * n**2 * q,
+        "entries": V * n**2,
+        "products": 0.0 if is_stored else L * V * n**2 * q,
+        "folds": L * V * K,
+        "values and rows": L * V * n,
+        "values": V,
+    }
+    by = "compiled" if compiled.is_on() and m <= MOST_COMPILED else "LAPACK"
+    of_pairs = {"eliminations": m**3, "gathered blocks": m**2, "losses": m, "systems": 1.0}
+    return terms | {f"{term}, {by}": L * V * shape.pairs * amount for term, amount in of_pairs.items()}
+
+
+class OneStepEngine(SmootherEngine):
     r"""Schur complements of the residual operator.
 
     Notes
@@ -36,8 +105,6 @@ class OneStepRoute(SmootherRoute):
     so that fold j is factored once for all its partners. For p >= n and kernels the same holds of
     ``Q = A / lam`` in its dual form, which stays accurate where the fit nearly interpolates.
     """
-
-    name = "onestep"
 
     def __init__(self, problem: Problem, smoother: Smoother, loss: Loss) -> None:
         super().__init__(problem, smoother, loss)
@@ -58,7 +125,7 @@ class OneStepRoute(SmootherRoute):
         weights = (rows < len(self.y)).astype(np.float64) if self._weights is None else self._weights[rows]
         return weights / np.square(rho)
 
-    def pieces(self, folds: Folds, group: int, with_pairs: bool) -> Iterator[Piece]:
+    def pieces(self, folds: Folds, group: int, with_pairs: bool, log: FailureLog) -> Iterator[Piece]:
         """Value by value, as the operator depends on it; within a value in blocks of repeats."""
         outputs, lams = self.outputs[group]
         K, m = folds.n_folds, folds.members.shape[2]
@@ -67,7 +134,7 @@ class OneStepRoute(SmootherRoute):
             step = per_block(8 * (4 * K * m * m + K * m * operator.width))
             for start in range(0, folds.n_repeats, step):
                 part = folds.part(start, min(start + step, folds.n_repeats))
-                block = _Block(self, part, operator, outputs, float(lams[value]))
+                block = _Block(self, part, operator, outputs, value, float(lams[value]), log)
                 tables = block.pairs() if with_pairs else ()
                 u = block.singles()[..., None, :]
                 yield Piece(start, np.array([value]), u, *(table[..., None, :] for table in tables))
@@ -94,8 +161,18 @@ def make_operator(smoother: Smoother, y: FloatArray, lam: float) -> Operator:
 class _Block:
     """A block of repeats at one value."""
 
-    def __init__(self, route: OneStepRoute, folds: Folds, operator: Operator, outputs: IntArray, lam: float) -> None:
-        self.route, self.folds, self.operator, self.outputs, self.lam = route, folds, operator, outputs, lam
+    def __init__(
+        self,
+        engine: OneStepEngine,
+        folds: Folds,
+        operator: Operator,
+        outputs: IntArray,
+        value: int,
+        lam: float,
+        log: FailureLog,
+    ) -> None:
+        self.engine, self.folds, self.operator, self.outputs = engine, folds, operator, outputs
+        self.value, self.lam, self.log = value, lam, log
         L, K, m = folds.members.shape
         self.diagonal = operator.diagonal_blocks(folds.members)  # (L, K, m, m)
         self.right = np.empty((L, K, m, len(outputs) + 1))
@@ -124,15 +201,15 @@ class _Block:
         return bool(smallest >= batched.TRUSTED * self.operator.scale)
 
     def _refit(self, repeat: int, *out: int) -> list[FloatArray]:
-        y = self.route.y[:, self.outputs]
-        return refit_residuals(self.route.smoother, y, self.lam, self.folds, repeat, out)
+        y = self.engine.y[:, self.outputs]
+        return refit_or_log(self.engine.smoother, y, self.lam, self.folds, repeat, out, self.value, self.log)
 
     def pairs(self) -> tuple[FloatArray, FloatArray]:
         """Mean and scatter of the losses of fold j with j and k out, (L, K, K, R); the diagonal is left empty."""
         L, K = self.folds.n_repeats, self.folds.n_folds
-        mean, scatter = np.full((2, L, K, K, self.route.loss.n_losses(len(self.outputs))), np.nan)
+        mean, scatter = np.full((2, L, K, K, self.engine.loss.n_losses(len(self.outputs))), np.nan)
         if compiled.is_on() and self.operator.is_symmetric and self.folds.members.shape[2] <= MOST_COMPILED:
-            record = self._record_moments if self.route.loss.is_squared else self._record_losses
+            record = self._record_moments if self.engine.loss.is_squared else self._record_losses
             for repeats, first, M, rows, columns in self._strips():
                 record(repeats, first, M, rows, columns, mean, scatter)
             return mean, scatter
@@ -145,10 +222,10 @@ class _Block:
     ) -> None:
         """Losses of the residuals of fold j and of its partners, (L, K - j - 1, m, Q)."""
         members, present, later = self.folds.members[repeats], self.folds.present[repeats], slice(j + 1, None)
-        results = self.route.moments(u_j, members[:, [j]], present[:, [j]], self.outputs)
+        results = self.engine.moments(u_j, members[:, [j]], present[:, [j]], self.outputs)
         for target, result in zip((mean, scatter), results, strict=True):
             target[repeats, j, later] = result
-        results = self.route.moments(u_k, members[:, later], present[:, later], self.outputs)
+        results = self.engine.moments(u_k, members[:, later], present[:, later], self.outputs)
         for target, result in zip((mean, scatter), results, strict=True):
             target[repeats, later, j] = result
 
@@ -160,7 +237,7 @@ class _Block:
         members = self.folds.members
         L, K, m = members.shape
         if self.operator.stored is not None:
-            is_whole = self.route.loss.is_squared  # else the residuals of all pairs are written down
+            is_whole = self.engine.loss.is_squared  # else the residuals of all pairs are written down
             step = K - 1 if is_whole else per_block(8 * L * K * m * 2 * len(self.outputs))
             for low in range(0, K - 1, step):
                 yield slice(None), low, self.operator.stored, members[:, low : min(low + step, K - 1)], members
@@ -189,7 +266,7 @@ class _Block:
             columns,
             self.diagonal[repeats],
             self.right[repeats],
-            self.route.gains(self.folds.members[repeats], self.rho[repeats, ..., 0]),
+            self.engine.gains(self.folds.members[repeats], self.rho[repeats, ..., 0]),
             self.folds.sizes[repeats],
             mean[repeats],
             scatter[repeats],
@@ -199,7 +276,7 @@ class _Block:
         for repeat, j, k, residuals in self._refitted(repeats, first, squares):
             for fold, other, u in ((j, k, residuals[0]), (k, j, residuals[1])):
                 at = self.folds.members[repeat, fold, : len(u)]
-                found = self.route.moments(u, at, np.ones(len(u), dtype=bool), self.outputs)
+                found = self.engine.moments(u, at, np.ones(len(u), dtype=bool), self.outputs)
                 mean[repeat, fold, other], scatter[repeat, fold, other] = found
 
     def _record_losses(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import math
 import os
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import islice
 from multiprocessing import current_process
@@ -24,12 +25,15 @@ from sklearn.utils.validation import has_fit_parameter
 from ..errors import DataError, RefitError
 from ..extrapolation import measured
 from ..folds import Folds, FoldSource
-from ..inference.fold_errors import HeldOut, PairErrors, Rows, moments
+from ..inference.fold_errors import Failure, HeldOut, PairErrors, Rows, moments
+from ..learners import Learner, RefitLearner, Refusal, Task
 from ..metrics.losses import Loss
 from ..typing import FloatArray, IntArray
 from ..validation import Problem
+from .contract import Engine, FoldPlan, Offer, Workers, ignore
+from .repeats import RepeatedRoute
 
-__all__ = ["RefitRoute", "weight_name"]
+__all__ = ["RefitEngine", "RefitRoute", "weight_name"]
 
 MOST_TASKS = 256
 """Fits between two reports of progress, if the backend cannot hand over results as they come."""
@@ -39,26 +43,41 @@ LOOK_OUT = 0.5
 """Seconds between two looks of a worker whether its parent still lives."""
 
 
-class RefitRoute:
-    """Every estimator with ``fit`` and ``predict``.
-
-    The backend is joblib's: ``joblib.parallel_config`` chooses threads, processes or a cluster. One estimator
-    a parameter value; K(K+1)/2 training sets a repeat. ``tick`` counts fits.
-    """
+class RefitRoute(RepeatedRoute):
+    """Every estimator with ``fit`` and ``predict``: what all other routes are tested against."""
 
     name = "refit"
+
+    def offer(self, learners: Sequence[Learner], task: Task, plan: FoldPlan) -> Offer | Refusal:
+        """Whatever the estimator takes, which nobody knows: so any other offer is better."""
+        (learner,) = learners
+        if not isinstance(learner, RefitLearner):
+            return Refusal("it is for estimators themselves")
+        if plan.is_trial:
+            return Refusal("a refit without every two rows would take too long")
+        return Offer(math.inf, str(learner.refusal))
+
+    def engine(self, learner: Learner, task: Task, workers: Workers) -> Engine:
+        """Look at the estimators."""
+        assert isinstance(learner, RefitLearner)
+        return RefitEngine(task.problem, learner.estimators, task.loss, workers.n_jobs)
+
+
+class RefitEngine(Engine):
+    """Fits the estimators themselves.
+
+    The backend is joblib's: ``joblib.parallel_config`` chooses threads, processes or a cluster. One estimator
+    a parameter value; K(K+1)/2 training sets a repeat. ``tick`` counts fits. A value that fails is fitted to the end of
+    the repeat, and then no more.
+    """
+
+    is_refitted = True
     units = "fits"
 
-    def __init__(
-        self,
-        problem: Problem,
-        estimators: Sequence[Any],
-        loss: Loss,
-        n_jobs: int | None = None,
-        tick: Callable[[int], None] | None = None,
-    ) -> None:
+    def __init__(self, problem: Problem, estimators: Sequence[Any], loss: Loss, n_jobs: int | None = None) -> None:
         self.problem, self.estimators, self.loss = problem, list(estimators), loss
-        self.n_jobs, self.tick = n_jobs, tick
+        self.n_jobs, self.tick = n_jobs, ignore
+        self._failed = set[int]()
         self._X = (
             problem.X.copy() if isinstance(problem.X, pd.DataFrame) else problem.X
         )  # in few blocks: rows come fast
@@ -76,7 +95,7 @@ class RefitRoute:
         return self.n_values * n_repeats * (n_folds * (n_folds + 1) // 2 if with_pairs else n_folds)
 
     @contextmanager
-    def workers_kept(self) -> Iterator[None]:
+    def at_work(self) -> Iterator[None]:
         """Keep the workers from one call to the next: then blocks can be small."""
         with _workers(self.n_jobs) as self._kept:
             try:
@@ -108,7 +127,7 @@ class RefitRoute:
         single = HeldOut.empty(folds, self.n_values, Q, self.loss.n_losses(Q))
         out = [(j,) for j in range(folds.n_folds)]
         self._end_ahead()  # that was for pairs
-        for repeat, held, value, (residuals,) in self._run(folds, out):
+        for repeat, held, value, (residuals,) in self._run(folds, out, single.failures):
             self._record(single, folds, repeat, held[0], value, residuals)
         return single
 
@@ -116,7 +135,7 @@ class RefitRoute:
         """The same, and the losses of each fold with it and another out."""
         Q, K = self.problem.n_outputs, folds.n_folds
         pairs = PairErrors.empty(folds, self.n_values, Q, self.loss.n_losses(Q))
-        for repeat, held, value, parts in self._run(folds, _with_pairs(K)):
+        for repeat, held, value, parts in self._run(folds, _with_pairs(K), pairs.single.failures):
             if len(held) == 1:
                 self._record(pairs.single, folds, repeat, held[0], value, parts[0])
             for fold, other, residuals in zip(held, reversed(held), parts, strict=True):
@@ -137,17 +156,30 @@ class RefitRoute:
         return [(r, held, v) for r in range(folds.n_repeats) for held in out for v in range(self.n_values)]
 
     def _run(
-        self, folds: Folds, out: Sequence[tuple[int, ...]]
+        self, folds: Folds, out: Sequence[tuple[int, ...]], failures: list[Failure]
     ) -> Iterator[tuple[int, tuple[int, ...], int, list[FloatArray]]]:
-        """Held-out residuals of every training set, as they come: (repeat, folds out, value, residuals of each)."""
-        tasks = self._tasks(folds, out)
-        for (repeat, held, value), parts in zip(tasks, self._predictions(folds, tasks), strict=True):
-            if self.tick is not None:
-                self.tick(1)
-            tests = [np.flatnonzero(folds.ids[repeat] == fold) for fold in held]
-            yield repeat, held, value, [self._residuals(*each) for each in zip(tests, parts, strict=True)]
+        """Held-out residuals of every training set, as they come: (repeat, folds out, value, residuals of each).
 
-    def _predictions(self, folds: Folds, tasks: Sequence[tuple[int, tuple[int, ...], int]]) -> Iterator[list[Any]]:
+        Where a value has failed they are zero, from then on whatever the fits say: so it does not matter which of them
+        were under way.
+        """
+        tasks, failed = self._tasks(folds, out), set(self._failed)
+        for (repeat, held, value), parts in zip(tasks, self._predictions(folds, tasks), strict=True):
+            self.tick(1)
+            tests = [np.flatnonzero(folds.ids[repeat] == fold) for fold in held]
+            residuals = [np.zeros((len(test), self.problem.n_outputs)) for test in tests]
+            if value not in failed:
+                try:
+                    residuals = [self._residuals(*each) for each in zip(tests, _unless_error(parts), strict=True)]
+                except RefitError as error:
+                    if self.n_values == 1:
+                        raise
+                    failures.append(Failure(folds.first + repeat, held, value, error))
+                    failed.add(value)
+            yield repeat, held, value, residuals
+        self._failed = failed
+
+    def _predictions(self, folds: Folds, tasks: Sequence[tuple[int, tuple[int, ...], int]]) -> Iterator[Any]:
         """What the fits predict, in the order of the tasks."""
         if self._ahead is not None:
             yield from islice(self._ahead, len(tasks))
@@ -165,10 +197,12 @@ class RefitRoute:
                     _end(results)
 
     def _fit(self, folds: Folds, repeat: int, held: tuple[int, ...], value: int) -> Any:
-        """One fit, for joblib."""
-        return delayed(_heldout_predictions)(
+        """One fit, for joblib; nothing for a value that has failed."""
+        if value in self._failed:
+            return delayed(list)()
+        return delayed(_predictions_or_error)(
+            self.n_values == 1,
             os.getpid(),
-            value,
             self.estimators[value],
             self._X,
             self.problem.target,
@@ -234,9 +268,26 @@ def _look_out_for(parent: int) -> None:
     os._exit(1)
 
 
+def _unless_error(parts: Any) -> list[Any]:
+    """The predictions of a fit, if it did not fail."""
+    if isinstance(parts, RefitError):
+        raise parts
+    predictions: list[Any] = parts
+    return predictions
+
+
+def _predictions_or_error(is_alone: bool, *arguments: Any) -> list[Any] | RefitError:
+    """Predictions of one fit; its failure is an answer too, if there are other values that may be fitted."""
+    try:
+        return _heldout_predictions(*arguments)
+    except RefitError as error:
+        if is_alone:
+            raise
+        return error
+
+
 def _heldout_predictions(
     parent: int,
-    value: int,
     estimator: Any,
     X: Any,
     y: Any,
@@ -256,23 +307,17 @@ def _heldout_predictions(
             predictions = [np.asarray(fitted.predict(_rows(estimator, X, test, train))) for test in tests]
     except Exception as error:
         message = f"{name} failed in {where} ({len(train)} training rows): {type(error).__name__}: {error}"
-        raise _failure(message, value) from error
+        raise RefitError(message) from error
     width = 1 if y.ndim == 1 else y.shape[1]
     for test, prediction in zip(tests, predictions, strict=True):
         if prediction.size != len(test) * width:
             message = (
                 f"{name} predicts an array of shape {prediction.shape} for {len(test)} rows and {width} output(s)."
             )
-            raise _failure(message, value)
+            raise RefitError(message)
         if prediction.dtype.kind == "f" and not np.isfinite(prediction).all():
-            raise _failure(f"{name} predicts NaN or infinite values in {where}.", value)
+            raise RefitError(f"{name} predicts NaN or infinite values in {where}.")
     return predictions
-
-
-def _failure(message: str, value: int) -> RefitError:
-    error = RefitError(message)
-    error.value = value
-    return error
 
 
 def weight_name(estimator: Any) -> str:

@@ -9,20 +9,55 @@ from functools import cached_property
 import numpy as np
 
 from ..folds import Folds
-from ..learners import Smoother
+from ..inference.chain import Chain, ascending
+from ..learners import Refusal, Smoother, StatisticsLearner, Task, TunedLearner
 from ..linalg import batched
 from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
-from .base import BLOCK_BYTES, Piece, SmootherRoute, per_block
+from .contract import FoldPlan, Offer
+from .engine import BLOCK_BYTES, FailureLog, Piece, SmootherEngine, per_block
 
-__all__ = ["Repeat", "TrainingSetsRoute", "inverse_factors"]
+__all__ = ["MOST_WORK", "NOT_TUNED", "Repeat", "TrainingSetsEngine", "inverse_factors", "offer_by_sets"]
+
+MOST_UNITS = 300
+"""Rows, or groups, up to which "auto" leaves two of them out: that takes n^2/2 decompositions."""
+
+MOST_UNITS_BY_ROWS = 100
+"""The same for leave-one-out inside, which costs n^3 (n times the square of the groups) for each value."""
+
+MOST_WORK = 5e8
+"""And n^2 d^3, with d columns, is at most this."""
+
+NOT_TUNED = Refusal("it serves what is learned anew from the statistics of every training set")
 
 
-class TrainingSetsRoute(SmootherRoute):
-    """A route that goes through the training sets of each repeat in blocks."""
+def offer_by_sets(learner: TunedLearner | StatisticsLearner, task: Task, plan: FoldPlan) -> Offer | Refusal:
+    """The cost of some decompositions of every training set; by default not of as many as pairs of rows."""
+    n, units, width = task.problem.n, plan.units, learner.smoother.width
+    most = MOST_UNITS_BY_ROWS if learner.needs_rows else MOST_UNITS
+    by_rows = units**2 * n if learner.needs_rows else 0
+    work = units**2 * learner.steps * width**3
+    if plan.is_trial and (units > MOST_UNITS or by_rows > MOST_UNITS_BY_ROWS**3 or work > MOST_WORK):
+        return Refusal(f"it leaves two out up to {most} rows and few columns only")
+    reason = learner.reason
+    if plan.is_default:
+        reason += (
+            f'; n_folds="auto" took {plan.n_folds} folds, as it leaves two out up to {most} rows and few columns only, '
+            "and if the rule of the interval allows"
+        )
+    sets = plan.likely_repeats * plan.n_folds * (plan.n_folds + 1) / 2
+    return Offer(1e-9 * sets * (learner.steps * width**3 + (n * width if learner.needs_rows else 0)), reason)
 
-    name = "gram"
+
+class TrainingSetsEngine(SmootherEngine):
+    """An engine that goes through the training sets of each repeat in blocks."""
+
+    goes_through_sets = True
+
+    def make_chain(self, errors: FloatArray) -> Chain:
+        """From the best to the worst: what is learned may differ from value to value."""
+        return ascending(errors)
 
     def __init__(self, problem: Problem, smoother: Smoother, loss: Loss, n_values: int = 1) -> None:
         super().__init__(problem, smoother, loss)
@@ -32,10 +67,10 @@ class TrainingSetsRoute(SmootherRoute):
         self.padded_y = np.vstack([self.y, np.zeros(self.y.shape[1])])
 
     @abstractmethod
-    def repeat(self, folds: Folds, repeat: int) -> Repeat:
+    def repeat(self, folds: Folds, repeat: int, log: FailureLog) -> Repeat:
         """The training sets of one partition."""
 
-    def pieces(self, folds: Folds, group: int, with_pairs: bool) -> Iterator[Piece]:
+    def pieces(self, folds: Folds, group: int, with_pairs: bool, log: FailureLog) -> Iterator[Piece]:
         """Repeat by repeat, some training sets at a time."""
         outputs, _ = self.outputs[group]
         K, m, V = folds.n_folds, folds.members.shape[2], self.n_values
@@ -43,7 +78,7 @@ class TrainingSetsRoute(SmootherRoute):
         single = np.arange(K)[:, None]
         pairs = np.stack(np.triu_indices(K, 1), axis=1)
         for repeat in range(folds.n_repeats):
-            sets = self.repeat(folds, repeat)
+            sets = self.repeat(folds, repeat, log)
             u = np.zeros((1, K, m, V, len(outputs)))
             for out, residuals in sets.run(single):
                 u[0, out[:, 0]] = residuals[:, 0]
@@ -60,10 +95,10 @@ class TrainingSetsRoute(SmootherRoute):
 class Repeat(ABC):
     """The training sets of one partition."""
 
-    def __init__(self, route: TrainingSetsRoute, folds: Folds, repeat: int) -> None:
-        self.route, self.folds, self.number = route, folds, repeat
+    def __init__(self, engine: TrainingSetsEngine, folds: Folds, repeat: int, log: FailureLog) -> None:
+        self.engine, self.folds, self.number, self.log = engine, folds, repeat, log
         self.members, self.ids = folds.members[repeat], folds.ids[repeat]
-        heavy = route.root > 0
+        heavy = engine.root > 0
         self.heavy_in_fold = heavy[self.members].sum(axis=1)
         self.n_heavy = int(heavy.sum())
 
@@ -91,7 +126,7 @@ class Repeat(ABC):
         for start in range(0, len(sets), step):
             out = sets[start : start + step]
             yield out, self.residuals(out)
-            self.route.count(sets=len(out))
+            self.engine.count(sets=len(out))
 
     def n_train(self, out: IntArray) -> IntArray:
         """Rows of the training sets that have a weight."""
@@ -100,7 +135,7 @@ class Repeat(ABC):
 
     def training_rows(self, out: IntArray) -> IntArray:
         """Rows of one training set that have a weight."""
-        return np.intersect1d(self.folds.training_rows(self.number, *out), self.route.smoother.heavy)
+        return np.intersect1d(self.folds.training_rows(self.number, *out), self.engine.smoother.heavy)
 
     def is_out(self, out: IntArray) -> BoolArray:
         """Which rows each training set leaves out, (B, n)."""
@@ -113,7 +148,7 @@ class Repeat(ABC):
 
         The squares (K + 1, Q) are by folds, those of all rows last.
         """
-        targets = np.hstack([self.route.root[:, None] * self.route.padded_y, self.rest])
+        targets = np.hstack([self.engine.root[:, None] * self.engine.padded_y, self.rest])
         by_fold = self.Zw[self.members].swapaxes(1, 2) @ targets[self.members]
         squares = np.square(self.rest)
         return self.Zw.T @ targets, by_fold, np.vstack([squares[self.members].sum(axis=1), squares.sum(axis=0)])

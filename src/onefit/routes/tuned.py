@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,15 +10,17 @@ import numpy as np
 
 from ..criteria import RowPart, Spectrum, spectrum_of_rows
 from ..folds import Folds
-from ..learners import TunedLearner
+from ..learners import Learner, Refusal, Task, TunedLearner
 from ..linalg.columns import Columns
 from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
-from .base import refit_residuals
-from .trainingsets import Repeat, TrainingSetsRoute, inverse_factors
+from .contract import Engine, FoldPlan, Offer, Workers
+from .engine import FailureLog, refit_residuals
+from .repeats import RepeatedRoute
+from .trainingsets import NOT_TUNED, Repeat, TrainingSetsEngine, inverse_factors, offer_by_sets
 
-__all__ = ["TunedRoute"]
+__all__ = ["TunedEngine", "TunedRoute"]
 
 SPAN = 1e8
 """Eigenvalues up to this factor from tau, both ways, are known well enough to choose a penalty."""
@@ -29,7 +32,23 @@ AMPLIFIED = 1e5
 """Largest factor by which the shrinkage at the chosen penalty may magnify rounding errors."""
 
 
-class TunedRoute(TrainingSetsRoute):
+class TunedRoute(RepeatedRoute):
+    """Smoothers whose penalty is chosen anew in every training set."""
+
+    name = "gram"
+
+    def offer(self, learners: Sequence[Learner], task: Task, plan: FoldPlan) -> Offer | Refusal:
+        """The cost of an eigendecomposition for each training set."""
+        (learner,) = learners
+        return offer_by_sets(learner, task, plan) if isinstance(learner, TunedLearner) else NOT_TUNED
+
+    def engine(self, learner: Learner, task: Task, workers: Workers) -> Engine:
+        """All rows are decomposed when they are first asked for."""
+        assert isinstance(learner, TunedLearner)
+        return TunedEngine(task.problem, learner, task.loss)
+
+
+class TunedEngine(TrainingSetsEngine):
     r"""Downdated Gram matrices, each diagonalized against the penalty.
 
     Notes
@@ -57,9 +76,9 @@ class TunedRoute(TrainingSetsRoute):
         columns = self.smoother.take(np.arange(self.smoother.n))
         return columns if columns.is_uneven else columns.narrow()
 
-    def repeat(self, folds: Folds, repeat: int) -> Repeat:
+    def repeat(self, folds: Folds, repeat: int, log: FailureLog) -> Repeat:
         """The training sets of one partition."""
-        return _Repeat(self, folds, repeat)
+        return _Repeat(self, folds, repeat, log)
 
 
 @dataclass(frozen=True)
@@ -79,12 +98,12 @@ class _Whole:
     rest: FloatArray
 
 
-def _decompose(route: TunedRoute) -> _Whole:
+def _decompose(engine: TunedEngine) -> _Whole:
     """Choose the penalty on all rows, and decompose them about it: the training sets will choose a similar one."""
-    smoother, rows, root = route.smoother, route.smoother.heavy, route.root
+    smoother, rows, root = engine.smoother, engine.smoother.heavy, engine.root
     design = smoother.decomposed().rows(rows).weighted(root[rows])
-    spectrum = spectrum_of_rows(design, root[rows, None] * route.y[rows], smallest=route.tuned.smallest).spectrum
-    tau = float(np.exp(np.log(route.tuned.choose(spectrum)).mean()))
+    spectrum = spectrum_of_rows(design, root[rows, None] * engine.y[rows], smallest=engine.tuned.smallest).spectrum
+    tau = float(np.exp(np.log(engine.tuned.choose(spectrum)).mean()))
     mu = spectrum.mu[spectrum.mu > 0]
     if len(mu):
         low, high = max(mu.min(), mu.max() / NEAR), min(mu.max(), mu.min() * NEAR)
@@ -93,7 +112,7 @@ def _decompose(route: TunedRoute) -> _Whole:
     reinsch = smoother.reinsch([tau / 2, tau * 2])
     Z = reinsch.basis.take(np.arange(smoother.n + 1))
     Zw = root[:, None] * Z
-    rest = root[:, None] * route.padded_y
+    rest = root[:, None] * engine.padded_y
     seen = np.argsort(np.argsort(-reinsch.x, kind="stable")) < len(reinsch.x) - n_null
     inverse = np.where(seen & (reinsch.x > 0), 1.0 / np.where(reinsch.x > 0, reinsch.x, 1.0), 0.0)[:, None]
     for _ in range(2):  # twice, as orthogonalization needs
@@ -104,31 +123,31 @@ def _decompose(route: TunedRoute) -> _Whole:
 class _Repeat(Repeat):
     """The training sets of one partition."""
 
-    route: TunedRoute
+    engine: TunedEngine
 
     @property
     def Zw(self) -> FloatArray:
         """All rows in the Demmler-Reinsch basis."""
-        return self.route.whole.Zw
+        return self.engine.whole.Zw
 
     @property
     def rest(self) -> FloatArray:
         """What the columns do not reach of y."""
-        return self.route.whole.rest
+        return self.engine.whole.rest
 
     def floats_each(self, n_out: int) -> int:
         """Numbers that a training set needs."""
-        n, Q = self.route.y.shape
-        d, m = self.route.smoother.width, self.members.shape[1]
-        by_rows = n * (2 * d + 3 * Q + 4) if self.route.tuned.needs_rows else 0
+        n, Q = self.engine.y.shape
+        d, m = self.engine.smoother.width, self.members.shape[1]
+        by_rows = n * (2 * d + 3 * Q + 4) if self.engine.tuned.needs_rows else 0
         return int(6 * d * d + n_out * m * (d + 2 * Q) + by_rows)
 
     def residuals(self, out: IntArray) -> FloatArray:
         """Residuals of the folds that are out."""
-        m, Q = self.members.shape[1], self.route.y.shape[1]
+        m, Q = self.members.shape[1], self.engine.y.shape[1]
         n_train = self.n_train(out)
         residuals = np.zeros((*out.shape, m, Q))
-        is_sound = n_train > self.route.smoother.width
+        is_sound = n_train > self.engine.smoother.width
         if is_sound.any():
             some = np.flatnonzero(is_sound)
             residuals[some], is_sound[some] = self._downdate(out[some], n_train[some])
@@ -139,8 +158,8 @@ class _Repeat(Repeat):
 
     def _downdate(self, out: IntArray, n_train: IntArray) -> tuple[FloatArray, BoolArray]:
         """Residuals, and which of the training sets they can be trusted in."""
-        route, whole = self.route, self.route.whole
-        d, k, Q = whole.Z.shape[1], whole.n_free, route.y.shape[1]
+        engine, whole = self.engine, self.engine.whole
+        d, k, Q = whole.Z.shape[1], whole.n_free, engine.y.shape[1]
         _, inverse, is_sound = inverse_factors(np.eye(d) - self.gram(out))
         theta, U = np.linalg.eigh((inverse * whole.s) @ inverse.swapaxes(1, 2))
         theta[:, :k] = 0.0
@@ -156,7 +175,7 @@ class _Repeat(Repeat):
         rest = squares[-1] - squares[out].sum(axis=1) - np.square(gamma[..., Q:]).sum(axis=1)
         with np.errstate(over="ignore"):  # an eigenvalue that is not known, as is found below
             mu = np.where(seen, x, 0.0)[:, k:] / np.maximum(theta[:, k:], np.finfo(float).tiny)
-        rows = self._row_part(out, T * root_x[:, None], gamma[..., Q:]) if route.tuned.needs_rows else None
+        rows = self._row_part(out, T * root_x[:, None], gamma[..., Q:]) if engine.tuned.needs_rows else None
         spectrum = Spectrum(
             mu=mu,
             gamma=gamma[:, k:, :Q],
@@ -167,7 +186,7 @@ class _Repeat(Repeat):
             constant=np.zeros(len(out)),
             rows=rows,
         )
-        lams = route.tuned.choose(spectrum)
+        lams = engine.tuned.choose(spectrum)
         magnified = np.square(inverse).sum(axis=(1, 2)) / d
         is_sound &= _is_known(mu[:, : d - k - whole.n_null] / whole.tau, lams / whole.tau, magnified)
         if rows is not None:
@@ -175,11 +194,11 @@ class _Repeat(Repeat):
         coefficients = T @ (projected[..., :Q] / (x[:, :, None] + lams[:, None] * theta[:, :, None]))
         held_out = self.members[out]
         fitted = whole.Z[held_out] @ coefficients[:, None]
-        return route.padded_y[held_out] - fitted, is_sound
+        return engine.padded_y[held_out] - fitted, is_sound
 
     def _row_part(self, out: IntArray, T: FloatArray, gamma: FloatArray) -> RowPart:
         """Rows in the bases of the training sets; those that are out are blank."""
-        whole = self.route.whole
+        whole = self.engine.whole
         is_out = self.is_out(out)
         U = whole.Zw[:-1] @ T
         U[is_out] = 0.0
@@ -189,19 +208,19 @@ class _Repeat(Repeat):
 
     def _from_rows(self, out: IntArray) -> list[FloatArray]:
         """Residuals of the folds that are out, from a decomposition of the rows of their training set."""
-        route, y = self.route, self.route.y
+        engine, y = self.engine, self.engine.y
         rows = self.training_rows(out)
-        training = route.columns.rows(rows)
+        training = engine.columns.rows(rows)
         shift = training.means()
-        columns = training.moved(shift).weighted(route.root[rows])
+        columns = training.moved(shift).weighted(engine.root[rows])
         if columns.dependent():  # raises, and says where
-            return refit_residuals(route.smoother, y, 1.0, self.folds, self.number, tuple(int(fold) for fold in out))
-        fit = spectrum_of_rows(columns, route.root[rows, None] * y[rows], smallest=route.tuned.smallest)
-        a, b = fit.coefficients(route.tuned.choose(fit.spectrum)[0])
+            return refit_residuals(engine.smoother, y, 1.0, self.folds, self.number, tuple(int(fold) for fold in out))
+        fit = spectrum_of_rows(columns, engine.root[rows, None] * y[rows], smallest=engine.tuned.smallest)
+        a, b = fit.coefficients(engine.tuned.choose(fit.spectrum)[0])
         residuals = []
         for fold in out:
             held_out = np.flatnonzero(self.ids == fold)
-            part = route.columns.rows(held_out).moved(shift)
+            part = engine.columns.rows(held_out).moved(shift)
             residuals.append(y[held_out] - part.E @ a - part.N @ b)
         return residuals
 

@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from threading import Lock
 from typing import Any, ClassVar, TextIO
 
@@ -18,6 +17,7 @@ import numpy as np
 
 from ..errors import DataError
 from ..metrics.losses import takes_two
+from ..routes import Units
 
 __all__ = ["Bar", "Progress", "Stopped", "Units", "check_progress"]
 
@@ -35,16 +35,6 @@ Report = Callable[[int, int], object]
 
 class Stopped(Exception):
     """Ends a thread for whose result nobody waits any more."""
-
-
-@dataclass(frozen=True)
-class Units:
-    """What a job counts: how many, their name, how many make one of that name, and whether fewer may do."""
-
-    total: int
-    name: str = "steps"
-    each: int = 1
-    is_most: bool = False
 
 
 class Progress:

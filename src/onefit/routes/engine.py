@@ -1,39 +1,35 @@
-"""The contract of a route, and what the two fast ones share."""
+"""What the engines share that compute held-out losses without refitting."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
-from threading import Lock
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from ..errors import TrainingSetError
 from ..folds import Folds
-from ..inference.fold_errors import HeldOut, PairErrors, Rows, moments
+from ..inference.chain import Chain, outward
+from ..inference.fold_errors import Failure, HeldOut, PairErrors, Rows, moments
 from ..learners import Smoother
 from ..linalg import compiled
 from ..linalg.stacked import fit_stacked
 from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
+from .contract import Engine, ignore
 
 __all__ = [
     "BLOCK_BYTES",
     "TABLE_BYTES",
+    "FailureLog",
     "Piece",
-    "Route",
-    "SmootherRoute",
-    "ignore",
+    "SmootherEngine",
     "per_block",
+    "refit_or_log",
     "refit_residuals",
-    "threads",
 ]
 
 BLOCK_BYTES = 8 * 2**20
@@ -43,73 +39,9 @@ TABLE_BYTES = 128 * 2**20
 """Memory of a table that is kept: an operator, or the losses of a block of repeats."""
 
 
-def ignore(units: int) -> None:
-    """Count nothing."""
-
-
-class Route(Protocol):
-    """Held-out losses for a block of partitions.
-
-    Decompositions belong in the constructor; the two methods only use them. Arrays carry an axis of
-    parameter values V and one of outputs.
-    """
-
-    name: str
-    n_values: int
-
-    def singles(self, folds: Folds) -> HeldOut:
-        """Each row's residual and loss with its own fold out: K training sets a repeat."""
-
-    def pairs(self, folds: Folds) -> PairErrors:
-        """The same, and the losses of each fold with it and another out: K(K+1)/2 training sets a repeat."""
-
-
 def per_block(bytes_each: float, budget: float = BLOCK_BYTES) -> int:
     """Count the items of this size that fit in a block, at least one."""
     return max(1, int(budget // max(bytes_each, 1.0)))
-
-
-@contextmanager
-def threads(n_threads: int) -> Iterator[Callable[..., Iterator[Any]]]:
-    """A map, by threads that leave BLAS one thread each: also a single one, as BLAS rounds by its number of threads."""
-    with _one_blas_thread():
-        if n_threads == 1:
-            yield map
-            return
-        pool = ThreadPoolExecutor(n_threads)
-        try:
-            yield pool.map
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-class _Blas:
-    """How many hold BLAS to one thread: the limit is the process's, so the first sets it and the last restores it."""
-
-    lock: ClassVar[Any] = Lock()
-    users: ClassVar[int] = 0
-    limits: ClassVar[Any] = None
-
-
-@cache
-def _libraries() -> Any:
-    """The libraries with threads in this process: to look for them takes longer than many a job."""
-    return ThreadpoolController()
-
-
-@contextmanager
-def _one_blas_thread() -> Iterator[None]:
-    with _Blas.lock:
-        if _Blas.users == 0:
-            _Blas.limits = _libraries().limit(limits=1, user_api="blas")
-        _Blas.users += 1
-    try:
-        yield
-    finally:
-        with _Blas.lock:
-            _Blas.users -= 1
-            if _Blas.users == 0 and _Blas.limits is not None:
-                _Blas.limits.restore_original_limits()
 
 
 @dataclass(frozen=True)
@@ -127,16 +59,25 @@ class Piece:
     scatter: FloatArray | None = None
 
 
-class SmootherRoute(ABC):
-    """A route that computes a linear smoother's path without refitting it.
+class FailureLog:
+    """Values that could not be fitted, as they are found; what is at fault at every value is raised."""
+
+    def __init__(self, n_values: int) -> None:
+        self.n_values, self.found = n_values, list[Failure]()
+
+    def add(self, error: TrainingSetError, repeat: int, out: tuple[int, ...], value: int) -> None:
+        """Note that a value failed in a repeat with the folds ``out`` held out."""
+        if self.n_values == 1 or error.lam is None:
+            raise error
+        self.found.append(Failure(repeat, out, value, error))
+
+
+class SmootherEngine(Engine):
+    """Computes a linear smoother's path without refitting it.
 
     ``tick`` counts repeats, each at every value, or training sets. It is called in every block, with zero if that
     completes none: it may end a thread by an error.
     """
-
-    name: str
-    counts_sets = False
-    """Whether it is training sets that are counted; for a single repeat, if the route goes through them."""
 
     def __init__(self, problem: Problem, smoother: Smoother, loss: Loss) -> None:
         self.smoother, self.loss = smoother, loss
@@ -156,7 +97,7 @@ class SmootherRoute(ABC):
 
     @property
     def n_passes(self) -> int:
-        """How often the route goes through all training sets."""
+        """How often it goes through all training sets."""
         return 1
 
     def n_units(self, n_folds: int, n_repeats: int, with_pairs: bool) -> int:
@@ -165,13 +106,17 @@ class SmootherRoute(ABC):
             return n_repeats * self.n_passes * (n_folds * (n_folds + 1) // 2 if with_pairs else n_folds)
         return n_repeats * self.n_values * len(self.outputs)
 
-    @abstractmethod
-    def pieces(self, folds: Folds, group: int, with_pairs: bool) -> Iterator[Piece]:
-        """Compute one group of outputs, in whatever blocks suit the route."""
+    def make_chain(self, errors: FloatArray) -> Chain:
+        """Neighbours on the path."""
+        return outward(errors)
 
-    def _counted(self, folds: Folds, group: int, with_pairs: bool) -> Iterator[Piece]:
+    @abstractmethod
+    def pieces(self, folds: Folds, group: int, with_pairs: bool, log: FailureLog) -> Iterator[Piece]:
+        """Compute one group of outputs, in whatever blocks suit the engine."""
+
+    def _counted(self, folds: Folds, group: int, with_pairs: bool, log: FailureLog) -> Iterator[Piece]:
         """The pieces; each is counted when it has been taken in."""
-        for piece in self.pieces(folds, group, with_pairs):
+        for piece in self.pieces(folds, group, with_pairs, log):
             yield piece
             self.count(pieces=len(piece.u) * len(piece.values))
 
@@ -208,19 +153,20 @@ class SmootherRoute(ABC):
     def singles(self, folds: Folds) -> HeldOut:
         """Each row's residual and loss with its own fold out."""
         Q = self.y.shape[1]
-        single = HeldOut.empty(folds, self.n_values, Q, self.loss.n_losses(Q))
+        single, log = HeldOut.empty(folds, self.n_values, Q, self.loss.n_losses(Q)), FailureLog(self.n_values)
         for group, (outputs, _) in enumerate(self.outputs):
-            for piece in self._counted(folds, group, with_pairs=False):
+            for piece in self._counted(folds, group, False, log):
                 self._record_single(single, folds, piece, outputs)
+        single.failures.extend(log.found)
         return single
 
     def pairs(self, folds: Folds) -> PairErrors:
         """The same, and the losses of each fold with it and another out."""
         Q = self.y.shape[1]
-        pairs = PairErrors.empty(folds, self.n_values, Q, self.loss.n_losses(Q))
+        pairs, log = PairErrors.empty(folds, self.n_values, Q, self.loss.n_losses(Q)), FailureLog(self.n_values)
         folds_of = np.arange(folds.n_folds)
         for group, (outputs, _) in enumerate(self.outputs):
-            for piece in self._counted(folds, group, with_pairs=True):
+            for piece in self._counted(folds, group, True, log):
                 assert piece.mean is not None
                 assert piece.scatter is not None
                 part = slice(piece.start, piece.start + len(piece.u))
@@ -230,6 +176,7 @@ class SmootherRoute(ABC):
                 pairs.mean[index] = piece.mean
                 pairs.scatter[index] = piece.scatter
                 self._record_single(pairs.single, folds, piece, outputs)
+        pairs.single.failures.extend(log.found)
         return pairs
 
     def _own_moments(self, u: FloatArray, folds: Folds, outputs: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -263,6 +210,24 @@ class SmootherRoute(ABC):
             u[slots < 0] = losses[slots < 0] = np.nan
         for table, found in ((single.residuals, u), (single.losses, losses)):
             table[(part, slice(None), *self._cells(piece.values, outputs, table.shape[-1]))] = found
+
+
+def refit_or_log(
+    smoother: Smoother,
+    y: FloatArray,
+    lam: float,
+    folds: Folds,
+    repeat: int,
+    out: tuple[int, ...],
+    value: int,
+    log: FailureLog,
+) -> list[FloatArray]:
+    """`refit_residuals`; zeros, and an entry in the log, if the training set does not determine the fit at a value."""
+    try:
+        return refit_residuals(smoother, y, lam, folds, repeat, out)
+    except TrainingSetError as error:
+        log.add(error, folds.first + repeat, out, value)
+        return [np.zeros((int(folds.sizes[repeat, fold]), y.shape[1])) for fold in out]
 
 
 def refit_residuals(

@@ -1,0 +1,160 @@
+"""What a route may know of a model, and how a model says it.
+
+A `Learner` is a model as a route sees it, on one axis of parameter values. Its kinds let a route do different things:
+
+- `Smoother`, linear in y: the gram, one-step and leave-two-out routes take rows out of one decomposition;
+- `TunedLearner`, a smoother whose penalty is chosen anew in every training set;
+- `StatisticsLearner`, whatever is learned from the statistics of a training set without its rows;
+- `RefitLearner`, an estimator that is fitted again and again.
+
+An estimator of another package joins by one method, ``__onefit_learner__(task, path)``, which returns a learner, or a
+`Refusal` that says why refits are all there is.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any, Protocol, Self, runtime_checkable
+
+import numpy as np
+
+from ..errors import DataError
+from ..inference.intervals import Rule
+from ..metrics import Loss
+from ..typing import FloatArray
+from ..validation import Problem, check_penalty_value
+from ..vocabulary import EXACT, FROZEN
+
+__all__ = ["Joins", "Learner", "Path", "Refusal", "Scores", "Task", "joins"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be computed.
+
+    Attributes
+    ----------
+    problem : Problem
+        The checked data.
+    loss : Loss
+    rule : Rule
+        The interval rule that was asked for, which says when repeats suffice.
+    transformers : {"refit", "freeze"}
+        Whether what precedes a fit is learned anew in every training set, or once from all rows.
+    needs : frozenset of str
+        What the caller cannot do without: "fold variance" (losses within folds of several rows), "bias folds" (further
+        partitions), "refits" (the answer is to be a `RefitLearner`).
+    """
+
+    problem: Problem
+    loss: Loss
+    rule: Rule
+    transformers: str = "refit"
+    needs: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Path:
+    """A parameter and the values that it takes on."""
+
+    name: str
+    values: tuple[Any, ...]
+
+    def penalties(self) -> FloatArray:
+        """The values as penalties, (V, 1)."""
+        if any(isinstance(value, str) for value in self.values):
+            raise DataError(
+                f"{self.name} is to be {', '.join(map(repr, self.values))}, and names make no curve of penalties; give "
+                "numbers, or set models with different criteria against each other by compare({...})."
+            )
+        return np.array([[check_penalty_value(self.name, value)] for value in self.values])
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why something cannot be done, in words that follow "because"; and what would help, if that is known to work."""
+
+    reason: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.reason}; {self.remedy}" if self.remedy else self.reason
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Criteria of a model on all rows, to be minimized.
+
+    Attributes
+    ----------
+    tables : mapping of (V, Q)
+        By name: "gcv", "loo", "reml", as far as there are any.
+    edf : (V, Q) or None
+        Effective degrees of freedom.
+    reasons : mapping of str
+        By name, why a criterion is not there. One that is in neither mapping may be computed by whoever can.
+    """
+
+    tables: Mapping[str, FloatArray]
+    edf: FloatArray | None = None
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+
+class Learner(ABC):
+    """A model as a route sees it, at V values of a parameter.
+
+    Attributes
+    ----------
+    hint : str
+        What may be wrong if a training set does not determine the fit.
+    """
+
+    hint: str = ""
+    _exactness: str = EXACT
+
+    @property
+    def exactness(self) -> str:
+        """Whether it is what refits of the estimator give, or something before the fit is taken from all rows."""
+        return self._exactness
+
+    @property
+    @abstractmethod
+    def n_values(self) -> int:
+        """Number of parameter values V."""
+
+    @abstractmethod
+    def at(self, values: Sequence[int]) -> Self:
+        """The same learner at some of its values, given by their places."""
+
+    def check_fits(self, smallest_training_set: int) -> dict[int, str]:
+        """Say which values no training set of this size can determine, and why; raise if it is all of them."""
+        return {}
+
+    def scores(self, task: Task) -> Scores | Refusal:
+        """Criteria of the fit on all rows."""
+        return Refusal("they are known of linear smoothers only")
+
+    def given_transformers(self) -> Self:
+        """The same learner, marked as one whose transformers were fitted on all rows."""
+        marked = copy(self)
+        marked._exactness = FROZEN
+        return marked
+
+
+@runtime_checkable
+class Joins(Protocol):
+    """An estimator that says itself how routes can see it."""
+
+    def __onefit_learner__(self, task: Task, path: Path | None = None) -> Learner | Refusal:
+        """A learner at the values of ``path``, or of the estimator as it is; or why there is none."""
+
+
+def joins(estimator: object) -> bool:
+    """Whether the estimator's own class says how routes can see it.
+
+    What a class inherits does not count: a subclass may fit or predict otherwise, and nobody would notice.
+    """
+    return "__onefit_learner__" in vars(type(estimator))

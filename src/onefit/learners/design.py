@@ -1,0 +1,106 @@
+"""Penalized least squares in the columns of a design."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from ..linalg.columns import Columns, Penalty, columns_of, norms
+from ..linalg.dual import Dual, dual_of
+from ..linalg.reinsch import Reinsch, demmler_reinsch
+from ..typing import FloatArray, IntArray
+from .smoother import Smoother
+
+__all__ = ["DesignSmoother"]
+
+
+class DesignSmoother(Smoother):
+    """``min sum w (y - c - X b)^2 + lam b'Sb``; S None is the identity.
+
+    Parameters
+    ----------
+    X : array (n, p)
+    penalty : Penalty, matrix S (p, p) or None
+    fit_intercept : bool
+    lams : array (V, 1) or (V, Q)
+        The penalty of each parameter value, one for all outputs or one for each.
+    weights : array (n,) or None
+    is_ridge : bool, default=False
+        Whether X are the columns as the estimator got them and S is the identity: a scaler before the estimator is
+        then a change of S.
+    """
+
+    def __init__(
+        self,
+        X: FloatArray,
+        penalty: Penalty | FloatArray | None,
+        fit_intercept: bool,
+        lams: FloatArray,
+        weights: FloatArray | None = None,
+        is_ridge: bool = False,
+    ) -> None:
+        super().__init__(lams, weights, fit_intercept)
+        # a training set may lack what other rows have of a column, so it is refitted to columns that are not mixed
+        self._unmixed = columns_of(X, penalty, fit_intercept, None if self.weights is None else self._heavy_of)
+        self.is_ridge = is_ridge
+        self._check_span(norms(X if self.weights is None else X[self._heavy_of]))
+        self._prepare_values()
+
+    def _prepare_values(self) -> None:
+        """Rotate to directions that some row sees, if a penalty holds the others."""
+        self._columns = self._unmixed
+        if self._all_penalized:
+            self._columns = self._columns.full_rank(float(self.lams.min()), self.heavy)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self._columns.E.shape[0])
+
+    @property
+    def _all_penalized(self) -> bool:
+        return bool((self.lams > 0).all())
+
+    @property
+    def width(self) -> int:
+        """Columns after the rotation that leaves at most n penalized ones."""
+        columns = self._columns
+        return int(columns.N.shape[1] + (min(columns.E.shape) if self._all_penalized else columns.E.shape[1]))
+
+    @property
+    def n_free(self) -> int:
+        """Number of columns without a penalty, at a positive value."""
+        return int(self._columns.N.shape[1])
+
+    def count_lost(self, lam: float) -> int:
+        """How many free columns depend on the others in the heavy rows."""
+        columns = self._unmixed.free() if lam > 0 else self._unmixed
+        return columns.rows(self.heavy).weighted(self.root_weights(self.heavy)).at(lam).dependent()
+
+    @cached_property
+    def _narrow(self) -> Columns:
+        return self._columns.narrow()
+
+    def take(self, rows: IntArray) -> Columns:
+        """The design in some rows, without the weights."""
+        return self._unmixed.rows(rows)
+
+    def decomposed(self) -> Columns:
+        """The design of all rows, in the directions that some row sees."""
+        return self._narrow
+
+    def reinsch(self, lams: Sequence[float]) -> Reinsch:
+        """Demmler-Reinsch basis, of at most n penalized columns."""
+        columns = self._narrow if min(lams) > 0 else self._columns.at(0.0)
+        return demmler_reinsch(columns, lams, self.weights)
+
+    @cached_property
+    def dual(self) -> Dual:
+        """The residual operator of the heavy rows in dual form."""
+        rows = self.heavy
+        return dual_of(self._columns.rows(rows).weighted(self.root_weights(rows)))
+
+    @property
+    def wants_dual(self) -> bool:
+        """As many columns as rows, and all of them identified by the penalty."""
+        return self._all_penalized and self._columns.width >= len(self.heavy)

@@ -1,0 +1,44 @@
+"""scikit-learn's KernelRidge as a smoother."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from ..errors import DataError, RouteError
+from ..linalg.columns import middle
+from ..validation import numeric_matrix
+from .contract import Path, Task
+from .kernel import KernelSmoother
+from .ridge import penalties_of
+
+__all__ = ["kernel_ridge"]
+
+
+def kernel_ridge(estimator: KernelRidge, task: Task, path: Path | None) -> KernelSmoother:
+    """Ridge regression in the feature space of a kernel."""
+    problem = task.problem
+    if problem.classes is not None:
+        raise RouteError("KernelRidge is not a classifier")
+    if sparse.issparse(problem.X):
+        raise RouteError("the kernel of a sparse X is dense; pass X.toarray()")
+    lams = penalties_of(estimator.alpha, problem.n_outputs) if path is None else path.penalties()
+    X = numeric_matrix(problem)
+    if estimator.kernel == "precomputed":
+        return KernelSmoother(X, lams, problem.y, problem.weights)
+    if callable(estimator.kernel):
+        parameters = estimator.kernel_params or {}
+    else:
+        parameters = {"gamma": estimator.gamma, "degree": estimator.degree, "coef0": estimator.coef0}
+    if estimator.kernel in ("rbf", "laplacian"):  # of differences: what all rows share would cost them digits
+        X = X - middle(X)
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):  # said below
+            K = pairwise_kernels(X, metric=estimator.kernel, filter_params=True, **parameters)
+    except Exception as error:
+        raise DataError(f"The kernel {estimator.kernel!r} failed: {type(error).__name__}: {error}") from error
+    if not np.isfinite(K).all():
+        raise DataError(f"The kernel {estimator.kernel!r} gives NaN or infinite values; rescale X.")
+    return KernelSmoother(K, lams, problem.y, problem.weights)

@@ -1,0 +1,98 @@
+"""scikit-learn's LinearRegression, Ridge and RidgeClassifier as smoothers."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
+
+from ..errors import DataError, RouteError
+from ..typing import FloatArray
+from ..validation import Problem, check_columns, check_penalty_value, numeric_matrix
+from .contract import Path, Task
+from .design import DesignSmoother
+from .smoother import Smoother
+from .sparse import SparseSmoother
+
+__all__ = ["class_obstacle", "design_of", "least_squares", "penalties_of", "ridge", "sparse_obstacle"]
+
+MOST_GRAM_BYTES = 2**29
+MOST_ROW_BYTES = 2**28
+
+
+def least_squares(estimator: LinearRegression, task: Task, path: Path | None) -> Smoother:
+    """Least squares: a path of no penalty at all."""
+    _check_linear(estimator, task.problem)
+    return design_of(estimator, task.problem, np.zeros((1, 1)))
+
+
+def ridge(estimator: Ridge | RidgeClassifier, task: Task, path: Path | None) -> Smoother:
+    """Ridge regression, of numbers or of the codes of classes."""
+    _check_linear(estimator, task.problem)
+    lams = penalties_of(estimator.alpha, task.problem.n_outputs) if path is None else path.penalties()
+    return design_of(estimator, task.problem, lams)
+
+
+def _check_linear(estimator: Any, problem: Problem) -> None:
+    """Refuse an instance that is not the linear smoother that its class is by default."""
+    reason = ""
+    if getattr(estimator, "positive", False):
+        reason = "positive=True makes the fit non-linear in y"
+    elif isinstance(estimator, RidgeClassifier):
+        reason = class_obstacle(estimator, problem)
+        if not reason and not isinstance(estimator.alpha, numbers.Real):
+            reason = "alpha is not one number"
+    elif problem.classes is not None:
+        reason = f"{type(estimator).__name__} is not a classifier"
+    if reason := reason or sparse_obstacle(problem):
+        raise RouteError(reason)
+
+
+def class_obstacle(estimator: Any, problem: Problem) -> str:
+    """Why a ridge classifier is not one smoother for all training sets; empty if it is."""
+    if estimator.class_weight is not None:
+        return "class_weight changes the weights with the training set"
+    if not estimator.fit_intercept and len(problem.classes) > 2:
+        return "without an intercept a class that a training set lacks would still get scores"
+    return ""
+
+
+def sparse_obstacle(problem: Problem) -> str:
+    """Why a sparse design is too wide for the gram route; empty if it is not."""
+    if sparse.issparse(problem.X) and 8 * problem.X.shape[1] ** 2 > MOST_GRAM_BYTES:
+        return (
+            f"X is sparse with {problem.X.shape[1]} columns, and the gram route would need a dense matrix between "
+            "them; select columns, or project them with TruncatedSVD"
+        )
+    return ""
+
+
+def design_of(estimator: Any, problem: Problem, lams: FloatArray) -> Smoother:
+    """Ridge regression on the columns of X; sparse as long as that keeps the digits."""
+    fit_intercept = bool(estimator.fit_intercept)
+    if sparse.issparse(problem.X):
+        X = sparse.csr_matrix(problem.X, dtype=np.float64)
+        check_columns(abs(X).max(axis=0).toarray().ravel(), problem.feature_names)
+        smoother = SparseSmoother(X, fit_intercept, lams, problem.weights)
+        if smoother.is_accurate():
+            return smoother
+        if 8 * problem.n * (X.shape[1] + 1) > MOST_ROW_BYTES:
+            raise RouteError(
+                "the columns of the sparse X are so nearly dependent, or of such different scales, that its Gram "
+                "matrix cannot tell, and X is too large to be made dense; use a larger penalty, or scale the columns"
+            )
+        return DesignSmoother(X.toarray(), None, fit_intercept, lams, problem.weights, is_ridge=True)
+    return DesignSmoother(numeric_matrix(problem), None, fit_intercept, lams, problem.weights, is_ridge=True)
+
+
+def penalties_of(alpha: Any, n_outputs: int) -> FloatArray:
+    """Penalties (1, 1), or (1, Q) if there is one for each output."""
+    values = np.atleast_1d(np.asarray(alpha, dtype=object))
+    if values.ndim != 1 or len(values) not in (1, n_outputs):
+        raise DataError(
+            f"alpha has shape {values.shape} and y has {n_outputs} output(s); give one number or one an output."
+        )
+    return np.array([[check_penalty_value("alpha", value) for value in values]])

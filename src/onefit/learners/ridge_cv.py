@@ -1,0 +1,38 @@
+"""scikit-learn's RidgeCV and RidgeClassifierCV, tuned by their own leave-one-out in every training set."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ..errors import DataError, RouteError
+from ..validation import check_penalty_value
+from .contract import Path, Task
+from .ridge import MOST_ROW_BYTES, class_obstacle, design_of, sparse_obstacle
+from .tuned import TunedLearner
+
+__all__ = ["ridge_cv"]
+
+
+def ridge_cv(estimator: Any, task: Task, path: Path | None) -> TunedLearner:
+    """Ridge regression that chooses its alpha by leave-one-out on the rows that it is fitted to."""
+    name, problem = type(estimator).__name__, task.problem
+    reason = sparse_obstacle(problem)
+    if estimator.cv is not None or estimator.scoring is not None:
+        reason = f"{name} with cv or scoring does not tune by its own leave-one-out"
+    elif problem.classes is not None and class_obstacle(estimator, problem):
+        reason = class_obstacle(estimator, problem)
+    elif sparse.issparse(problem.X) and 8 * problem.n * (problem.X.shape[1] + 1) > MOST_ROW_BYTES:
+        reason = f"X is sparse, and {name} needs all of its rows at once"
+    if reason:
+        raise RouteError(reason)
+    alphas = np.atleast_1d(np.asarray(estimator.alphas, dtype=object))
+    if alphas.ndim != 1 or not len(alphas):
+        raise DataError(f"alphas has shape {alphas.shape}; give one positive number or a list of them.")
+    grid = np.array([check_penalty_value("alphas", alpha) for alpha in alphas])
+    if not (grid > 0).all():
+        raise DataError("alphas holds a zero; the leave-one-out of RidgeCV needs positive numbers.")
+    per_output = bool(getattr(estimator, "alpha_per_target", False))
+    return TunedLearner(design_of(estimator, problem, grid[:, None]), "loo", grid, per_output)

@@ -1,0 +1,85 @@
+"""Learners that see a training set through its statistics only."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from ..typing import FloatArray
+from .contract import Learner, Scores, Task
+from .smoother import Smoother
+
+__all__ = ["Coefficients", "StatisticsLearner", "TrainingStatistics"]
+
+
+@dataclass(frozen=True)
+class TrainingStatistics:
+    """What B training sets say: thin QR decompositions ``W R`` of their designs, without W.
+
+    Rows count with the roots of their weights.
+
+    Attributes
+    ----------
+    R : (B, r, d) upper triangular, r at most d
+    z : (B, r, Q), ``W'y``
+    rest : (B, Q), squared length of what is left of y
+    n : (B,), rows with a positive weight
+    rows : function
+        ``T (B, r, q) -> (W T, residuals)``, (B, n, q) and (B, n, Q): rows in some directions, and what W leaves of
+        y there; zero for rows that are not in the training set. Only leave-one-out asks for it.
+    """
+
+    R: FloatArray
+    z: FloatArray
+    rest: FloatArray
+    n: FloatArray
+    rows: Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """Coefficients (B, V, d, Q) of the columns at each parameter value, and by value why some cannot be had."""
+
+    values: FloatArray
+    failures: Mapping[int, str] = field(default_factory=dict)
+
+
+class StatisticsLearner(Learner):
+    """A learner whose coefficients are a function of `TrainingStatistics`.
+
+    Attributes
+    ----------
+    smoother : Smoother
+        Holds the weights, and knows which training sets are too small; its penalties matter to `check_fits` alone.
+    X : array (n, d)
+        The columns of the design; the learner's own intercept is one of them.
+    reason : str
+        Why this learner takes the gram route, for people.
+    needs_rows : bool
+        Whether it asks for the rows of the training sets.
+    steps : int
+        How many decompositions of the design's size a training set takes, about.
+    learns : str
+        What it learns from every training set, as the subject of a sentence in the plural.
+    """
+
+    smoother: Smoother
+    X: FloatArray
+    reason: str = ""
+    needs_rows: bool = False
+    steps: int = 1
+    learns: str = "its parameters"
+
+    @abstractmethod
+    def fit(self, statistics: TrainingStatistics) -> Coefficients:
+        """Fit every training set of a batch."""
+
+    def check_fits(self, smallest_training_set: int) -> dict[int, str]:
+        """Those that the smoother cannot serve, if the learner has its values."""
+        return self.smoother.check_fits(smallest_training_set)
+
+    def scores(self, task: Task) -> Scores:
+        """None in closed form: no one smoother is behind all training sets. Leave-one-out is left to the route."""
+        reason = f"{self.learns} are learned anew in every training set, so no one linear smoother has such a score"
+        return Scores({}, reasons={"gcv": reason, "reml": reason})

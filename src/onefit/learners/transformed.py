@@ -1,0 +1,52 @@
+"""The transformers before the last step of a pipeline, fitted once on all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
+from sklearn.utils import get_tags
+
+from ..errors import DataError
+from .contract import Task
+
+__all__ = ["is_stateless", "names_of", "steps_of", "transformed"]
+
+
+def steps_of(pipeline: Pipeline) -> list[Any]:
+    """Transformers of a pipeline that do something."""
+    return [step for _, step in pipeline.steps[:-1] if step is not None and step != "passthrough"]
+
+
+def names_of(steps: Sequence[Any]) -> str:
+    """The classes of some steps, for people."""
+    return ", ".join(type(step).__name__ for step in steps)
+
+
+def is_stateless(step: Any) -> bool:
+    """Whether fitting on other rows would transform in the same way."""
+    if type(step) is FunctionTransformer:
+        # its function sees all rows of a set at once and may centre them; only an elementwise one cannot
+        return step.func is None or isinstance(step.func, np.ufunc)
+    try:
+        return type(step) is PolynomialFeatures or not get_tags(step).requires_fit
+    except (AttributeError, TypeError):
+        return False
+
+
+def transformed(task: Task, steps: Sequence[Any]) -> Task:
+    """The task with X transformed by some steps, fitted on all rows."""
+    X, target = task.problem.X, task.problem.target
+    for step in steps:
+        try:
+            X = clone(step).fit_transform(X, target)
+        except Exception as error:
+            raise DataError(
+                f"The pipeline's transformers failed on all rows: {type(error).__name__}: {error}"
+            ) from error
+    return replace(task, problem=replace(task.problem, X=X, feature_names=None)) if len(steps) else task

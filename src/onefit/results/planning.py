@@ -1,0 +1,159 @@
+"""What each route would cost, and the paper's break-even number of folds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ..display.html import plan_html
+from ..routes import explain
+from ..routes.costs import Shape
+from ..routes.plan import flops_of, offers_of
+from ..validation import check_integer
+
+__all__ = ["Plan", "breakeven_folds", "plan"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What each route would cost, and the one that `nested_cv` would take.
+
+    Attributes
+    ----------
+    n, p, n_folds, n_repeats, n_values : int
+        The question.
+    flops : mapping
+        Floating point operations of "gram", "onestep" and "refit".
+    seconds : mapping
+        Estimated seconds of the fast routes "gram" and "onestep", on one thread of the machine that they were
+        calibrated on. Elsewhere they tell the routes apart, no more.
+    choice : str
+        The fast route with the fewest seconds.
+    reason : str
+        Why, in one sentence.
+    """
+
+    n: int
+    p: int
+    n_folds: int
+    n_repeats: int
+    n_values: int
+    flops: Mapping[str, float]
+    seconds: Mapping[str, float]
+    choice: str
+    reason: str
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "flops": dict(self.flops), "seconds": dict(self.seconds)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        views = {name: MappingProxyType(state[name]) for name in ("flops", "seconds")}  # which cannot be pickled
+        self.__dict__.update(state, **views)
+
+    def __str__(self) -> str:
+        lines = [f"n={self.n} rows, p={self.p} columns, K={self.n_folds} folds, L={self.n_repeats} repeats:"]
+        for route, count in self.flops.items():
+            mark = "->" if route == self.choice else "  "
+            about = f", about {self.seconds[route]:.2g} s" if route in self.seconds else ""
+            lines.append(f" {mark} {route:<8} {count:10.3g} flops{about}")
+        return "\n".join([*lines, self.reason])
+
+    def _repr_html_(self) -> str:
+        return plan_html(self)
+
+
+def plan(n: int, p: int, n_folds: int, n_repeats: int = 1, n_values: int = 1) -> Plan:
+    """Count the floating point operations of each route, estimate its time, and choose.
+
+    Parameters
+    ----------
+    n, p : int
+        Rows, and columns of the design with the intercept.
+    n_folds, n_repeats, n_values : int
+        Folds K, repeats L and parameter values.
+
+    Returns
+    -------
+    Plan
+
+    Notes
+    -----
+    With m = n/K rows a fold and q = min(p, n) columns after rotation, the operations are
+
+    - gram: ``4 n q^2`` for the decomposition; a repeat ``2 n q^2`` for the folds' Gram matrices and, for each value,
+      ``q^3 / 3`` for each of K(K+1)/2 systems and ``2 n K q`` for the predictions; for many values one
+      eigendecomposition of a system, ``15 q^3``, serves all;
+    - onestep: for each value ``2 n^2 q`` for the residual operator; a repeat and value ``7/3 m^3`` for each pair of
+      folds and ``m^3 / 3`` for each fold;
+    - refit: ``n p^2 + p^3 / 3`` for each of K(K+1)/2 training sets, values and repeats.
+
+    Operations differ in speed: a large matrix product runs ten times faster than a factorization of a small system, and
+    small systems are mostly overhead. So the choice goes by seconds: the amounts of work that grow differently with
+    n, p, K, L and the number of values (systems, predictions, losses, tables of pairs of folds, gathered blocks; see
+    `onefit.routes.plan.work`), times what one unit of each was measured to cost, with the compiled kernels or without
+    them. ``python -m benchmarks --plan`` shows how good that is.
+
+    Examples
+    --------
+    >>> import onefit
+    >>> onefit.plan(500, 20, 10).choice
+    'gram'
+    >>> onefit.plan(200, 300, 10).choice
+    'onestep'
+    """
+    n = check_integer("n", n, 3)
+    p = check_integer("p", p, 1)
+    K = check_integer("n_folds", n_folds, 3, n)
+    L = check_integer("n_repeats", n_repeats, 1)
+    shape = Shape(n, p, K, L, check_integer("n_values", n_values, 1), n / K)
+    offers, flops = offers_of(shape), flops_of(shape)
+    choice = min(offers, key=lambda name: offers[name].seconds)
+    seconds = {name: offer.seconds for name, offer in offers.items()}
+    reason = explain(choice, offers)
+    return Plan(n, p, K, L, shape.V, MappingProxyType(flops), MappingProxyType(seconds), choice, reason)
+
+
+def breakeven_folds(n: int, p: int) -> float | None:
+    """Number of folds from which the paper's one-step formula needs fewer operations than refitting.
+
+    This is K* of the paper's Proposition 2, which compares the literal formula with refits that recompute X'X each
+    time. `plan` compares the routes as onefit computes them.
+
+    Parameters
+    ----------
+    n, p : int
+        Rows and columns.
+
+    Returns
+    -------
+    float or None
+        The smallest root in [2, n] of the paper's quartic; None if the formula always wins there, infinity if it
+        never does.
+
+    Examples
+    --------
+    >>> import onefit
+    >>> round(onefit.breakeven_folds(1000, 10), 2)
+    30.23
+    """
+    n = check_integer("n", n, 3)
+    p = check_integer("p", p, 1)
+    exact = [  # highest power first
+        6 * p**2 * n + p**3 + 15 * p**2 + 6 * p * n,
+        -18 * p**2 * n + p**3 + 15 * p**2 + 6 * n + 6 * p * n,
+        -24 * p * n**2 - 60 * n**2,
+        -8 * n**3 + 12 * p * n**2 + 30 * n**2,
+        6 * n**3,
+    ]
+    coefficients = np.array(exact, dtype=float)
+    roots = np.roots(coefficients)
+    real = np.sort(roots.real[np.abs(roots.imag) <= 1e-9 * np.abs(roots)])
+    inside = real[(real >= 2) & (real <= n)]
+    if len(inside):
+        return float(inside[0])
+    return None if np.polyval(coefficients, float(n)) > 0 else math.inf

@@ -1,0 +1,141 @@
+"""Which route: every one that may serve is asked, and the cheapest offer wins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, isfinite
+
+from ..errors import FoldError, RouteError
+from ..learners import Learner, RefitLearner, Refusal, Task
+from .contract import FoldPlan, Offer, Route
+from .gram import GramRoute
+from .learned import LearnedRoute
+from .leavetwo import LeaveTwoOutRoute
+from .onestep import OneStepRoute
+from .refit import RefitRoute
+from .repeats import RepeatedRoute, SideBySide
+from .tuned import TunedRoute
+
+__all__ = ["ROUTES", "Bid", "automatic_folds", "choose_routes", "explain"]
+
+ROUTES: tuple[Route, ...] = (
+    LeaveTwoOutRoute(),
+    GramRoute(),
+    OneStepRoute(),
+    TunedRoute(),
+    LearnedRoute(),
+    RefitRoute(),
+)
+"""All routes; of equal offers the first wins."""
+
+DEFAULT_FOLDS = 10
+
+MOST_FOLDS = 2048
+"""The tables of pairs of folds are K x K; beyond this they would not be small."""
+
+Candidate = Sequence[Learner]
+"""The learners of a model, any of which will do."""
+
+
+@dataclass(frozen=True)
+class Bid:
+    """A route that would compute a learner, and why it is this one."""
+
+    route: Route
+    learner: Learner
+    seconds: float
+    reason: str
+
+
+def automatic_folds(candidates: Sequence[Candidate], task: Task, asked: str) -> int:
+    """A fold for each row or group where that is fast for all models and the task can do with it; else ten."""
+    plan = FoldPlan.trial(task.problem)
+    is_possible = not task.needs & {"fold variance", "bias folds"}
+    if is_possible:
+        found = [_bid(candidate, task, plan, asked) for candidate in candidates]
+        if _together(candidates, task, plan, asked) or not any(isinstance(bid, Refusal) for bid in found):
+            return plan.units
+    return min(DEFAULT_FOLDS, plan.units)
+
+
+def choose_routes(
+    candidates: Sequence[Candidate], task: Task, plan: FoldPlan, asked: str
+) -> tuple[Route, tuple[Bid, ...]]:
+    """The route that computes all models, and how each of them came to it."""
+    together = _together(candidates, task, plan, asked)
+    if plan.n_folds > MOST_FOLDS:
+        if together:
+            return together[0].route, together
+        raise FoldError(
+            f"{plan.n_folds} folds would need tables of {plan.n_folds}^2 pairs; use at most {MOST_FOLDS} folds. "
+            '(Only n_folds="n", with a dense X and a linear smoother, does without them.)'
+        )
+    alone = [_bid(candidate, task, plan, asked) for candidate in candidates]
+    bids = tuple(bid for bid in alone if isinstance(bid, Bid))
+    refused = [bid for bid in alone if isinstance(bid, Refusal)]
+    if together and (refused or sum(bid.seconds for bid in together) <= sum(bid.seconds for bid in bids)):
+        return together[0].route, together
+    if refused:
+        remedy = refused[0].remedy or 'or use route="refit"'
+        raise RouteError(
+            f'route="{asked}" cannot serve this estimator: {refused[0].reason}. {remedy[0].upper()}{remedy[1:]}.'
+        )
+    if len(bids) == 1:
+        return bids[0].route, bids
+    return SideBySide([bid.route for bid in bids if isinstance(bid.route, RepeatedRoute)]), bids
+
+
+def _together(candidates: Sequence[Candidate], task: Task, plan: FoldPlan, asked: str) -> tuple[Bid, ...]:
+    """Bids for all models of a route that takes them in one pass; none if there is no such route."""
+    learners = [candidate[0] for candidate in candidates]
+    for route in _asked_for(asked):
+        offer = route.offer(learners, task, plan) if route.serves_together else Refusal("")
+        if isinstance(offer, Offer):
+            each = offer.seconds / len(learners)
+            return tuple(Bid(route, learner, each, offer.reason) for learner in learners)
+    return ()
+
+
+def _bid(candidate: Candidate, task: Task, plan: FoldPlan, asked: str) -> Bid | Refusal:
+    """The cheapest route for a model, or why there is none."""
+    offers: dict[tuple[Route, Learner], Offer] = {}
+    refusals: dict[str, Refusal] = {}
+    for learner in candidate:
+        for route in _asked_for(asked):
+            if route.serves_together:
+                continue
+            answer = route.offer([learner], task, plan)
+            if isinstance(answer, Offer):
+                offers[route, learner] = answer
+            elif not isinstance(learner, RefitLearner):
+                refusals.setdefault(route.name, answer)
+    if not offers:
+        refitted = [learner for learner in candidate if isinstance(learner, RefitLearner)]
+        if len(refitted) == len(candidate) and asked not in ("auto", "refit"):
+            return Refusal(str(refitted[0].refusal))
+        return next(iter(refusals.values()), Refusal("no route serves it"))
+    (route, learner), offer = min(offers.items(), key=lambda item: item[1].seconds)
+    reason = "asked for"
+    if asked == "auto":
+        by_name = {each.name: made for (each, _), made in offers.items() if isfinite(made.seconds)}
+        reason = explain(route.name, by_name, refusals) if offer.systems else offer.reason
+    return Bid(route, learner, offer.seconds, reason)
+
+
+def _asked_for(asked: str) -> list[Route]:
+    return [route for route in ROUTES if asked in ("auto", route.name)]
+
+
+def explain(choice: str, offers: Mapping[str, Offer], refusals: Mapping[str, Refusal] | None = None) -> str:
+    """Why the cheapest of some offers is taken, in one sentence."""
+    own = offers[choice]
+    others = sorted((name for name in offers if name != choice), key=lambda name: offers[name].seconds)
+    text = f"{choice} solves systems of {own.systems}"
+    if others and own.seconds < inf:
+        other = offers[others[0]]
+        text += f" and should be {other.seconds / own.seconds:.1f} times faster than {others[0]} with {other.systems}"
+    for name, refusal in (refusals or {}).items():
+        if name not in offers and refusal.remedy:  # an obstacle of this design, not of another kind of model
+            text += f"; {name} cannot serve: {refusal.reason}"
+    return f"{text}; {own.reason}."

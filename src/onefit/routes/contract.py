@@ -1,0 +1,254 @@
+"""What a route is: it says what a job would cost it, and begins it; nothing else of it is known to anybody.
+
+A route is asked for an `Offer` with the learners, the task and the plan of folds, and answers with seconds and a
+reason, or with a `Refusal`. The cheapest offer wins (see `choice`). What was begun is a `Computation`, whose `Outcome`
+holds the tables of fold errors, and, as data, which parameter values could not be fitted.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import ClassVar, Protocol
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from ..folds import Folds, FoldSource
+from ..inference.chain import Chain, ascending
+from ..inference.fold_errors import FoldErrors, HeldOut, PairErrors, RowTotals
+from ..learners import Learner, Refusal, Task
+from ..typing import FloatArray
+from ..validation import Problem
+
+__all__ = [
+    "Computation",
+    "Engine",
+    "FoldPlan",
+    "Offer",
+    "Outcome",
+    "Partitions",
+    "Route",
+    "Ticks",
+    "Units",
+    "Workers",
+    "ignore",
+]
+
+LIKELY_REPEATS = 5
+"""What "auto" is taken for before it is known."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a route would take: seconds on the machine that it was calibrated on, infinite if it cannot tell.
+
+    ``reason`` says why the route serves, and ``systems`` what it solves, for people.
+    """
+
+    seconds: float
+    reason: str
+    systems: str = ""
+
+
+@dataclass(frozen=True)
+class FoldPlan:
+    """The folds that a route is asked about.
+
+    Attributes
+    ----------
+    n_folds : int
+    n_repeats : int or None
+        None is "auto".
+    units : int
+        Rows, or groups: what cannot be split between folds.
+    largest_fold, smallest_training_set : int
+        Rows of the largest fold, and with the two largest folds out.
+    is_single_rows : bool
+        Whether every row is a fold of its own, in the one partition that there is.
+    is_trial : bool
+        Whether "auto" asks if a fold a unit would be fast enough to be the default.
+    is_default : bool
+        Whether "auto" has settled for fewer folds than units.
+    """
+
+    n_folds: int
+    n_repeats: int | None
+    units: int
+    largest_fold: int
+    smallest_training_set: int
+    is_single_rows: bool = False
+    is_trial: bool = False
+    is_default: bool = False
+
+    @property
+    def likely_repeats(self) -> int:
+        """How many repeats to reckon with."""
+        return self.n_repeats or LIKELY_REPEATS
+
+    @classmethod
+    def trial(cls, problem: Problem) -> FoldPlan:
+        """A fold for every row or group, if that is fast."""
+        counts = np.ones(problem.n, dtype=np.intp) if problem.groups is None else np.bincount(problem.groups)
+        two = int(np.sort(counts)[-2:].sum())
+        single = problem.groups is None
+        return cls(len(counts), 1, len(counts), int(counts.max()), problem.n - two, single, is_trial=True)
+
+
+@dataclass(frozen=True)
+class Partitions:
+    """Where the folds come from; ``n_repeats`` None is "auto". ``bias`` are further ones for the bias correction."""
+
+    source: FoldSource
+    n_repeats: int | None
+    bias: tuple[FoldSource, int] | None = None
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Jobs as joblib counts them."""
+
+    n_jobs: int | None = None
+
+    @property
+    def n_threads(self) -> int:
+        """Threads of the fast routes."""
+        return int(effective_n_jobs(1 if self.n_jobs is None else self.n_jobs))
+
+
+@dataclass(frozen=True)
+class Units:
+    """What a job counts: how many, their name, how many make one of that name, and whether fewer may do."""
+
+    total: int
+    name: str = "steps"
+    each: int = 1
+    is_most: bool = False
+
+
+class Ticks(Protocol):
+    """Counts what is done."""
+
+    def advance(self, units: int) -> None:
+        """Count so many more; may raise to end a thread that nobody waits for any more."""
+
+    def stop(self) -> None:
+        """Let threads that still count end."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was computed.
+
+    Attributes
+    ----------
+    errors : FoldErrors
+    totals : RowTotals
+    bias_cv : (V, R) or None
+        Mean cross-validation error over the partitions of the bias correction.
+    failures : mapping of int to str
+        By place on the axis of values, why one could not be fitted; its columns in the tables mean nothing.
+    notes : tuple of str
+        What happened on the way.
+    """
+
+    errors: FoldErrors
+    totals: RowTotals
+    bias_cv: FloatArray | None = None
+    failures: Mapping[int, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+class Computation(Protocol):
+    """A job that can run: decompositions are made."""
+
+    @property
+    def units(self) -> Units:
+        """What it counts."""
+
+    def run(self) -> Outcome:
+        """Compute."""
+
+
+class Route(ABC):
+    """A way to the fold errors."""
+
+    name: ClassVar[str]
+    """What ``result.route`` says."""
+
+    serves_together: ClassVar[bool] = False
+    """Whether it takes all models of a comparison in one pass, and only so."""
+
+    @abstractmethod
+    def offer(self, learners: Sequence[Learner], task: Task, plan: FoldPlan) -> Offer | Refusal:
+        """What it would cost, or why it cannot serve."""
+
+    @abstractmethod
+    def begin(
+        self, learners: Sequence[Learner], task: Task, partitions: Partitions, workers: Workers, ticks: Ticks
+    ) -> Computation:
+        """Make what does not depend on the folds."""
+
+    def leave_one_out(self, learner: Learner, task: Task) -> FloatArray | Refusal:
+        """Mean of the weighted squared residuals of each row without itself, (V, Q), as a score of all rows."""
+        return Refusal("this route does not leave single rows out by itself")
+
+
+def ignore(units: int) -> None:
+    """Count nothing."""
+
+
+class Engine(ABC):
+    """Held-out losses of one learner for a block of partitions.
+
+    Arrays carry an axis of parameter values V and one of outputs.
+
+    Attributes
+    ----------
+    n_values : int
+    units : str
+        Name of what is counted, in the plural.
+    tick : function
+        Counts units as they are done.
+    counts_sets : bool
+        Whether it is training sets that are counted: for a single repeat, if the engine goes through them.
+    is_refitted : bool
+        Whether it fits estimators: in workers of its own, and so slowly that complete repeats are kept when the user
+        stops it.
+    """
+
+    n_values: int
+    tick: Callable[[int], None]
+    counts_sets = False
+    goes_through_sets: ClassVar[bool] = False
+    is_refitted: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def units(self) -> str:
+        """Name of what is counted, in the plural."""
+
+    @abstractmethod
+    def n_units(self, n_folds: int, n_repeats: int, with_pairs: bool) -> int:
+        """How many there are in so many repeats."""
+
+    @abstractmethod
+    def singles(self, folds: Folds) -> HeldOut:
+        """Each row's residual and loss with its own fold out: K training sets a repeat."""
+
+    @abstractmethod
+    def pairs(self, folds: Folds) -> PairErrors:
+        """The same, and the losses of each fold with it and another out: K(K+1)/2 training sets a repeat."""
+
+    def make_chain(self, errors: FloatArray) -> Chain:
+        """How the values are paired with each other, given their errors."""
+        return ascending(errors)
+
+    def at_work(self) -> AbstractContextManager[None]:
+        """While it computes: what is kept from one call to the next."""
+        return nullcontext()
+
+    def look_ahead(self, source: FoldSource, start: int, goal: int) -> None:  # noqa: B027  (most need not know)
+        """Hear which repeats it will be asked for, one by one."""

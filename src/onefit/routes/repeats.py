@@ -1,0 +1,306 @@
+"""Run engines over the repeats, a block at a time, until they are done or suffice, or the user stops them."""
+
+from __future__ import annotations
+
+import sys
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack, nullcontext
+from copy import deepcopy
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+
+from ..errors import LossOverflowError, OneFitError
+from ..folds import Folds, FoldSource
+from ..inference.chain import Chain, ascending, over_kept
+from ..inference.fold_errors import (
+    Failure,
+    FoldErrors,
+    HeldOut,
+    PairErrors,
+    Rows,
+    RowTotals,
+    concatenate,
+    overflowing,
+    summarize,
+)
+from ..inference.montecarlo import MOST_REPEATS, SCHEDULE, is_settled
+from ..learners import Learner, Refusal, Smoother, Task
+from ..typing import FloatArray
+from .contract import Computation, Engine, FoldPlan, Outcome, Partitions, Route, Ticks, Units, Workers
+from .costs import Shape
+from .engine import TABLE_BYTES, per_block
+from .sidebyside import joined_pairs, joined_singles
+from .threads import threads
+
+__all__ = ["NOT_A_SMOOTHER", "OVERFLOW", "RepeatedComputation", "RepeatedRoute", "SideBySide", "reasons_of", "shape_of"]
+
+OVERFLOW = "The losses overflow: rescale y (and X), or leave out the model that predicts such."
+
+NOT_A_SMOOTHER = Refusal(
+    "it tunes its penalty or its components, and the residual operator changes with them",
+    'use route="gram" or "auto"',
+)
+
+
+def shape_of(smoother: Smoother, plan: FoldPlan) -> Shape:
+    """The sizes that costs are counted from."""
+    return Shape(
+        smoother.n, smoother.width, plan.n_folds, plan.likely_repeats, smoother.n_values, float(plan.largest_fold)
+    )
+
+
+class RepeatedRoute(Route):
+    """A route whose work is the same in every repeat."""
+
+    @abstractmethod
+    def engine(self, learner: Learner, task: Task, workers: Workers) -> Engine:
+        """What computes the held-out losses of a block of repeats."""
+
+    def begin(
+        self, learners: Sequence[Learner], task: Task, partitions: Partitions, workers: Workers, ticks: Ticks
+    ) -> Computation:
+        """Make the engines."""
+        engines = [self.engine(learner, task, workers) for learner in learners]
+        return RepeatedComputation(engines, task, partitions, workers, ticks)
+
+
+class SideBySide(Route):
+    """A route for each model, on the same folds; pairing by rows and folds then comes from the tables themselves."""
+
+    name = "mixed"
+
+    def __init__(self, routes: Sequence[RepeatedRoute]) -> None:
+        self.routes = routes
+
+    def offer(self, learners: Sequence[Learner], task: Task, plan: FoldPlan) -> Refusal:
+        """It is what is left when every model has chosen."""
+        return Refusal("it is made of the offers of others")
+
+    def begin(
+        self, learners: Sequence[Learner], task: Task, partitions: Partitions, workers: Workers, ticks: Ticks
+    ) -> Computation:
+        """Make the engines of all."""
+        both = zip(self.routes, learners, strict=True)
+        engines = [route.engine(learner, task, workers) for route, learner in both]
+        return RepeatedComputation(engines, task, partitions, workers, ticks)
+
+
+@dataclass(frozen=True)
+class _Collected:
+    """Fold errors of complete repeats, sums over their held-out rows, what failed, and whether the user stopped it."""
+
+    totals: RowTotals
+    blocks: tuple[FoldErrors, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    is_stopped: bool = False
+
+    @property
+    def errors(self) -> FoldErrors:
+        """The fold errors as one table."""
+        return concatenate(self.blocks)
+
+    def plus(self, single: HeldOut, errors: FoldErrors, in_place: bool) -> _Collected:
+        """With a block more; not in place if what is complete must survive an interruption at any moment."""
+        totals = self.totals if in_place else deepcopy(self.totals)
+        totals.add(single)
+        return _Collected(totals, (*self.blocks, errors), (*self.failures, *single.failures))
+
+
+@dataclass
+class RepeatedComputation:
+    """Engines side by side on the axis of values, over all repeats.
+
+    Only the small tables of fold errors grow with the repeats: the losses of pairs live for one block. The first repeat
+    alone says which chain of values all others are read by, and threads wait for it, so that neither the size of the
+    blocks nor the number of threads can change a bit of the answer. What is refitted is kept repeat by repeat: if the
+    user stops it, the repeats that are complete stand. A value that fails does so in the repeat where it is found, and
+    its numbers are dropped at the end; what it would have been plays no part for the others.
+    """
+
+    engines: Sequence[Engine]
+    task: Task
+    partitions: Partitions
+    workers: Workers
+    ticks: Ticks
+    rows: Rows = field(init=False)
+
+    def __post_init__(self) -> None:
+        problem = self.task.problem
+        self.rows = Rows.of(problem.weights, problem.groups)
+        for engine in self._counted:
+            engine.tick = self.ticks.advance
+            engine.counts_sets = self.partitions.n_repeats == 1 and engine.goes_through_sets
+
+    @property
+    def n_values(self) -> int:
+        """Values of all engines."""
+        return sum(engine.n_values for engine in self.engines)
+
+    @property
+    def _is_refitted(self) -> bool:
+        return any(engine.is_refitted for engine in self.engines)
+
+    @property
+    def _counted(self) -> list[Engine]:
+        """Engines that count: refits if there are any, as beside them the others take no time."""
+        return [engine for engine in self.engines if engine.is_refitted] or list(self.engines)
+
+    @property
+    def units(self) -> Units:
+        """What progress counts."""
+        K, repeats = self.partitions.source.n_folds, self.partitions.n_repeats or MOST_REPEATS
+        n_bias = 0 if self.partitions.bias is None else self.partitions.bias[1]
+        total = sum(each.n_units(K, repeats, True) + each.n_units(K, n_bias, False) for each in self._counted)
+        names = {each.units for each in self._counted}
+        of_each = sum(each.n_units(K, 1, True) for each in self._counted) if names == {"repeats"} else 1
+        is_most = self.partitions.n_repeats is None
+        return Units(total, names.pop() if len(names) == 1 else "steps", of_each, is_most)
+
+    def run(self) -> Outcome:
+        """Compute all repeats, and the partitions of the bias correction."""
+        bias, notes = self.partitions.bias, list[str]()
+        with ExitStack() as stack:
+            for engine in self.engines:
+                stack.enter_context(engine.at_work())
+            done = self._collect()
+            errors, bias_cv, failures = done.errors, None, list(done.failures)
+            if done.is_stopped:
+                notes.append(_stopped_after(errors.n_repeats, self.partitions.n_repeats, bias is not None))
+            elif bias is not None:
+                bias_cv, count = self._mean_cv(*bias, failures)
+                if count < bias[1]:
+                    notes.append(_stopped_in_bias(count, bias[1]))
+        return Outcome(errors, done.totals, bias_cv, reasons_of(failures, self.n_values), tuple(notes))
+
+    def _collect(self) -> _Collected:
+        """Fold errors and row means of the repeats asked for, or of as many as the stopping rule asks for."""
+        source, n_repeats, outer = self.partitions.source, self.partitions.n_repeats, sys.exception()
+        n_outputs = self.task.problem.n_outputs
+        n_threads = 1 if self._is_refitted else self.workers.n_threads
+        cells = self.n_values * n_outputs
+        step = per_block(8 * cells * (6 * source.n_folds**2 + 4 * source.n), TABLE_BYTES / n_threads)
+        in_place = not self._is_refitted
+        done = _Collected(RowTotals(source.n, self.n_values, n_outputs, self.task.loss.n_losses(n_outputs)))
+        # refits have their own workers, and BLAS as the user has it
+        is_free = self._is_refitted and len(self.engines) == 1
+        try:
+            with nullcontext(map) if is_free else threads(n_threads) as run:
+                try:
+                    for start, goal in pairwise((0, *(SCHEDULE if n_repeats is None else (n_repeats,)))):
+                        spans = _spans(start, goal, step if in_place else 1, n_threads)
+                        if len(self.engines) == 1:
+                            self.engines[0].look_ahead(source, start, goal)
+                        if not done.blocks:
+                            done = done.plus(*self._compute(spans.pop(0)), in_place=in_place)
+                        # threads begin at once with what they are given, so the chain must be known by now
+                        for single, errors in run(partial(self._compute, chain=done.blocks[0].chain), spans):
+                            done = done.plus(single, errors, in_place)
+                        if n_repeats is None and self._suffices(done):
+                            break
+                except BaseException:
+                    self.ticks.stop()  # before the threads are waited for
+                    raise
+        except KeyboardInterrupt as error:
+            if in_place or not done.blocks or _is_second(error, outer):
+                raise
+            return _Collected(done.totals, done.blocks, done.failures, is_stopped=True)
+        return done
+
+    def _compute(self, span: tuple[int, int], chain: Chain | None = None) -> tuple[HeldOut, FoldErrors]:
+        """Held-out rows and fold errors of some repeats; without a chain they say themselves what it is."""
+        folds = self.partitions.source.block(*span)
+        pairs = self._pairs(folds)
+        if chain is None:
+            make_chain = self.engines[0].make_chain if len(self.engines) == 1 else ascending
+            failed = {failure.value for failure in pairs.single.failures}
+            reasons_of(pairs.single.failures, self.n_values)  # raises if nothing is left
+            means = pairs.single.cv_means(self.rows)[0].mean(axis=1)
+            chain = over_kept(make_chain, means, failed | set(np.flatnonzero(~np.isfinite(means))))
+        errors = summarize(pairs, folds, self.rows, chain)
+        if lost := overflowing(errors, folds.first):
+            self._blank(pairs, lost, folds.first)
+            errors = summarize(pairs, folds, self.rows, chain)
+        return pairs.single, errors
+
+    def _blank(self, pairs: PairErrors, lost: Iterable[tuple[int, int]], first: int) -> None:
+        """Put zeros where losses overflow, and note it."""
+        for repeat, value in lost:
+            pairs.single.failures.append(Failure(repeat, (), value, LossOverflowError(OVERFLOW)))
+            pairs.single.blank(repeat - first, value)
+            pairs.mean[repeat - first, ..., value, :] = pairs.scatter[repeat - first, ..., value, :] = 0.0
+        reasons_of(pairs.single.failures, self.n_values)  # raises if nothing is left
+
+    def _suffices(self, done: _Collected) -> bool:
+        """Whether the repeats so far suffice for every value that can be fitted."""
+        kept = np.ones(self.n_values, dtype=bool)
+        kept[[failure.value for failure in done.failures]] = False
+        return is_settled(done.errors, self.task.rule, self.task.loss.scale, kept)
+
+    def _pairs(self, folds: Folds) -> PairErrors:
+        return joined_pairs([engine.pairs(folds) for engine in self.engines])
+
+    def _mean_cv(self, source: FoldSource, count: int, failures: list[Failure]) -> tuple[FloatArray | None, int]:
+        """Mean over partitions of their row-mean cross-validation error, (V, R), and of how many partitions.
+
+        If the user stops it, those that are complete stand if they are refitted; None if there is none.
+        """
+        each = 8 * 4 * source.n * self.n_values * self.task.problem.n_outputs
+        step = 1 if self._is_refitted else per_block(each, TABLE_BYTES)
+        means: list[FloatArray] = []
+        outer = sys.exception()
+        try:
+            for start in range(0, count, step):
+                folds = source.block(start, min(start + step, count))
+                single = joined_singles([engine.singles(folds) for engine in self.engines])
+                failures.extend(single.failures)
+                means.append(single.cv_means(self.rows))
+        except KeyboardInterrupt as error:
+            if not self._is_refitted or _is_second(error, outer):
+                raise
+        return (np.concatenate(means).mean(axis=0) if means else None), sum(map(len, means))
+
+
+def reasons_of(failures: Iterable[Failure], n_values: int) -> dict[int, str]:
+    """By value, what went wrong first; raises it if no value is left."""
+    errors: dict[int, OneFitError] = {}
+    for failure in sorted(failures, key=lambda failure: failure.order):
+        errors.setdefault(failure.value, failure.error)
+    if len(errors) == n_values:
+        raise next(iter(errors.values()))
+    return {value: str(error) for value, error in errors.items()}
+
+
+def _is_second(error: BaseException, outer: BaseException | None) -> bool:
+    """Whether the user has interrupted what another interruption had set going; ``outer`` was there before."""
+    earlier = error.__context__
+    if earlier is None or earlier is outer:
+        return False
+    return isinstance(earlier, KeyboardInterrupt) or _is_second(earlier, outer)
+
+
+def _spans(start: int, goal: int, step: int, n_threads: int) -> list[tuple[int, int]]:
+    """Repeats of each block; for threads the first by itself, which they wait for, and then some blocks for each."""
+    if n_threads == 1:
+        return [(low, min(low + step, goal)) for low in range(start, goal, step)]
+    first = 1 if start == 0 else start
+    each = max(1, min(step, -(-(goal - first) // (4 * n_threads))))
+    later = [(low, min(low + each, goal)) for low in range(first, goal, each)]
+    return [(start, first), *later] if first > start else later
+
+
+def _stopped_after(count: int, asked: int | None, has_bias: bool) -> str:
+    """Note on a job that the user stopped."""
+    of = f"at most {MOST_REPEATS}" if asked is None else f"{asked}"
+    these = "this one" if count == 1 else f"these {count}"
+    bias = ", that of the bias too" if has_bias else ""
+    return f"stopped by the user after {count} of {of} repeats; the figures are from {these}{bias}"
+
+
+def _stopped_in_bias(count: int, asked: int) -> str:
+    """Note on a job that the user stopped when its repeats were complete."""
+    source = f"these {count}" if count else "the repeats themselves"
+    return f"stopped by the user after {count} of {asked} partitions for the bias, which is from {source}"

@@ -1,0 +1,200 @@
+"""Learners and routes: estimators of others join by one method, every route is asked, and the cheapest offer wins."""
+
+import numpy as np
+import pytest
+from helpers import assert_same_results
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.linear_model import Lasso, LinearRegression, Ridge, RidgeCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import onefit
+from onefit import PenalizedRegression, SplineRegression
+from onefit.errors import DataError, RouteError
+from onefit.inference.intervals import RULES
+from onefit.learners import DesignSmoother, Learner, Path, Refusal, RefitLearner, Task, adapt
+from onefit.metrics import find_loss
+from onefit.routes import ROUTES, FoldPlan, Offer, automatic_folds, choose_routes
+from onefit.validation import check_problem, numeric_matrix
+
+
+class Shrunk(RegressorMixin, BaseEstimator):
+    """Ridge regression without an intercept, of another package."""
+
+    def __init__(self, lam=1.0, says="learner"):
+        self.lam, self.says = lam, says
+
+    def fit(self, X, y, sample_weight=None):
+        w = np.ones(len(X)) if sample_weight is None else sample_weight
+        self.coef_ = np.linalg.solve((X.T * w) @ X + self.lam * np.eye(X.shape[1]), (X.T * w) @ y)
+        return self
+
+    def predict(self, X):
+        return X @ self.coef_
+
+    def __onefit_learner__(self, task, path=None):
+        if self.says != "learner":
+            return {"refusal": Refusal("it does not want to"), "nonsense": 5, "two": None}[self.says]
+        if path is not None and path.name != "lam":
+            return Refusal(f"{path.name} is no penalty")
+        lams = np.array([[self.lam]]) if path is None else path.penalties()
+        return DesignSmoother(numeric_matrix(task.problem), None, False, lams, task.problem.weights)
+
+
+class Inherits(Shrunk):
+    def predict(self, X):
+        return 2 * super().predict(X)
+
+
+def data(n=36, p=3, seed=1):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p))
+    return X, X @ np.ones(p) + rng.normal(size=n)
+
+
+def task_of(estimator, X, y, **options):
+    problem = check_problem([estimator], X, y)
+    return Task(problem, find_loss(None), RULES["covariance"], **options)
+
+
+@pytest.mark.parametrize("route", ["gram", "onestep"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_foreign_estimator_joins_the_fast_routes(route, weighted):
+    X, y = data()
+    options = {"n_folds": 5, "n_repeats": 3, "random_state": 0}
+    if weighted:
+        options["sample_weight"] = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
+    fast = onefit.nested_cv(Shrunk(0.5), X, y, route=route, **options)
+    slow = onefit.nested_cv(Shrunk(0.5), X, y, route="refit", **options)
+    assert (fast.route, slow.route) == (route, "refit")
+    assert_same_results(fast, slow)
+
+
+def test_a_foreign_path_leaves_two_out_like_our_own():
+    X, y = data()
+    ours = onefit.error_curve(
+        PenalizedRegression(fit_intercept=False), X, y, param_name="lam", param_range=[0.1, 1.0, 10.0]
+    )
+    theirs = onefit.error_curve(Shrunk(), X, y, param_name="lam", param_range=[0.1, 1.0, 10.0])
+    np.testing.assert_allclose(theirs.estimate, ours.estimate, rtol=1e-12)
+    np.testing.assert_allclose(theirs.scores["gcv"], ours.scores["gcv"], rtol=1e-12)
+    assert {result.route for result in theirs.results} == {"onestep"}
+
+
+def test_what_joins_may_stand_behind_a_stateless_step_and_is_refused_behind_others():
+    X, y = data()
+    options = {"n_folds": 5, "n_repeats": 1, "random_state": 0}
+    result = onefit.nested_cv(make_pipeline(StandardScaler(), Shrunk()), X, y, **options)
+    assert result.route == "refit"  # its design may be anything, so that scales are not a matter of its penalty
+    assert "StandardScaler must be fitted anew" in result.route_reason
+
+
+def test_a_refusal_is_the_reason_that_people_read():
+    X, y = data()
+    result = onefit.nested_cv(Shrunk(says="refusal"), X, y, n_folds=4, n_repeats=1)
+    assert (result.route, result.route_reason) == ("refit", "it does not want to")
+    with pytest.raises(RouteError, match="it does not want to"):
+        onefit.nested_cv(Shrunk(says="refusal"), X, y, route="gram")
+
+
+def test_an_answer_that_is_none_is_an_error():
+    X, y = data()
+    with pytest.raises(DataError, match="must return a Learner or a Refusal"):
+        onefit.nested_cv(Shrunk(says="nonsense"), X, y)
+
+
+def test_what_a_class_inherits_does_not_count():
+    X, y = data()
+    result = onefit.nested_cv(Inherits(), X, y, n_folds=4, n_repeats=1)
+    assert result.route == "refit"
+    assert "Inherits has no exact fast route" in result.route_reason
+
+
+def test_our_own_models_join_by_the_same_method_and_no_other():
+    import onefit.models as models
+
+    hooks = {
+        name
+        for model in (getattr(models, each) for each in models.__all__)
+        for base in model.__mro__
+        for name in vars(base)
+        if "onefit" in name
+    }
+    assert hooks == {"__onefit_learner__"}
+    assert all("__onefit_learner__" in vars(getattr(models, each)) for each in models.__all__)
+
+
+def test_refits_take_what_a_model_takes_from_all_rows_as_given():
+    X = np.sort(np.random.default_rng(0).uniform(size=(40, 1)), axis=0)
+    y = np.sin(5 * X[:, 0])
+    task = task_of(SplineRegression(), X, y, needs=frozenset({"refits"}))
+    found = SplineRegression().__onefit_learner__(task, None)
+    assert isinstance(found, RefitLearner)
+    assert found.exactness == "given the transformers"
+    assert found.estimators[0].knots is not None
+
+
+def test_every_route_answers_with_an_offer_or_a_refusal_that_says_why():
+    X, y = data()
+    plan = FoldPlan(5, 2, 36, 8, 20)
+    for estimator in (Ridge(), RidgeCV(), make_pipeline(StandardScaler(), Ridge())):
+        task = task_of(estimator, X, y)
+        learner = adapt(estimator, task)
+        assert isinstance(learner, Learner)
+        answers = [route.offer([learner], task, plan) for route in ROUTES]
+        assert all(isinstance(answer, Offer | Refusal) and answer.reason for answer in answers)
+        assert any(isinstance(answer, Offer) and answer.seconds > 0 for answer in answers)
+
+
+def test_the_cheapest_offer_wins(monkeypatch):
+    X, y = data()
+    task, plan = task_of(Ridge(), X, y), FoldPlan(5, 2, 36, 8, 20)
+    candidate = [adapt(Ridge(), task), RefitLearner([Ridge()])]
+    prices = {"gram": 2.0, "onestep": 1.0, "refit": 3.0}
+    for route in ROUTES:
+        offer = lambda learners, task, plan, name=route.name: Offer(prices[name], "cheap")  # noqa: E731
+        if not route.serves_together:
+            monkeypatch.setattr(type(route), "offer", staticmethod(offer), raising=True)
+    for cheapest in ("onestep", "gram", "refit"):
+        prices[cheapest] = 0.1
+        route, (bid,) = choose_routes([candidate], task, plan, "auto")
+        assert (route.name, bid.reason) == (cheapest, "cheap")
+        prices[cheapest] = 9.0
+
+
+def test_one_pass_of_leave_two_out_serves_all_models_of_a_comparison():
+    X, y = data()
+    task, plan = task_of(Ridge(), X, y), FoldPlan(36, 1, 36, 1, 34, is_single_rows=True)
+    candidates = [[adapt(model, task)] for model in (Ridge(), LinearRegression())]
+    route, bids = choose_routes(candidates, task, plan, "auto")
+    assert route.serves_together
+    assert {bid.route for bid in bids} == {route}
+    mixed = [*candidates, [RefitLearner([Lasso()])]]
+    route, bids = choose_routes(mixed, task, plan, "auto")
+    assert not route.serves_together
+    assert [bid.route.name for bid in bids][2] == "refit"
+
+
+@pytest.mark.parametrize(
+    ("model", "needs", "expected"),
+    [
+        (Ridge(), frozenset(), 36),
+        (Ridge(), frozenset({"fold variance"}), 10),
+        (Ridge(), frozenset({"bias folds"}), 10),
+        (RidgeCV(), frozenset(), 36),
+        (Lasso(), frozenset(), 10),
+    ],
+    ids=repr,
+)
+def test_a_fold_for_each_row_where_an_offer_and_the_task_allow(model, needs, expected):
+    X, y = data()
+    task = task_of(model, X, y, needs=needs)
+    found = adapt(model, task)
+    candidate = [found] if isinstance(found, Learner) else [RefitLearner([model], found)]
+    assert automatic_folds([candidate], task, "auto") == expected
+
+
+def test_a_path_knows_penalties_from_names():
+    assert Path("alpha", (1.0, 2)).penalties().tolist() == [[1.0], [2.0]]
+    with pytest.raises(DataError, match="names make no curve"):
+        Path("lam", ("gcv", 1.0)).penalties()

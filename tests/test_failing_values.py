@@ -1,0 +1,170 @@
+"""Values of a curve that cannot be fitted are data: missing with a reason, found in one pass, and no one else's affair."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import onefit
+from onefit.errors import LossOverflowError, RefitError, TrainingSetError
+
+FITS = []
+
+
+class Fragile(RegressorMixin, BaseEstimator):
+    """The mean times a factor; some factors cannot be fitted."""
+
+    def __init__(self, factor=1.0, bad=()):
+        self.factor, self.bad = factor, bad
+
+    def fit(self, X, y):
+        FITS.append(self.factor)
+        if self.factor in self.bad:
+            raise ValueError(f"no fit with {self.factor}")
+        self.mean_ = float(np.mean(y))
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.factor * self.mean_)
+
+
+def data(n=40, p=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p))
+    return X, X @ np.ones(p) + 3.0 + rng.normal(size=n)
+
+
+def assert_same_curve(curve, alone, kept):
+    """What is kept is what a curve of these values alone has."""
+    for name in ("estimate", "low", "high", "standard_error"):
+        np.testing.assert_allclose(getattr(curve, name)[kept], getattr(alone, name), rtol=1e-9)
+        np.testing.assert_allclose(
+            getattr(curve.difference, name)[kept], getattr(alone.difference, name), rtol=1e-7, atol=1e-12
+        )
+    assert kept[alone.best] == curve.best
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_failing_refits_are_found_in_one_pass(n_jobs):
+    X, y = data()
+    factors = np.linspace(0.6, 1.4, 9)
+    bad = tuple(float(f) for f in factors[[0, 2, 4, 5, 8]])
+    options = {"param_name": "factor", "n_folds": 10, "n_repeats": 1, "random_state": 0}
+    reports = []
+    FITS.clear()
+    curve = onefit.error_curve(
+        Fragile(bad=bad), X, y, param_range=factors, progress=lambda *at: reports.append(at), n_jobs=n_jobs, **options
+    )
+    if n_jobs is None:
+        assert len(FITS) == 9 * 55
+    assert reports[0] == (0, 9 * 55)
+    assert reports[-1] == (9 * 55, 9 * 55)
+    assert all(a[0] <= b[0] for a, b in zip(reports, reports[1:], strict=False))  # counted once
+    assert [bool(reason) for reason in curve.reasons] == [f in bad for f in factors]
+    assert "no fit with 0.6" in curve.reasons[0]
+    kept = [1, 3, 6, 7]
+    alone = onefit.error_curve(Fragile(), X, y, param_range=factors[kept], **options)
+    assert_same_curve(curve, alone, kept)
+    assert np.isnan(curve.estimate[[0, 2, 4, 5, 8]]).all()
+    assert [result is None for result in curve.results] == [f in bad for f in factors]
+
+
+class FailsOnRow(Fragile):
+    """Fails only if a certain row is held out: first in a later repeat, perhaps."""
+
+    def fit(self, X, y):
+        FITS.append(self.factor)
+        if self.factor in self.bad and not (X[:, 0] == X[:, 0].max()).sum() == 2:
+            raise ValueError("a row is missing")
+        self.mean_ = float(np.mean(y))
+        return self
+
+
+def test_a_value_that_fails_is_fitted_no_more_in_later_repeats():
+    X, y = data()
+    X[7, 0] = X[8, 0] = 10.0  # in one fold or in two, both are held out in some pairs
+    FITS.clear()
+    curve = onefit.error_curve(
+        FailsOnRow(bad=(0.8,)), X, y, param_name="factor", param_range=[0.8, 1.0], n_folds=5, n_repeats=4,
+        random_state=0,
+    )  # fmt: skip
+    assert FITS.count(1.0) == 4 * 15
+    assert FITS.count(0.8) == 15
+    assert "a row is missing" in curve.reasons[0]
+    assert curve.best == 1
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_bits_do_not_depend_on_jobs_if_a_value_fails(n_jobs):
+    X, y = data()
+    X = np.c_[X, np.arange(40) < 2]  # a column that a training set may lose: least squares then fails in some repeats
+    options = {"param_name": "alpha", "param_range": [0.0, 0.1, 1.0], "n_folds": 8, "n_repeats": 6, "random_state": 0}
+    one = onefit.error_curve(Ridge(), X, y, route="gram", **options)
+    two = onefit.error_curve(Ridge(), X, y, route="gram", n_jobs=n_jobs, **options)
+    assert one.reasons[0]
+    assert "cannot be fitted" in one.reasons[0]
+    assert one.reasons == two.reasons
+    for name in ("estimate", "low", "high"):
+        assert np.array_equal(getattr(one, name), getattr(two, name), equal_nan=True)
+        assert np.array_equal(getattr(one.difference, name), getattr(two.difference, name), equal_nan=True)
+
+
+@pytest.mark.parametrize(("route", "n_folds"), [("gram", 8), ("onestep", 8), ("onestep", "n")])
+def test_a_fast_curve_is_that_of_the_values_that_can_be_fitted(route, n_folds):
+    X, y = data()
+    X = np.c_[X, np.arange(40) == 7]  # without row 7 the column is lost
+    options = {"param_name": "alpha", "n_folds": n_folds, "n_repeats": 3, "random_state": 0, "route": route}
+    curve = onefit.error_curve(Ridge(), X, y, param_range=[0.0, 0.1, 1.0], **options)
+    alone = onefit.error_curve(Ridge(), X, y, param_range=[0.1, 1.0], **options)
+    assert curve.reasons[0]
+    assert curve.reasons[1:] == ("", "")
+    assert_same_curve(curve, alone, [1, 2])
+
+
+def test_scaled_columns_fail_at_no_penalty_alone():
+    X, y = data()
+    X = np.c_[X, X[:, 0] + X[:, 1]]  # dependent in every training set
+    pipeline = make_pipeline(StandardScaler(), Ridge())
+    options = {"param_name": "ridge__alpha", "n_folds": 5, "n_repeats": 2, "random_state": 0}
+    curve = onefit.error_curve(pipeline, X, y, param_range=[0.0, 0.1, 1.0], **options)
+    alone = onefit.error_curve(pipeline, X, y, param_range=[0.1, 1.0], **options)
+    assert "linear combinations" in curve.reasons[0]
+    assert_same_curve(curve, alone, [1, 2])
+
+
+def test_what_fails_at_every_value_is_raised():
+    X, y = data()
+    with pytest.raises(RefitError, match="no fit with"):
+        onefit.error_curve(
+            Fragile(bad=(1.0, 2.0)), X, y, param_name="factor", param_range=[1.0, 2.0], n_folds=4, n_repeats=1
+        )
+    with pytest.raises(RefitError, match="n_neighbors"):
+        onefit.error_curve(
+            KNeighborsRegressor(), X, y, param_name="n_neighbors", param_range=[60, 70], n_folds=4, n_repeats=1
+        )
+    with pytest.raises(TrainingSetError, match="linear combinations"):
+        onefit.nested_cv(LinearRegression(), np.c_[X, X[:, 0]], y, n_folds=5, n_repeats=1)
+
+
+@pytest.mark.parametrize("n_folds", [5, "n"])
+def test_losses_that_overflow_at_one_value_leave_the_others_alone(n_folds):
+    X, y = data()
+
+    def wild(observed, predicted):
+        """Huge where the prediction is near the mean: with a large penalty."""
+        near = np.abs(predicted - y.mean()).max() < 0.5
+        return np.full(len(observed), 1e200) if near else np.abs(observed - predicted)
+
+    def tame(observed, predicted):
+        return np.abs(observed - predicted)
+
+    options = {"param_name": "alpha", "n_folds": n_folds, "n_repeats": 1, "random_state": 0}
+    curve = onefit.error_curve(Ridge(), X, y, param_range=[0.1, 1.0, 1e9], loss=wild, **options)
+    alone = onefit.error_curve(Ridge(), X, y, param_range=[0.1, 1.0], loss=tame, **options)
+    assert "overflow" in curve.reasons[2]
+    assert_same_curve(curve, alone, [0, 1])
+    with pytest.raises(LossOverflowError):
+        onefit.nested_cv(Ridge(1e9), X, y, loss=wild, n_folds=n_folds, n_repeats=1)
