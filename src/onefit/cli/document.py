@@ -12,8 +12,9 @@ import numpy as np
 from ..display.estimators import last_step
 from ..files import write_whole
 from ..results.nested import plain
+from ..vocabulary import SELECTION_WORDS
 from .answering import Answer
-from .reading import STANDARD_INPUT
+from .options import STANDARD_INPUT
 
 __all__ = ["SCHEMA", "json_text", "write_report_of"]
 
@@ -21,7 +22,6 @@ SCHEMA = 1
 """Raised when a name in the JSON goes or changes its meaning; new names do not raise it."""
 
 LIBRARIES = ("onefit", "numpy", "scipy", "scikit-learn", "pandas")
-SELECTIONS = ("min", "one_se", "loo", "gcv", "reml", "kfold")
 
 
 def json_text(answer: Answer, command: str) -> str:
@@ -60,7 +60,7 @@ def json_text(answer: Answer, command: str) -> str:
 
 def _curve(curve: Any) -> dict[str, Any]:
     selected = {}
-    for rule in SELECTIONS:
+    for rule in SELECTION_WORDS:
         if rule in ("min", "one_se") or not curve.scores[rule].isna().all():
             selected[rule] = curve.select(rule)
     names = ("param_name", "values", "estimate", "low", "high", "standard_error", "edf", "reasons", "simpler")

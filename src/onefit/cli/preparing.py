@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 
 from ..errors import DataError
-from .asking import Roles
 from .columns import Column, read_column
+from .options import Roles
 
 __all__ = ["Prepared", "prepare", "wrapped"]
 

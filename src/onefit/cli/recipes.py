@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import DataError
+from .options import MODELS
 from .preparing import Prepared, wrapped
 
-__all__ = ["MODELS", "Recipe", "make_recipe"]
+__all__ = ["Recipe", "make_recipe"]
 
-MODELS = ("ridge", "ols", "spline", "additive", "lasso", "kernel", "fpcr")
-CRITERIA: dict[str, tuple[str, ...]] = {
+TUNED_BY: dict[str, tuple[str, ...]] = {
     "ridge": ("gcv", "loo", "reml"),
     "spline": ("reml", "gcv", "loo"),
     "fpcr": ("reml", "gcv", "loo"),
@@ -109,7 +109,7 @@ def _make(code: str, imports: Sequence[str]) -> Any:
 
 def _criterion(name: str, prepared: Prepared, lam: float | None, tuned: str | None) -> str:
     """The criterion that chooses the penalty; empty if there is none."""
-    allowed = ("loo",) if prepared.has_classes else CRITERIA.get(name, ())
+    allowed = ("loo",) if prepared.has_classes else TUNED_BY.get(name, ())
     if tuned is not None and tuned not in allowed:
         choices = f"by {' or '.join(allowed)}" if allowed else "by none of these"
         kind = " of classes" if prepared.has_classes else ""
