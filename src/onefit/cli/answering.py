@@ -192,7 +192,7 @@ def _add_curve(answer: Answer, recipe: Recipe) -> Call:
 
 
 def _n_groups(answer: Answer) -> int:
-    return len(np.unique(answer.prepared.groups))
+    return 0 if answer.prepared.groups is None else len(np.unique(answer.prepared.groups))
 
 
 def _default_range(answer: Answer, recipe: Recipe, fitted: Any) -> Penalties:

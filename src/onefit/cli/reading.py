@@ -13,7 +13,7 @@ import threading
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError
@@ -81,11 +81,16 @@ def _bytes(source: Source) -> bytes:
     if source.data == STANDARD_INPUT:
         with _awaited("standard input"):
             return bytes(sys.stdin.buffer.read())
-    openers: dict[str, Any] = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}
-    openers |= {".zip": lambda raw: _unzip(raw, source), ".zst": _unpack_zst}
+    openers: dict[str, Callable[[bytes], bytes]] = {
+        ".gz": gzip.decompress,
+        ".bz2": bz2.decompress,
+        ".xz": lzma.decompress,
+        ".zip": lambda raw: _unzip(raw, source),
+        ".zst": _unpack_zst,
+    }
     try:
         raw = _raw(source)
-        return bytes(openers[source.compression](raw)) if source.compression else raw
+        return openers[source.compression](raw) if source.compression else raw
     except (EOFError, lzma.LZMAError, zipfile.BadZipFile, zlib.error) as error:
         raise DataError(f"{source.name!r} is no whole {source.compression} file ({error}); pack it again.") from error
     except ValueError as error:
@@ -165,7 +170,7 @@ def _decode(raw: bytes, source: Source) -> str:
     return text
 
 
-def _records(text: str, delimiter: str) -> Any:
+def _records(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Fields of each line that is not empty, with the number of the line."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     for record in reader:
