@@ -19,9 +19,12 @@ from ..display.estimators import last_step
 from ..errors import DataError, InterruptedWarning, OneFitError
 from ..files import check_writable
 from ..routes.refit import weight_name
-from .asking import Ask, Penalties
+from ..typing import FloatArray
+from .asking import Ask
+from .options import STANDARD_INPUT
+from .parsing import Penalties, Value
 from .preparing import Prepared, prepare
-from .reading import STANDARD_INPUT, read_table
+from .reading import read_table
 from .recipes import Recipe, make_recipe
 from .script import Call, write_script
 
@@ -115,7 +118,7 @@ def check_outputs(report: Path | None, json: str | None, force: bool, data: str 
 
 def _start(ask: Ask, fits_frame: bool) -> tuple[Answer, str]:
     """The data and the models, and the Python that reads the table."""
-    check_outputs(ask.report, ask.json, ask.force, ask.source.path)
+    check_outputs(ask.report, ask.json, ask.force, ask.source.data)
     table, read = read_table(ask.source)
     prepared = prepare(table, ask.roles, keeps_categories=fits_frame and ask.models == ("additive",))
     if len(prepared.X) < 3:
@@ -189,7 +192,7 @@ def _add_curve(answer: Answer, recipe: Recipe) -> Call:
 
 
 def _n_groups(answer: Answer) -> int:
-    return len(np.unique(answer.prepared.groups))
+    return 0 if answer.prepared.groups is None else len(np.unique(answer.prepared.groups))
 
 
 def _default_range(answer: Answer, recipe: Recipe, fitted: Any) -> Penalties:
@@ -214,6 +217,7 @@ def answer_curve(ask: Ask) -> Answer:
     answer, read = _start(replace(ask, penalties=None if ask.range else ask.penalties), fits_frame=True)
     answer.ask = ask
     recipe = answer.recipes[0]
+    values: list[Value] | FloatArray
     if ask.param is not None:
         at, name, values, code = recipe, _parameter(recipe, ask.param), list(ask.values), repr(list(ask.values))
     elif not recipe.penalty:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,7 +98,9 @@ def read_column(values: pd.Series[Any], max_levels: int, is_asked_for: bool, is_
     return Column(name, "category", "", tuple(texts), len(texts), missing, is_text)
 
 
-def _read_numbers(name: str, values: Any, present: Any, missing: int, is_asked_for: bool) -> Column:
+def _read_numbers(
+    name: str, values: pd.Series[Any], present: pd.Series[Any], missing: int, is_asked_for: bool
+) -> Column:
     if types.is_complex_dtype(values.dtype):
         return Column(name, "refused", "holds complex numbers")
     numbers = present.to_numpy(float)
@@ -132,7 +135,7 @@ def _for_many_levels(name: str, levels: int, rows: int) -> str:
     return ", ".join(remedies)
 
 
-def _refuse_objects(name: str, distinct: Any) -> Column:
+def _refuse_objects(name: str, distinct: Iterable[object]) -> Column:
     """Dates and other objects of Parquet files."""
     kind = type(next(value for value in distinct if not isinstance(value, str | bool))).__name__
     return Column(name, "refused", "holds dates or times" if kind in ("date", "time", "datetime") else f"holds {kind}s")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.datasets import load_diabetes
@@ -17,6 +17,9 @@ from ..errors import OneFitError
 from ..files import check_writable
 from .answering import check_outputs
 from .showing import show_result
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["REPORT", "run_demo"]
 
@@ -87,7 +90,15 @@ def people(result: onefit.NestedCVResult, spread: float) -> str:
     )
 
 
-def _write(path: Path, X: Any, y: Any, result: Any, curve: Any, command: str, force: bool) -> None:
+def _write(
+    path: Path,
+    X: pd.DataFrame,
+    y: pd.Series[float],
+    result: onefit.NestedCVResult,
+    curve: onefit.ErrorCurve,
+    command: str,
+    force: bool,
+) -> None:
     from ..report import Request, write_report
 
     request = Request(

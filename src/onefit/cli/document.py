@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import platform
 from importlib.metadata import version
-from typing import Any
 
 import numpy as np
 
 from ..display.estimators import last_step
 from ..files import write_whole
+from ..results.comparison import Comparison
+from ..results.curve import ErrorCurve
 from ..results.nested import plain
+from ..vocabulary import SELECTION_WORDS
 from .answering import Answer
-from .reading import STANDARD_INPUT
+from .options import STANDARD_INPUT
 
 __all__ = ["SCHEMA", "json_text", "write_report_of"]
 
@@ -21,7 +23,6 @@ SCHEMA = 1
 """Raised when a name in the JSON goes or changes its meaning; new names do not raise it."""
 
 LIBRARIES = ("onefit", "numpy", "scipy", "scikit-learn", "pandas")
-SELECTIONS = ("min", "one_se", "loo", "gcv", "reml", "kfold")
 
 
 def json_text(answer: Answer, command: str) -> str:
@@ -58,9 +59,9 @@ def json_text(answer: Answer, command: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _curve(curve: Any) -> dict[str, Any]:
+def _curve(curve: ErrorCurve) -> dict[str, object]:
     selected = {}
-    for rule in SELECTIONS:
+    for rule in SELECTION_WORDS:
         if rule in ("min", "one_se") or not curve.scores[rule].isna().all():
             selected[rule] = curve.select(rule)
     names = ("param_name", "values", "estimate", "low", "high", "standard_error", "edf", "reasons", "simpler")
@@ -76,7 +77,7 @@ def _curve(curve: Any) -> dict[str, Any]:
     }
 
 
-def _comparison(comparison: Any) -> dict[str, Any]:
+def _comparison(comparison: Comparison) -> dict[str, object]:
     return {
         "models": comparison.models.reset_index().to_dict(orient="records"),
         "differences": comparison.differences.reset_index().to_dict(orient="records"),

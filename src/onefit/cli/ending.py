@@ -5,9 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ParamSpec, TextIO, TypeVar
 
 __all__ = ["CLOSED", "INTERRUPTED", "Output", "OutputError", "silence"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 INTERRUPTED, CLOSED = 130, 141
 """Exit codes after Ctrl-C, and if whoever reads standard output goes away: those of a shell."""
@@ -26,13 +30,13 @@ class OutputError(Exception):
 class Output:
     """A stream that tells its own errors from those of other files; one that nobody reads is another matter."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
-    def write(self, text: str) -> Any:
+    def write(self, text: str) -> int:
         """Write a text."""
         return _told(self._stream.write, text)
 
@@ -41,9 +45,9 @@ class Output:
         _told(self._stream.flush)
 
 
-def _told(function: Any, *arguments: Any) -> Any:
+def _told(function: Callable[P, T], *arguments: P.args, **keywords: P.kwargs) -> T:
     try:
-        return function(*arguments)
+        return function(*arguments, **keywords)
     except BrokenPipeError:
         raise
     except OSError as error:

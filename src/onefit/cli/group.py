@@ -29,6 +29,7 @@ OUTPUTS = "onefit.outputs"
 class Guarded(TyperGroup):
     """Commands whose errors are one line with a remedy; tracebacks are for ``--debug``."""
 
+    # the type of a context is click's, or that of the copy of click which newer versions of typer bring
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Keep what was typed, for the report."""
         ctx.meta[COMMAND] = shlex.join(["onefit", *args])
@@ -53,7 +54,7 @@ class Guarded(TyperGroup):
             raise typer.Exit(1) from None
 
 
-def will_write(ctx: Any, paths: Iterable[str | Path | None]) -> None:
+def will_write(ctx: typer.Context, paths: Iterable[str | Path | None]) -> None:
     """Remember what stands where files will be written, so that an interrupt can tell whether they were."""
     ctx.meta[OUTPUTS] = {str(path): _file_number(path) for path in paths if path is not None}
 
@@ -66,7 +67,7 @@ def _file_number(path: str | Path) -> int | None:
         return None
 
 
-def _written(ctx: Any) -> str:
+def _written(ctx: typer.Context) -> str:
     """Which files are new."""
     new = [repr(path) for path, before in ctx.meta.get(OUTPUTS, {}).items() if _file_number(path) != before]
     return f"{' and '.join(new) or 'nothing'} {'were' if len(new) > 1 else 'was'} written"

@@ -1,44 +1,246 @@
-"""Options that the commands share."""
+"""The options that commands share: one field each, in the order of the help; ``with_options`` makes options of them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from .asking import Penalties, parse_folds, parse_loss, parse_penalties, parse_repeats, parse_values
+from ..vocabulary import CRITERIA, LOSS_WORDS, ROUTES, RULE_WORDS, SIMPLER, Folds, Repeats, RouteName, RuleName, Simpler
+from .parsing import (
+    LOSS_FORMS,
+    Penalties,
+    Value,
+    one_of,
+    parse_delimiter,
+    parse_folds,
+    parse_loss,
+    parse_mark,
+    parse_penalties,
+    parse_repeats,
+    parse_values,
+)
+from .signatures import Only
 
-TABLE, MODEL, FOLDS, OUTPUT = "Table", "Model", "Cross-validation", "Output"
+__all__ = ["MODELS", "STANDARD_INPUT", "Debugging", "Files", "Models", "Roles", "Source", "Validation", "Writing"]
 
-INTERVALS = ("covariance", "bates", "paper", "mlr3", "naive", "corrected_t")
-CRITERIA = ("gcv", "loo", "reml")
-ROUTES = ("auto", "gram", "onestep", "refit")
+STANDARD_INPUT = "-"
+PARQUET = (".parquet", ".pq")
+COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
+MODELS = ("ridge", "ols", "spline", "additive", "lasso", "kernel", "fpcr")
+MODEL_HELP = f"{', '.join(MODELS)}, or package.module:factory."
+*FIRST_LOSSES, LAST_LOSS = [form for name in LOSS_WORDS for form in (name, LOSS_FORMS.get(name)) if form is not None]
 
-def _one_of(choices: tuple[str, ...]) -> Any:
-    """A parser of one of several words."""
-
-    def parse(text: str) -> str:
-        if text not in choices:
-            raise typer.BadParameter(f"{text!r} is none of {', '.join(choices)}")
-        return text
-
-    return parse
+_table, _model, _validation, _output = (
+    partial(typer.Option, rich_help_panel=panel) for panel in ("Table", "Model", "Cross-validation", "Output")
+)
+ONE_MODEL, CURVE, SEVERAL_MODELS = Only("run", "curve"), Only("curve"), Only("compare", is_required=True)
 
 
-def _delimiter(text: str) -> str:
-    known = {"\\t": "\t", "tab": "\t", "comma": ",", "semicolon": ";", "space": " ", "pipe": "|"}
-    character = known.get(text, text)
-    if len(character) != 1 or character in '"\r\n':
-        raise typer.BadParameter(f"{text!r} must be one character, or tab, comma, semicolon, space, pipe")
-    return character
+@dataclass(frozen=True)
+class Roles:
+    """What the user says of the columns."""
+
+    target: Annotated[str, _table("--target", metavar="COLUMN", help="The column to predict.")]
+    groups: Annotated[
+        str | None, _table("--groups", metavar="COLUMN", help="Rows with the same value stay together in a fold.")
+    ] = None
+    weights: Annotated[str | None, _table("--weights", metavar="COLUMN", help="Weights of the rows.")] = None
+    features: Annotated[
+        tuple[str, ...],
+        _table("--features", metavar="COLUMN", help="A column to predict from; repeat it. Default: all others."),
+    ] = ()
+    drop: Annotated[tuple[str, ...], _table("--drop", metavar="COLUMN", help="A column to leave out; repeat it.")] = ()
+    keep: Annotated[
+        tuple[str, ...],
+        _table("--keep", metavar="COLUMN", help="A column that is no identifier, whatever its name; repeat it."),
+    ] = ()
+    categorical: Annotated[
+        tuple[str, ...],
+        _table("--categorical", metavar="COLUMN", help="A column whose numbers are codes of levels; repeat it."),
+    ] = ()
+    classes: Annotated[bool, _table("--classes", help="The numbers of the target are classes.")] = False
+    impute: Annotated[
+        bool, _table("--impute", help="Fill missing values: medians, most frequent levels; in every training set.")
+    ] = False
+    drop_missing_target: Annotated[
+        bool, _table("--drop-missing-target", help="Leave out rows in which the target is missing.")
+    ] = False
+    max_levels: Annotated[
+        int, _table("--max-levels", min=2, help="Text with more distinct values is refused as free text.")
+    ] = 30
 
 
-def _mark(text: str) -> str:
-    if len(text) != 1 or text.isalnum():
-        raise typer.BadParameter(f"{text!r} must be one character, such as a comma")
-    return text
+@dataclass(frozen=True)
+class Source:
+    """Where the data are and how they are written; None is to be found out."""
+
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA",
+            help="CSV, TSV or another delimited text, also .gz, .bz2, .xz, .zst or .zip; Parquet; - is standard input.",
+        ),
+    ]
+    delimiter: Annotated[
+        str | None,
+        _table("--delimiter", parser=parse_delimiter, metavar="CHARACTER", help="Between fields. Default: found out."),
+    ] = None
+    encoding: Annotated[str | None, _table("--encoding", help="Of the text, such as latin-1. Default: UTF-8.")] = None
+    decimal: Annotated[
+        str,
+        _table("--decimal", parser=parse_mark, metavar="CHARACTER", help="Before decimals: a point or a comma."),
+    ] = "."
+    thousands: Annotated[
+        str | None, _table("--thousands", parser=parse_mark, metavar="CHARACTER", help="Between thousands.")
+    ] = None
+    missing: Annotated[
+        tuple[str, ...],
+        _table("--missing", metavar="TEXT", help="A text that stands for a missing value; repeat it."),
+    ] = ()
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return "standard input" if self.data == STANDARD_INPUT else self.data
+
+    @property
+    def is_parquet(self) -> bool:
+        """Whether the name says Parquet."""
+        return self.data != STANDARD_INPUT and Path(self.data).suffix.lower() in PARQUET
+
+    @property
+    def compression(self) -> str:
+        """Ending of a compressed file, else empty."""
+        suffix = Path(self.data).suffix.lower()
+        return suffix if suffix in COMPRESSIONS else ""
+
+
+@dataclass(frozen=True)
+class Models:
+    """What is to predict."""
+
+    model: Annotated[str, _model("--model", metavar="NAME", help=MODEL_HELP), ONE_MODEL] = "ridge"
+    several: Annotated[
+        tuple[str, ...],
+        _model("--model", metavar="NAME", help=f"Two or more: {MODEL_HELP} Repeat the option."),
+        SEVERAL_MODELS,
+    ] = ()
+    penalties: Annotated[
+        Penalties | None,
+        _model(
+            "--lambda",
+            parser=parse_penalties,
+            metavar="VALUE|LO:HI:COUNT",
+            help="One penalty for the model; or the range of the error curve, in even steps of the logarithm.",
+        ),
+        ONE_MODEL,
+    ] = None
+    param: Annotated[
+        str | None, _model("--param", metavar="NAME", help="Parameter of the curve, with --values."), CURVE
+    ] = None
+    values: Annotated[
+        tuple[Value, ...],
+        _model("--values", parser=parse_values, metavar="A,B,C", help="Values of that parameter."),
+        CURVE,
+    ] = ()
+    simpler: Annotated[
+        Simpler,
+        _model(
+            "--simpler",
+            parser=one_of(SIMPLER),
+            metavar="|".join(SIMPLER),
+            help="Which values of the parameter make the model simpler.",
+        ),
+        CURVE,
+    ] = "larger"
+    tuned: Annotated[
+        str | None,
+        _model(
+            "--tuned",
+            parser=one_of(CRITERIA),
+            metavar="|".join(CRITERIA),
+            help="Criterion that chooses the penalty, in every training set. Default: gcv for ridge, reml for others.",
+        ),
+        ONE_MODEL,
+    ] = None
+    freeze: Annotated[
+        bool, _model("--freeze", help="Scale and impute once, on all rows: faster, and the result says so.")
+    ] = False
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Their names."""
+        return self.several or (self.model,)
+
+    @property
+    def lam(self) -> float | None:
+        """The one penalty that was given."""
+        return None if self.penalties is None else self.penalties.one
+
+    @property
+    def range(self) -> Penalties | None:
+        """The range of penalties that was given."""
+        return None if self.penalties is None or self.penalties.one is not None else self.penalties
+
+
+@dataclass(frozen=True)
+class Validation:
+    """How the error is estimated."""
+
+    folds: Annotated[
+        Folds, _validation("--folds", parser=parse_folds, metavar="K|n|auto", help="Folds; n leaves two rows out.")
+    ] = "auto"
+    repeats: Annotated[
+        Repeats, _validation("--repeats", parser=parse_repeats, metavar="L|auto", help="Random partitions.")
+    ] = "auto"
+    loss: Annotated[
+        str | None,
+        _validation("--loss", parser=parse_loss, metavar="NAME", help=f"{', '.join(FIRST_LOSSES)} or {LAST_LOSS}."),
+    ] = None
+    interval: Annotated[
+        RuleName,
+        _validation("--interval", parser=one_of(RULE_WORDS), metavar="RULE", help=f"{', '.join(RULE_WORDS)}."),
+    ] = "covariance"
+    level: Annotated[float, _validation("--level", metavar="NUMBER", help="Confidence level, between 0 and 1.")] = 0.95
+    route: Annotated[
+        RouteName,
+        _validation(
+            "--route",
+            parser=one_of(ROUTES),
+            metavar="|".join(ROUTES),
+            help="How to compute; all routes give the same numbers.",
+        ),
+    ] = "auto"
+    seed: Annotated[int, _validation("--seed", min=0, help="Seed of the partitions.")] = 0
+    jobs: Annotated[int | None, _validation("--jobs", metavar="N", help="Jobs or threads; -1 is all cores.")] = None
+
+
+@dataclass(frozen=True)
+class Files:
+    """What is to be written."""
+
+    report: Annotated[Path | None, _output("--report", metavar="FILE.html", help="Write a report.")] = None
+    json: Annotated[
+        str | None, _output("--json", metavar="FILE.json", help="Write everything as JSON; - is standard output.")
+    ] = None
+
+    @property
+    def wants_file(self) -> bool:
+        """Whether a report or JSON is to be written."""
+        return self.report is not None or self.json is not None
+
+
+@dataclass(frozen=True)
+class Writing:
+    """How it is written and told."""
+
+    force: Annotated[bool, _output("--force", help="Overwrite files that are there.")] = False
+    quiet: Annotated[bool, _output("--quiet", help="No progress and no notes.")] = False
 
 
 def set_debug(ctx: typer.Context, is_on: bool) -> bool:
@@ -47,137 +249,8 @@ def set_debug(ctx: typer.Context, is_on: bool) -> bool:
     return is_on
 
 
-def _option(panel: str, *names: str, **rest: Any) -> Any:
-    return typer.Option(*names, rich_help_panel=panel, **rest)
+@dataclass(frozen=True)
+class Debugging:
+    """What every command has."""
 
-
-Data = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA",
-        help="CSV, TSV or another delimited text, also .gz, .bz2, .xz, .zst or .zip; Parquet; - is standard input.",
-    ),
-]
-Target = Annotated[str, _option(TABLE, "--target", metavar="COLUMN", help="The column to predict.")]
-Features = Annotated[
-    list[str] | None,
-    _option(TABLE, "--features", metavar="COLUMN", help="A column to predict from; repeat it. Default: all others."),
-]
-Drop = Annotated[list[str] | None, _option(TABLE, "--drop", metavar="COLUMN", help="A column to leave out; repeat it.")]
-Keep = Annotated[
-    list[str] | None,
-    _option(TABLE, "--keep", metavar="COLUMN", help="A column that is no identifier, whatever its name; repeat it."),
-]
-Categorical = Annotated[
-    list[str] | None,
-    _option(TABLE, "--categorical", metavar="COLUMN", help="A column whose numbers are codes of levels; repeat it."),
-]
-Classes = Annotated[bool, _option(TABLE, "--classes", help="The numbers of the target are classes.")]
-Groups = Annotated[
-    str | None, _option(TABLE, "--groups", metavar="COLUMN", help="Rows with the same value stay together in a fold.")
-]
-Weights = Annotated[str | None, _option(TABLE, "--weights", metavar="COLUMN", help="Weights of the rows.")]
-Impute = Annotated[
-    bool, _option(TABLE, "--impute", help="Fill missing values: medians, most frequent levels; in every training set.")
-]
-DropMissingTarget = Annotated[
-    bool, _option(TABLE, "--drop-missing-target", help="Leave out rows in which the target is missing.")
-]
-MaxLevels = Annotated[
-    int, _option(TABLE, "--max-levels", min=2, help="Text with more distinct values is refused as free text.")
-]
-Delimiter = Annotated[
-    str | None,
-    _option(TABLE, "--delimiter", parser=_delimiter, metavar="CHARACTER", help="Between fields. Default: found out."),
-]
-Encoding = Annotated[str | None, _option(TABLE, "--encoding", help="Of the text, such as latin-1. Default: UTF-8.")]
-Decimal = Annotated[
-    str, _option(TABLE, "--decimal", parser=_mark, metavar="CHARACTER", help="Before decimals: a point or a comma.")
-]
-Thousands = Annotated[
-    str | None, _option(TABLE, "--thousands", parser=_mark, metavar="CHARACTER", help="Between thousands.")
-]
-Missing = Annotated[
-    list[str] | None,
-    _option(TABLE, "--missing", metavar="TEXT", help="A text that stands for a missing value; repeat it."),
-]
-MODEL_HELP = "ridge, ols, spline, additive, lasso, kernel, fpcr, or package.module:factory."
-Model = Annotated[str, _option(MODEL, "--model", metavar="NAME", help=MODEL_HELP)]
-Models = Annotated[
-    list[str], _option(MODEL, "--model", metavar="NAME", help=f"Two or more: {MODEL_HELP} Repeat the option.")
-]
-Lambda = Annotated[
-    Penalties | None,
-    _option(
-        MODEL,
-        "--lambda",
-        parser=parse_penalties,
-        metavar="VALUE|LO:HI:COUNT",
-        help="One penalty for the model; or the range of the error curve, in even steps of the logarithm.",
-    ),
-]
-Tuned = Annotated[
-    str | None,
-    _option(
-        MODEL,
-        "--tuned",
-        parser=_one_of(CRITERIA),
-        metavar="|".join(CRITERIA),
-        help="Criterion that chooses the penalty, in every training set. Default: gcv for ridge, reml for others.",
-    ),
-]
-Freeze = Annotated[
-    bool, _option(MODEL, "--freeze", help="Scale and impute once, on all rows: faster, and the result says so.")
-]
-Param = Annotated[str | None, _option(MODEL, "--param", metavar="NAME", help="Parameter of the curve, with --values.")]
-Values = Annotated[
-    Any, _option(MODEL, "--values", parser=parse_values, metavar="A,B,C", help="Values of that parameter.")
-]
-Simpler = Annotated[
-    str,
-    _option(
-        MODEL,
-        "--simpler",
-        parser=_one_of(("larger", "smaller")),
-        metavar="larger|smaller",
-        help="Which values of the parameter make the model simpler.",
-    ),
-]
-Folds = Annotated[
-    Any, _option(FOLDS, "--folds", parser=parse_folds, metavar="K|n|auto", help="Folds; n leaves two rows out.")
-]
-Repeats = Annotated[Any, _option(FOLDS, "--repeats", parser=parse_repeats, metavar="L|auto", help="Random partitions.")]
-LossOption = Annotated[
-    str | None,
-    _option(
-        FOLDS,
-        "--loss",
-        parser=parse_loss,
-        metavar="NAME",
-        help="squared_error, absolute_error, huber, huber:DELTA, pinball, pinball:QUANTILE or zero_one.",
-    ),
-]
-Interval = Annotated[
-    str,
-    _option(FOLDS, "--interval", parser=_one_of(INTERVALS), metavar="RULE", help=f"{', '.join(INTERVALS)}."),
-]
-Level = Annotated[float, _option(FOLDS, "--level", metavar="NUMBER", help="Confidence level, between 0 and 1.")]
-RouteOption = Annotated[
-    str,
-    _option(
-        FOLDS,
-        "--route",
-        parser=_one_of(ROUTES),
-        metavar="|".join(ROUTES),
-        help="How to compute; all routes give the same numbers.",
-    ),
-]
-Seed = Annotated[int, _option(FOLDS, "--seed", min=0, help="Seed of the partitions.")]
-Jobs = Annotated[int | None, _option(FOLDS, "--jobs", metavar="N", help="Jobs or threads; -1 is all cores.")]
-Report = Annotated[Path | None, _option(OUTPUT, "--report", metavar="FILE.html", help="Write a report.")]
-Json = Annotated[
-    str | None, _option(OUTPUT, "--json", metavar="FILE.json", help="Write everything as JSON; - is standard output.")
-]
-Force = Annotated[bool, _option(OUTPUT, "--force", help="Overwrite files that are there.")]
-Quiet = Annotated[bool, _option(OUTPUT, "--quiet", help="No progress and no notes.")]
-Debug = Annotated[bool, _option(OUTPUT, "--debug", callback=set_debug, help="Show tracebacks.")]
+    debug: Annotated[bool, _output("--debug", callback=set_debug, help="Show tracebacks.")] = False

@@ -6,15 +6,20 @@ import difflib
 import pprint
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from ..errors import DataError
-from .asking import Roles
+from ..typing import FloatArray
 from .columns import Column, read_column
+from .options import Roles
 
 __all__ = ["Prepared", "prepare", "wrapped"]
+
+TextArray: TypeAlias = npt.NDArray[np.str_]
 
 MOST_NAMED = 10
 """Messages name at most so many columns."""
@@ -41,9 +46,9 @@ class Prepared:
     """
 
     X: pd.DataFrame
-    y: Any
-    groups: Any
-    weights: Any
+    y: FloatArray | TextArray
+    groups: TextArray | None
+    weights: FloatArray | None
     columns: tuple[Column, ...]
     code: tuple[str, ...]
     notes: tuple[str, ...]
@@ -118,7 +123,7 @@ def _rarest(X: pd.DataFrame, categories: list[str]) -> tuple[str, str, int] | No
     return min(found, key=lambda each: each[2], default=None)
 
 
-def wrapped(names: Sequence[Any]) -> str:
+def wrapped(names: Sequence[str]) -> str:
     """A list as Python writes it, in lines of moderate length."""
     return pprint.pformat(list(names), width=100, compact=True)
 
@@ -201,7 +206,7 @@ def _note_copies(table: pd.DataFrame, roles: Roles, notes: list[str]) -> None:
         )
 
 
-def _read_target(table: pd.DataFrame, roles: Roles, notes: list[str]) -> tuple[Any, str, bool]:
+def _read_target(table: pd.DataFrame, roles: Roles, notes: list[str]) -> tuple[FloatArray | TextArray, str, bool]:
     """Y, the code that reads it, and whether it holds classes."""
     name, values = roles.target, table[roles.target]
     column = read_column(values, roles.max_levels, True, roles.classes)
@@ -267,7 +272,7 @@ def _single(holes: list[Column]) -> str:
     return f"; {', '.join(single[:MOST_NAMED])}{_BLANK}" if single else ""
 
 
-def _read_groups(table: pd.DataFrame, roles: Roles, code: list[str]) -> Any:
+def _read_groups(table: pd.DataFrame, roles: Roles, code: list[str]) -> TextArray | None:
     if roles.groups is None:
         return None
     missing = int(table[roles.groups].isna().sum())
@@ -277,7 +282,7 @@ def _read_groups(table: pd.DataFrame, roles: Roles, code: list[str]) -> Any:
     return table[roles.groups].astype(str).to_numpy(str)
 
 
-def _read_weights(table: pd.DataFrame, roles: Roles, code: list[str]) -> Any:
+def _read_weights(table: pd.DataFrame, roles: Roles, code: list[str]) -> FloatArray | None:
     if roles.weights is None:
         return None
     values = table[roles.weights]

@@ -13,56 +13,21 @@ import threading
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError
+from .options import STANDARD_INPUT, Source
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Source", "read_table"]
+__all__ = ["read_table"]
 
-STANDARD_INPUT = "-"
-PARQUET = (".parquet", ".pq")
-COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst", ".zip")
 DELIMITERS = (",", ";", "\t", "|")
 SNIFFED_LINES = 50
 PATIENCE = 2.0
 """Seconds before it is said what is waited for."""
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where the table is and how it is written; None is to be found out.
-
-    ``missing`` are further texts that stand for a missing value.
-    """
-
-    path: str
-    delimiter: str | None = None
-    encoding: str | None = None
-    decimal: str = "."
-    thousands: str | None = None
-    missing: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """What people call it."""
-        return "standard input" if self.path == STANDARD_INPUT else self.path
-
-    @property
-    def is_parquet(self) -> bool:
-        """Whether the name says Parquet."""
-        return self.path != STANDARD_INPUT and Path(self.path).suffix.lower() in PARQUET
-
-    @property
-    def compression(self) -> str:
-        """Ending of a compressed file, else empty."""
-        suffix = Path(self.path).suffix.lower()
-        return suffix if suffix in COMPRESSIONS else ""
 
 
 def read_table(source: Source) -> tuple[pd.DataFrame, str]:
@@ -81,14 +46,14 @@ def _read_parquet(source: Source) -> tuple[pd.DataFrame, str]:
     if _is_pipe(source):
         raise DataError(f"{source.name!r} is a pipe, and Parquet is not read from front to back; give a file, or CSV.")
     try:
-        table = pd.read_parquet(source.path)
+        table = pd.read_parquet(source.data)
     except OSError as error:
         raise DataError(_cannot_read(source, error)) from error
     except Exception as error:  # pyarrow's own, of many kinds
         raise DataError(
             f"{source.name!r} is no readable Parquet file ({error}); write it again, or give CSV."
         ) from error
-    code = f"table = pd.read_parquet({source.path!r})"
+    code = f"table = pd.read_parquet({source.data!r})"
     if any(name is not None for name in table.index.names):
         table, code = table.reset_index(), code + ".reset_index()"
     if not all(isinstance(name, str) for name in table.columns):
@@ -113,14 +78,19 @@ def _bytes(source: Source) -> bytes:
     import gzip
     import lzma
 
-    if source.path == STANDARD_INPUT:
+    if source.data == STANDARD_INPUT:
         with _awaited("standard input"):
             return bytes(sys.stdin.buffer.read())
-    openers: dict[str, Any] = {".gz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}
-    openers |= {".zip": lambda raw: _unzip(raw, source), ".zst": _unpack_zst}
+    openers: dict[str, Callable[[bytes], bytes]] = {
+        ".gz": gzip.decompress,
+        ".bz2": bz2.decompress,
+        ".xz": lzma.decompress,
+        ".zip": lambda raw: _unzip(raw, source),
+        ".zst": _unpack_zst,
+    }
     try:
         raw = _raw(source)
-        return bytes(openers[source.compression](raw)) if source.compression else raw
+        return openers[source.compression](raw) if source.compression else raw
     except (EOFError, lzma.LZMAError, zipfile.BadZipFile, zlib.error) as error:
         raise DataError(f"{source.name!r} is no whole {source.compression} file ({error}); pack it again.") from error
     except ValueError as error:
@@ -136,14 +106,14 @@ def _raw(source: Source) -> bytes:
     is_pipe = _is_pipe(source)
     with (
         _awaited(f"the pipe {source.name!r}") if is_pipe else contextlib.nullcontext(),
-        open(source.path, "rb") as file,
+        open(source.data, "rb") as file,
     ):
         return file.read()
 
 
 def _is_pipe(source: Source) -> bool:
     try:
-        return stat.S_ISFIFO(os.stat(source.path).st_mode)
+        return stat.S_ISFIFO(os.stat(source.data).st_mode)
     except OSError:
         return False
 
@@ -200,7 +170,7 @@ def _decode(raw: bytes, source: Source) -> str:
     return text
 
 
-def _records(text: str, delimiter: str) -> Any:
+def _records(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Fields of each line that is not empty, with the number of the line."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     for record in reader:
@@ -299,8 +269,8 @@ def _parse(text: str, delimiter: str, source: Source) -> tuple[pd.DataFrame, str
 
 
 def _file_code(source: Source) -> str:
-    if source.path == STANDARD_INPUT:
+    if source.data == STANDARD_INPUT:
         return "sys.stdin"
     if source.compression == ".zst":
-        return f'pyarrow.input_stream({source.path!r}, compression="zstd")'
-    return repr(source.path)
+        return f'pyarrow.input_stream({source.data!r}, compression="zstd")'
+    return repr(source.data)

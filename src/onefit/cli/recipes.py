@@ -5,17 +5,17 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol, TypeGuard
 
 from ..errors import DataError
+from .options import MODELS
 from .preparing import Prepared, wrapped
 
-__all__ = ["MODELS", "Recipe", "make_recipe"]
+__all__ = ["Recipe", "make_recipe"]
 
-MODELS = ("ridge", "ols", "spline", "additive", "lasso", "kernel", "fpcr")
-CRITERIA: dict[str, tuple[str, ...]] = {
+TUNED_BY: dict[str, tuple[str, ...]] = {
     "ridge": ("gcv", "loo", "reml"),
     "spline": ("reml", "gcv", "loo"),
     "fpcr": ("reml", "gcv", "loo"),
@@ -45,6 +45,13 @@ IMPORTS = {
 }
 
 
+class Estimator(Protocol):
+    """What can be fitted and predicts."""
+
+    fit: Callable[..., object]
+    predict: Callable[..., object]
+
+
 @dataclass(frozen=True)
 class Recipe:
     """A model.
@@ -64,7 +71,7 @@ class Recipe:
     """
 
     name: str
-    estimator: Any
+    estimator: Estimator
     code: str
     imports: tuple[str, ...]
     penalty: str
@@ -100,16 +107,17 @@ def make_recipe(name: str, prepared: Prepared, lam: float | None = None, tuned: 
     )
 
 
-def _make(code: str, imports: Sequence[str]) -> Any:
+def _make(code: str, imports: Sequence[str]) -> Estimator:
     """Evaluate the expression, so that what is shown is what is run."""
-    names: dict[str, Any] = {}
+    names: dict[str, object] = {}
     exec("\n".join(["import onefit", *imports]), names)
-    return eval(code, names)
+    made: Estimator = eval(code, names)
+    return made
 
 
 def _criterion(name: str, prepared: Prepared, lam: float | None, tuned: str | None) -> str:
     """The criterion that chooses the penalty; empty if there is none."""
-    allowed = ("loo",) if prepared.has_classes else CRITERIA.get(name, ())
+    allowed = ("loo",) if prepared.has_classes else TUNED_BY.get(name, ())
     if tuned is not None and tuned not in allowed:
         choices = f"by {' or '.join(allowed)}" if allowed else "by none of these"
         kind = " of classes" if prepared.has_classes else ""
@@ -208,7 +216,7 @@ def _imported(name: str, prepared: Prepared, lam: float | None, tuned: str | Non
         raise DataError(
             f"--model {name!r} fails when called without arguments: {type(error).__name__}: {error}"
         ) from error
-    if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
+    if not _is_estimator(estimator):
         raise DataError(
             f"--model {name!r} gives {type(estimator).__name__}, which has no fit and predict; return an estimator."
         )
@@ -222,12 +230,17 @@ def _imported(name: str, prepared: Prepared, lam: float | None, tuned: str | Non
     return Recipe(name, estimator, code, tuple(imports), "")
 
 
-def _find(module: str, attribute: str) -> Any:
+def _is_estimator(found: object) -> TypeGuard[Estimator]:
+    """Whether it is one, and not a class of them."""
+    return not isinstance(found, type) and hasattr(found, "fit") and hasattr(found, "predict")
+
+
+def _find(module: str, attribute: str) -> object:
     """What a module calls by that name; modules in the current folder are found first."""
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
-        found: Any = importlib.import_module(module)
+        found: object = importlib.import_module(module)
     except Exception as error:
         raise DataError(
             f"--model: module {module!r} cannot be imported ({type(error).__name__}: {error}); check its name."

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .asking import Ask
+from .options import STANDARD_INPUT
 from .preparing import Prepared
-from .reading import STANDARD_INPUT
 from .recipes import Recipe
 
 __all__ = ["Call", "write_script"]
@@ -66,7 +66,7 @@ def _others(ask: Ask, text: str) -> list[str]:
     lines = ["import pandas as pd", "import onefit"]
     if "np." in text:
         lines.append("import numpy as np")
-    if ask.source.path == STANDARD_INPUT:
+    if ask.source.data == STANDARD_INPUT:
         lines.append("import sys")
     if ask.source.compression == ".zst":
         lines.append("import pyarrow")
