@@ -13,7 +13,7 @@ from .results.build import build_comparison, build_curve, build_result
 from .results.comparison import Comparison
 from .results.curve import Deployment, ErrorCurve, as_values
 from .results.nested import NestedCVResult
-from .results.warn import warn_reader
+from .results.warn import emit_warnings
 from .running.job import Contender, Settings, prepare
 from .validation import check_choice, check_estimator
 
@@ -120,7 +120,7 @@ def nested_cv(
     job = prepare([Contender((estimator,))], X, y, settings)
     outcome = job.run()
     result = build_result(job, outcome)
-    warn_reader(result, job, outcome)
+    emit_warnings([result])
     return result
 
 
@@ -211,8 +211,8 @@ transformers, random_state, n_jobs, progress
 
     deploy = Deployment(estimator, param_name, X, y, sample_weight)
     curve = build_curve(job, outcome, values, kept, reasons, param_name, simpler, deploy)
-    at_best = kept.index(int(np.atleast_1d(curve.best)[0]))
-    warn_reader(build_result(job, outcome, at_best), job, outcome, at_best)
+    best = curve.results[int(np.atleast_1d(curve.best)[0])]
+    emit_warnings([best] if best is not None else [])
     return curve
 
 
@@ -309,6 +309,5 @@ transformers, random_state, n_jobs, progress
     job = prepare([Contender((estimator,)) for estimator in estimators.values()], X, y, settings)
     outcome = job.run()
     comparison = build_comparison(job, outcome, names)
-    for at, name in enumerate(names):
-        warn_reader(comparison.results[name], job, outcome, at)
+    emit_warnings(comparison.results[name] for name in names)
     return comparison

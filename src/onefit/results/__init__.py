@@ -3,6 +3,7 @@
 from ..inference.figures import Figure
 from .comparison import Comparison
 from .curve import Difference, ErrorCurve
+from .findings import Finding
 from .nested import FoldErrorTables, NestedCVResult
 
-__all__ = ["Comparison", "Difference", "ErrorCurve", "Figure", "FoldErrorTables", "NestedCVResult"]
+__all__ = ["Comparison", "Difference", "ErrorCurve", "Figure", "Finding", "FoldErrorTables", "NestedCVResult"]
