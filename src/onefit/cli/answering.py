@@ -30,9 +30,6 @@ __all__ = ["Answer", "answer_compare", "answer_curve", "answer_run", "check_outp
 FAST_VALUES, REFIT_VALUES = 30, 10
 """Values of a curve whose range was not given."""
 
-FEW_GROUPS = 10
-"""The variance between fewer groups is too uncertain for the interval."""
-
 DECADES = 3
 """So many on either side of the penalty that was chosen."""
 
@@ -128,11 +125,6 @@ def _start(ask: Ask, fits_frame: bool) -> tuple[Answer, str]:
     recipes = tuple(make_recipe(name, prepared, ask.lam, ask.tuned) for name in ask.models)
     answer = Answer(ask, prepared, recipes)
     answer.notes += [*prepared.notes, *dict.fromkeys(note for recipe in recipes for note in recipe.notes)]
-    if prepared.groups is not None and _n_groups(answer) < FEW_GROUPS:
-        answer.notes.append(
-            f"There are only {_n_groups(answer)} groups: an interval from fewer than {FEW_GROUPS} may cover less often "
-            "than it says."
-        )
     if prepared.is_incomplete:
         how = "once: the error is that given the imputation" if ask.freeze else "anew in every training set"
         answer.notes.append(f"Missing values were imputed (median, most frequent level) {how}.")

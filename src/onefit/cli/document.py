@@ -66,6 +66,7 @@ def _curve(curve: Any) -> dict[str, Any]:
     names = ("param_name", "values", "estimate", "low", "high", "standard_error", "edf", "reasons", "simpler")
     found = {name: getattr(curve, name) for name in (*names, "confidence_level", "loss")}
     difference = {name: getattr(curve.difference, name) for name in ("estimate", "low", "high", "standard_error", "df")}
+    best = curve.results[int(curve.best)]
     scores = {name: curve.scores[name].to_numpy(float) for name in curve.scores}
     return {
         **found,
@@ -73,6 +74,7 @@ def _curve(curve: Any) -> dict[str, Any]:
         "scores": scores,
         "selected": selected,
         "indistinguishable": curve.indistinguishable(),
+        "findings": best.to_dict()["findings"],  # of the best value
     }
 
 
