@@ -199,6 +199,29 @@ def test_the_command_line_its_json_and_its_report_say_each_finding_once(kind, tm
         assert page.count(finding.text) == 1
 
 
+@pytest.mark.parametrize("command", ["curve --model ridge --lambda 0.1:10:3", "compare --model ols --model ridge"])
+def test_curves_and_comparisons_of_the_command_line_say_what_was_found_for_the_best(command, tmp_path):
+    for name in ("rich", "jinja2", "typer"):
+        pytest.importorskip(name)
+    from typer.testing import CliRunner
+
+    from onefit.cli.app import app
+
+    table = tmp_path / "table.csv"
+    pd.DataFrame(CALM[0]).add_prefix("x").assign(y=CALM[1], part=FOUR_GROUPS).to_csv(table, index=False)
+    name, *options = command.split()
+    files = ["--json", tmp_path / "a.json", "--report", tmp_path / "a.html"]
+    arguments = [name, table, "--target", "y", "--groups", "part", *options, *files]
+    outcome = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert outcome.exit_code == 0, outcome.stderr
+    whole = json.loads((tmp_path / "a.json").read_text())
+    of_each = [whole["curve"]] if name == "curve" else list(whole["comparison"]["results"].values())
+    text = "There are only 4 groups: an interval from fewer than 10 may cover less often than it says."
+    assert all(each["findings"] == [{"kind": "few groups", "message": text, "remedy": ""}] for each in of_each)
+    assert (outcome.stdout + outcome.stderr).count(text) == 1
+    assert visible((tmp_path / "a.html").read_text(encoding="utf-8")).count(text) == 1
+
+
 def test_the_line_on_the_method_is_the_same_in_summary_and_notebook(found):
     for result, _ in found.values():
         line = next(line for line in result.summary().splitlines() if line.startswith("rule "))

@@ -18,6 +18,7 @@ import onefit
 from ..display.estimators import last_step
 from ..errors import DataError, InterruptedWarning, OneFitError
 from ..files import check_writable
+from ..results import Comparison, ErrorCurve, NestedCVResult
 from ..routes.refit import weight_name
 from .asking import Ask, Penalties
 from .preparing import Prepared, prepare
@@ -41,9 +42,9 @@ class Answer:
     ask: Ask
     prepared: Prepared
     recipes: tuple[Recipe, ...]
-    result: Any = None
-    curve: Any = None
-    comparison: Any = None
+    result: NestedCVResult | None = None
+    curve: ErrorCurve | None = None
+    comparison: Comparison | None = None
     fitted: Any = None
     python: str = ""
     notes: list[str] = field(default_factory=list)
@@ -167,6 +168,7 @@ def _fit(answer: Answer, recipe: Recipe) -> Any:
 def _add_curve(answer: Answer, recipe: Recipe) -> Call:
     """The error along the penalty, on the folds of the result."""
     ask, result = answer.ask, answer.result
+    assert result is not None
     at = make_recipe(recipe.name, answer.prepared, lam=1.0)
     values = ask.range or _default_range(answer, recipe, answer.fitted)
     # a curve on the folds of the result can be set beside it; leave two out has only one way to fold

@@ -11,6 +11,8 @@ import numpy as np
 
 from ..display.estimators import last_step
 from ..files import write_whole
+from ..results.comparison import Comparison
+from ..results.curve import ErrorCurve
 from ..results.nested import plain
 from .answering import Answer
 from .reading import STANDARD_INPUT
@@ -58,7 +60,7 @@ def json_text(answer: Answer, command: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
-def _curve(curve: Any) -> dict[str, Any]:
+def _curve(curve: ErrorCurve) -> dict[str, Any]:
     selected = {}
     for rule in SELECTIONS:
         if rule in ("min", "one_se") or not curve.scores[rule].isna().all():
@@ -67,6 +69,7 @@ def _curve(curve: Any) -> dict[str, Any]:
     found = {name: getattr(curve, name) for name in (*names, "confidence_level", "loss")}
     difference = {name: getattr(curve.difference, name) for name in ("estimate", "low", "high", "standard_error", "df")}
     best = curve.results[int(curve.best)]
+    assert best is not None
     scores = {name: curve.scores[name].to_numpy(float) for name in curve.scores}
     return {
         **found,
@@ -78,7 +81,7 @@ def _curve(curve: Any) -> dict[str, Any]:
     }
 
 
-def _comparison(comparison: Any) -> dict[str, Any]:
+def _comparison(comparison: Comparison) -> dict[str, Any]:
     return {
         "models": comparison.models.reset_index().to_dict(orient="records"),
         "differences": comparison.differences.reset_index().to_dict(orient="records"),

@@ -27,7 +27,7 @@ MOST_MONTE_CARLO_ERROR = 0.10
 FEW_GROUPS = 10
 """The variance between fewer groups is too uncertain for the interval."""
 
-STOPPED = "The job was stopped: let it go on for longer."
+STOPPED = "The job was stopped: let it go on for longer"
 
 KINDS: dict[str, type[OneFitWarning] | None] = {
     "interrupted": InterruptedWarning,
@@ -147,8 +147,7 @@ def _monte_carlo(known: Known) -> Iterator[Finding]:
         yield Finding("monte carlo", message, f"Use more repeats{_or_covariance(known)}.")
     elif np.isnan(worst):
         message = "There was one partition of the rows: how much the interval depends on it is unknown."
-        remedy = STOPPED if known.notes else "Use more repeats."
-        yield Finding("one partition", message, remedy)
+        yield Finding("one partition", message, f"{STOPPED if known.notes else 'Use more repeats'}.")
     elif worst > MOST_MONTE_CARLO_ERROR:
         message = (
             f"The half-width of the interval has a Monte Carlo error of {100 * worst:.0f}%: other random partitions "
@@ -163,7 +162,7 @@ def _more_repeats(known: Known) -> str:
         return 'It uses one partition only: interval="covariance" uses all.'
     more = f'Use more repeats (n_repeats="auto" stops below {100 * HALF_WIDTH_TARGET:g}%, or at {MOST_REPEATS})'
     if known.notes:
-        more = STOPPED.rstrip(".")
+        more = STOPPED
     elif known.n_repeats is None:
         more = f'n_repeats="auto" ended at its limit of {MOST_REPEATS}: give a larger number'
     return f"{more}{_or_covariance(known)}."
