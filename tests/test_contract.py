@@ -2,17 +2,17 @@
 
 import numpy as np
 import pytest
-from helpers import assert_same_results
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import Lasso, LinearRegression, Ridge, RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import onefit
+from helpers import assert_same_results
 from onefit import PenalizedRegression, SplineRegression
 from onefit.errors import DataError, RouteError
 from onefit.inference.intervals import RULES
-from onefit.learners import DesignSmoother, Learner, Path, Refusal, RefitLearner, Task, adapt
+from onefit.learners import DesignSmoother, Learner, Path, RefitLearner, Refusal, Task, adapt
 from onefit.metrics import find_loss
 from onefit.routes import ROUTES, FoldPlan, Offer, automatic_folds, choose_routes
 from onefit.validation import check_problem, numeric_matrix

@@ -14,7 +14,7 @@ from .results.build import build_comparison, build_curve, build_result
 from .results.comparison import Comparison
 from .results.curve import Deployment, ErrorCurve, as_values
 from .results.nested import NestedCVResult
-from .results.warn import warn_reader
+from .results.warn import emit_warnings
 from .running.job import Contender, Settings, make_job
 from .validation import check_choice, check_estimator
 
@@ -121,7 +121,7 @@ def nested_cv(
     job = make_job([Contender((estimator,))], X, y, settings)
     outcome = job.run()
     result = build_result(job, outcome)
-    warn_reader(result, job, outcome)
+    emit_warnings([result])
     return result
 
 
@@ -199,8 +199,8 @@ transformers, random_state, n_jobs, progress
     outcome = job.run()
     deploy = Deployment(estimator, param_name, X, y, sample_weight)
     curve = build_curve(job, outcome, values, param_name, simpler, deploy)
-    at_best = job.values.index(int(np.atleast_1d(curve.best)[0]))
-    warn_reader(build_result(job, outcome, at_best), job, outcome, at_best)
+    best = curve.results[int(np.atleast_1d(curve.best)[0])]
+    emit_warnings([best] if best is not None else [])
     return curve
 
 
@@ -289,6 +289,5 @@ transformers, random_state, n_jobs, progress
     job = make_job([Contender((estimator,)) for estimator in estimators.values()], X, y, settings)
     outcome = job.run()
     comparison = build_comparison(job, outcome, names)
-    for at, name in enumerate(names):
-        warn_reader(comparison.results[name], job, outcome, at)
+    emit_warnings(comparison.results[name] for name in names)
     return comparison

@@ -18,6 +18,7 @@ import onefit
 from ..display.estimators import last_step
 from ..errors import DataError, InterruptedWarning, OneFitError
 from ..files import check_writable
+from ..results import Comparison, ErrorCurve, NestedCVResult
 from ..routes.refit import weight_name
 from ..typing import FloatArray
 from .asking import Ask
@@ -33,9 +34,6 @@ __all__ = ["Answer", "answer_compare", "answer_curve", "answer_run", "check_outp
 FAST_VALUES, REFIT_VALUES = 30, 10
 """Values of a curve whose range was not given."""
 
-FEW_GROUPS = 10
-"""The variance between fewer groups is too uncertain for the interval."""
-
 DECADES = 3
 """So many on either side of the penalty that was chosen."""
 
@@ -47,9 +45,9 @@ class Answer:
     ask: Ask
     prepared: Prepared
     recipes: tuple[Recipe, ...]
-    result: Any = None
-    curve: Any = None
-    comparison: Any = None
+    result: NestedCVResult | None = None
+    curve: ErrorCurve | None = None
+    comparison: Comparison | None = None
     fitted: Any = None
     python: str = ""
     notes: list[str] = field(default_factory=list)
@@ -131,11 +129,6 @@ def _start(ask: Ask, fits_frame: bool) -> tuple[Answer, str]:
     recipes = tuple(make_recipe(name, prepared, ask.lam, ask.tuned) for name in ask.models)
     answer = Answer(ask, prepared, recipes)
     answer.notes += [*prepared.notes, *dict.fromkeys(note for recipe in recipes for note in recipe.notes)]
-    if prepared.groups is not None and _n_groups(answer) < FEW_GROUPS:
-        answer.notes.append(
-            f"There are only {_n_groups(answer)} groups: an interval from fewer than {FEW_GROUPS} may cover less often "
-            "than it says."
-        )
     if prepared.is_incomplete:
         how = "once: the error is that given the imputation" if ask.freeze else "anew in every training set"
         answer.notes.append(f"Missing values were imputed (median, most frequent level) {how}.")
@@ -178,6 +171,7 @@ def _fit(answer: Answer, recipe: Recipe) -> Any:
 def _add_curve(answer: Answer, recipe: Recipe) -> Call:
     """The error along the penalty, on the folds of the result."""
     ask, result = answer.ask, answer.result
+    assert result is not None
     at = make_recipe(recipe.name, answer.prepared, lam=1.0)
     values = ask.range or _default_range(answer, recipe, answer.fitted)
     # a curve on the folds of the result can be set beside it; leave two out has only one way to fold

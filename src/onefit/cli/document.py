@@ -67,6 +67,8 @@ def _curve(curve: ErrorCurve) -> dict[str, object]:
     names = ("param_name", "values", "estimate", "low", "high", "standard_error", "edf", "reasons", "simpler")
     found = {name: getattr(curve, name) for name in (*names, "confidence_level", "loss")}
     difference = {name: getattr(curve.difference, name) for name in ("estimate", "low", "high", "standard_error", "df")}
+    best = curve.results[int(curve.best)]
+    assert best is not None
     scores = {name: curve.scores[name].to_numpy(float) for name in curve.scores}
     return {
         **found,
@@ -74,6 +76,7 @@ def _curve(curve: ErrorCurve) -> dict[str, object]:
         "scores": scores,
         "selected": selected,
         "indistinguishable": curve.indistinguishable(),
+        "findings": best.to_dict()["findings"],  # of the best value
     }
 
 

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..display.html import r2_text
+from ..display.method import method_line
 from ..display.numbers import Digits
 
 if TYPE_CHECKING:
@@ -106,27 +107,27 @@ def sentence(result: NestedCVResult) -> str:
     return text
 
 
-def _level(result: Any) -> str:
+def _level(result: NestedCVResult) -> str:
     return f"{100 * result.confidence_level:g}%"
 
 
 def show_answer(answer: Answer) -> None:
-    """Everything that was found."""
+    """Everything that was found, but for what was warned of."""
     console = _console()
     if answer.result is not None:
-        _show_result(console, answer.result)
+        _show_result(console, answer.result, answer.warnings)
     if answer.curve is not None:
-        _show_curve(console, answer.curve, is_whole=answer.result is None)
+        _show_curve(console, answer.curve, answer.warnings, is_whole=answer.result is None)
     if answer.comparison is not None:
-        _show_comparison(console, answer.comparison)
+        _show_comparison(console, answer.comparison, answer.warnings)
 
 
 def show_result(result: NestedCVResult) -> None:
     """The answer, the interval of every rule, and how it was computed."""
-    _show_result(_console(), result)
+    _show_result(_console(), result, [])
 
 
-def _show_result(console: Console, result: NestedCVResult) -> None:
+def _show_result(console: Console, result: NestedCVResult, warned: Sequence[str]) -> None:
     console.print(Text(sentence(result), style="bold"), soft_wrap=True)
     if result.rmse is not None:
         estimate, low, high = numbers(*result.rmse)
@@ -140,26 +141,20 @@ def _show_result(console: Console, result: NestedCVResult) -> None:
             mark, *figures, _number(float(row["standard_error"]), Digits.of([float(row["standard_error"])]).decimals)
         )
     console.print(table)
-    _show_method(console, result)
+    _show_method(console, result, warned)
 
 
-def _show_method(console: Console, result: NestedCVResult) -> None:
-    """How it was computed."""
-    worst = float(np.max(np.atleast_1d(result.monte_carlo_error)))
-    error = "unknown (one repeat)" if math.isnan(worst) else f"{100 * worst:.1f}%"
-    repeats = f"{result.n_repeats} repeat{'s' if result.n_repeats > 1 else ''}"
+def _show_method(console: Console, result: NestedCVResult, warned: Sequence[str]) -> None:
+    """How it was computed, and what was found that no warning has said."""
     console.print()
-    console.print(
-        f"{result.n_folds} folds, {repeats}, route {result.route} ({result.exactness}), Monte Carlo error of the "
-        f"half-width {error}",
-        soft_wrap=True,
-    )
+    console.print(method_line(result), soft_wrap=True)
     console.print(f"Why this route: {clean(as_options(result.route_reason))}", soft_wrap=True)
-    if result.reason:
-        console.print(f"Note: {clean(as_options(result.reason))}", soft_wrap=True)
+    for finding in result.findings:
+        if finding.text not in warned:
+            console.print(f"Note: {clean(as_options(finding.text))}", soft_wrap=True)
 
 
-def _show_curve(console: Console, curve: ErrorCurve, is_whole: bool) -> None:
+def _show_curve(console: Console, curve: ErrorCurve, warned: Sequence[str], is_whole: bool) -> None:
     if not is_whole:
         console.print()
     best = curve.results[int(curve.best)]
@@ -186,7 +181,7 @@ def _show_curve(console: Console, curve: ErrorCurve, is_whole: bool) -> None:
     for value, reason in zip(curve.values, curve.reasons, strict=True):
         if reason:
             console.print(f"{_value(value)} cannot be fitted: {clean(as_options(reason))}", soft_wrap=True)
-    _show_method(console, best)
+    _show_method(console, best, warned)
 
 
 def _parameter(name: str) -> str:
@@ -203,7 +198,7 @@ def _same(curve: ErrorCurve, same: Any) -> str:
     return f"{len(same)} of {len(curve.values)} values ({span}) cannot be told from the best."
 
 
-def _show_comparison(console: Console, comparison: Comparison) -> None:
+def _show_comparison(console: Console, comparison: Comparison, warned: Sequence[str]) -> None:
     models = comparison.models
     best = str(models.index[0])
     text = sentence(comparison.results[best])
@@ -225,7 +220,7 @@ def _show_comparison(console: Console, comparison: Comparison) -> None:
         verdict = f"{first if row['high'] < 0 else second} predicts better" if differs else "not told apart"
         table.add_row(clean(f"{first} - {second}"), *figures, clean(verdict))
     console.print(table)
-    _show_method(console, comparison.results[best])
+    _show_method(console, comparison.results[best], warned)
 
 
 def _verdict(comparison: Comparison) -> str:

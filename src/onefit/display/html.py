@@ -10,10 +10,14 @@ from html import escape
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..errors import DataError
+from ..typing import FloatArray
 from .estimators import short_name
+from .method import method_line
 from .numbers import interval_text, number_text, percent
+from .shown import ShownComparison, ShownCurve, ShownPlan, ShownResult
 from .style import loss_label
 
 __all__ = ["at", "comparison_html", "curve_html", "plan_html", "r2_text", "result_html", "selections"]
@@ -25,24 +29,18 @@ MOST_ROWS = 60  # of a table; what a notebook shows without scrolling for long
 RULE_ORDER = ("min", "one_se", "gcv", "loo", "reml", "kfold")
 
 
-def result_html(result: Any) -> str:
+def result_html(result: ShownResult) -> str:
     """Table of a `NestedCVResult`: the error, its root and R2 with their intervals, for each output."""
     names = result.output_names or ("",)
     rows: list[Sequence[str]] = []
     for q, name in enumerate(names):
         rows += [[f"{name}: {title}" if name else title, *texts] for title, texts in figures(result, q)]
     level = percent(result.confidence_level)
-    error = float(np.max(np.atleast_1d(result.monte_carlo_error)))
-    repeats = f"{result.n_repeats} repeat{'s' if result.n_repeats > 1 else ''}"
-    notes = [
-        f"rule {result.rule}, {result.n_folds} folds, {repeats}, route {result.route} ({result.exactness}), "
-        f"Monte Carlo error of the half-width {'unknown (one repeat)' if np.isnan(error) else percent(error)}",
-        result.reason,
-    ]
+    notes = [method_line(result), *(finding.text for finding in result.findings)]
     return _block("Generalization error", ["", "estimate", f"{level} from", "to"], rows, notes)
 
 
-def curve_html(curve: Any) -> str:
+def curve_html(curve: ShownCurve) -> str:
     """Table of an `ErrorCurve`: what each rule selects, and what the data cannot tell from the best value."""
     ends = " to ".join(number_text(value) for value in (curve.values[0], curve.values[-1]))
     rows: list[Sequence[str]] = []
@@ -69,7 +67,7 @@ def curve_html(curve: Any) -> str:
     return _block(title, columns, rows, notes)
 
 
-def plan_html(plan: Any) -> str:
+def plan_html(plan: ShownPlan) -> str:
     """Table of a `Plan`: what each route would cost."""
     rows = [
         [
@@ -83,7 +81,7 @@ def plan_html(plan: Any) -> str:
     return _block(title, ["route", "flops", "about, seconds"], rows, [plan.reason])
 
 
-def comparison_html(comparison: Any) -> str:
+def comparison_html(comparison: ShownComparison) -> str:
     """Tables of a `Comparison`: the models, and their paired differences."""
     level = percent(comparison.confidence_level)
     columns = ["", "estimate", f"{level} from", "to"]
@@ -92,7 +90,7 @@ def comparison_html(comparison: Any) -> str:
     return models + _block("Paired differences", columns, _rows(comparison.differences), [note])
 
 
-def selections(curve: Any, output: int = 0) -> dict[int, list[str]]:
+def selections(curve: ShownCurve, output: int = 0) -> dict[int, list[str]]:
     """Selected positions of an `ErrorCurve` with the rules that select them; scores that do not apply are left out."""
     found: dict[int, list[str]] = {}
     for rule in RULE_ORDER:
@@ -106,7 +104,7 @@ def selections(curve: Any, output: int = 0) -> dict[int, list[str]]:
     return found
 
 
-def figures(result: Any, output: int) -> list[tuple[str, tuple[str, str, str]]]:
+def figures(result: ShownResult, output: int) -> list[tuple[str, tuple[str, str, str]]]:
     """The error of an output, and its root and R2 if the result has them, with their intervals as text."""
     low, high = result.interval
     shown = [(loss_label(result.loss), interval_text(*(at(part, output) for part in (result.estimate, low, high))))]
@@ -134,14 +132,14 @@ def span(values: Any) -> str:
     return f" ({', '.join(map(str, values))})"
 
 
-def at(value: Any, output: int) -> float:
+def at(value: float | FloatArray, output: int) -> float:
     """The figure of one output as a float."""
     return float(np.atleast_1d(value)[output])
 
 
-def _rows(table: Any) -> list[Sequence[str]]:
+def _rows(table: pd.DataFrame) -> list[Sequence[str]]:
     """Label, estimate and ends of each row of a DataFrame of intervals."""
-    names = [" − ".join(_pair(key, table.index.names)) for key in table.index]
+    names = [" − ".join(_pair(key, [str(level) for level in table.index.names])) for key in table.index]
     ends = zip(table["estimate"], table["low"], table["high"], strict=True)
     return [[name, *interval_text(*map(float, each))] for name, each in zip(names, ends, strict=True)]
 

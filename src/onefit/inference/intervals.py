@@ -16,9 +16,9 @@ from .fold_errors import FoldErrors
 
 __all__ = ["RULES", "TOO_SMALL", "Context", "Interval", "Rule", "cv_estimate", "paired", "raw_estimate"]
 
-TOO_SMALL = (
-    "The standard error exceeds the estimated error, so the interval is on the plain scale, cut at 0. The training "
-    "sets are too small for these folds: use more folds, more rows, fewer columns or a larger penalty."
+TOO_SMALL = "The standard error exceeds the estimated error, so the interval is on the plain scale, cut at 0."
+LARGER_TRAINING_SETS = (
+    "The training sets are too small for these folds: use more folds, more rows, fewer columns or a larger penalty."
 )
 
 
@@ -34,11 +34,17 @@ class Interval:
     is_floored: BoolArray
     inflation: FloatArray
     reason: str = ""
+    remedy: str = ""
     affected: BoolArray | None = None
 
+    def cause_at(self, value: int) -> tuple[str, str]:
+        """Why the interval at one value is missing or not the usual one, and what to do; empty if it is neither."""
+        is_affected = self.affected is None or bool(self.affected[value].any())
+        return (self.reason, self.remedy) if is_affected else ("", "")
+
     def reason_at(self, value: int) -> str:
-        """Why the interval at one value is missing or not the usual one; empty if it is neither."""
-        return self.reason if self.affected is None or self.affected[value].any() else ""
+        """The same in one text."""
+        return " ".join(self.cause_at(value)).strip()
 
 
 @dataclass(frozen=True)
@@ -111,13 +117,14 @@ def paper(errors: FoldErrors, context: Context) -> Interval:
     mse = errors.mse.mean(axis=0)
     se = np.sqrt(np.where(mse >= 0, mse, np.nan))
     inflation = _ratio(se, np.sqrt(errors.row_variance.mean(axis=0)))
-    reason = ""
+    rest: dict[str, object] = {"inflation": inflation, "affected": mse < 0}
     if (mse < 0).any():
-        reason = (
-            f"the paper's estimate of the mean squared error is negative ({np.nanmin(mse):.3g}), so it gives no "
-            "interval; more repeats make this rarer, and the covariance rule does not have it"
+        least = f"{np.nanmin(mse):.3g}"
+        rest["reason"] = (
+            f"The paper's estimate of the mean squared error is negative ({least}), so it gives no interval."
         )
-    return _symmetric(estimate, context.z * se, se, mse, inflation=inflation, reason=reason, affected=mse < 0)
+        rest["remedy"] = "More repeats make this rarer, and the covariance rule does not have it."
+    return _symmetric(estimate, context.z * se, se, mse, **rest)
 
 
 def bates(errors: FoldErrors, context: Context) -> Interval:
@@ -185,7 +192,7 @@ def covariance(errors: FoldErrors, context: Context) -> Interval:
     else:
         df = np.maximum(3.0, np.square(_ratio(estimate, np.sqrt(floor))))
     half = special.stdtrit(df, 0.5 + context.confidence_level / 2) * s
-    low, high, reason = estimate - half, estimate + half, ""
+    low, high, cause = estimate - half, estimate + half, ("", "")
     affected = np.zeros(estimate.shape, dtype=bool)
     if context.scale != "identity":
         bound = 1.0 if context.scale == "logit" else np.inf
@@ -195,8 +202,8 @@ def covariance(errors: FoldErrors, context: Context) -> Interval:
         high = np.where(curved, ends[1], np.minimum(high, bound))
         affected = ~curved & (s > 0)
         if context.scale == "log" and affected.any():
-            reason = TOO_SMALL
-    return Interval(estimate, low, high, s, mse, mse < floor, _ratio(s, np.sqrt(floor)), reason, affected)
+            cause = TOO_SMALL, LARGER_TRAINING_SETS
+    return Interval(estimate, low, high, s, mse, mse < floor, _ratio(s, np.sqrt(floor)), *cause, affected)
 
 
 def _on_scale(centre: FloatArray, half: FloatArray, scale: str) -> tuple[FloatArray, FloatArray]:

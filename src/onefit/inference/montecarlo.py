@@ -9,7 +9,7 @@ from ..typing import BoolArray, FloatArray
 from .fold_errors import FoldErrors
 from .intervals import Rule
 
-__all__ = ["MOST_REPEATS", "SCHEDULE", "half_width_error", "is_settled"]
+__all__ = ["HALF_WIDTH_TARGET", "MOST_REPEATS", "SCHEDULE", "half_width_error", "is_settled"]
 
 MOST_REPEATS = 200
 SCHEDULE = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 65, 80, 100, 125, 150, 175, MOST_REPEATS)

@@ -16,6 +16,7 @@ from ..display.html import at, figures
 from ..display.numbers import column_texts, number_text, percent
 from ..display.style import loss_label
 from ..metrics.losses import NAMED
+from ..vocabulary import EXACT
 from .subject import Subject
 from .tables import Row, Table
 from .words import loss_text, title_of
@@ -23,6 +24,8 @@ from .words import loss_text, title_of
 __all__ = ["asked", "coefficients", "computed", "fitted_facts", "headline", "python_call", "tiles"]
 
 MOST_COEFFICIENTS = 20
+EXACTNESS_WORDS = {EXACT: "exact: the numbers are those of refitting the model in every training set"}
+"""The diagnostics say what any other one means."""
 DATE = "%Y-%m-%d %H:%M %Z"
 
 Facts = list[tuple[str, str]]
@@ -86,7 +89,7 @@ def computed(subject: Subject) -> Facts:
         ("Folds", folds),
         ("Repeats", f"{result.n_repeats:,}"),
         ("Route", f"{result.route}: {result.route_reason}" if result.route_reason else result.route),
-        ("Exactness", _exactness(result.exactness)),
+        ("Exactness", EXACTNESS_WORDS.get(result.exactness, result.exactness)),
         *_parameter(subject),
         *([("Seed", str(seed))] if seed is not None else []),
         ("Software", f"Python {platform.python_version()}, {versions}"),
@@ -98,12 +101,6 @@ def _parameter(subject: Subject) -> Facts:
     """The full name of the curve's parameter, which goes by its short one elsewhere."""
     name = "" if subject.curve is None else subject.curve.param_name
     return [("Parameter", f"{short_name(name)}, in full {name}")] if name != short_name(name) else []
-
-
-def _exactness(exactness: str) -> str:
-    if exactness == "exact":
-        return "exact: the numbers are those of refitting the model in every training set"
-    return f"{exactness}: exact, except that scales, knots or components come from all rows"
 
 
 def fitted_facts(fitted: Any) -> Facts:

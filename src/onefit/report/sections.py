@@ -74,10 +74,11 @@ def _rules(subject: Subject, output: int) -> Section:
     )
     missing: dict[str, list[str]] = {}
     for rule, reason in result.intervals.attrs.get("reasons", {}).items():
-        missing.setdefault(reason, []).append(rule)
+        if rule != result.rule:  # of which the diagnostics speak
+            missing.setdefault(reason, []).append(rule)
     texts = [
         f"The same held-out errors{whose}, read by six rules. The answer above is that of “{result.rule}”.",
-        *(f"{', '.join(names)}: {reason}." for reason, names in missing.items()),
+        *(f"{', '.join(names)}: {reason}" for reason, names in missing.items()),
     ]
     level = percent(result.confidence_level)
     label = f"{title_of(result.loss)} with its {level} interval by each rule; the table below has the numbers."

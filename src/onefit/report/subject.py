@@ -57,14 +57,13 @@ class Subject:
             raise DataError(f"`y` has {len(self.y)} rows and the result {self.n_rows}: give the y of the same rows.")
 
     @property
-    def _parts(self) -> list[Any]:
+    def _parts(self) -> list[NestedCVResult | ErrorCurve | Comparison]:
         return [part for part in (self.result, self.curve, self.comparison) if part is not None]
 
     @property
     def output_names(self) -> tuple[str, ...] | None:
         """Names of the outputs, None if y is a vector."""
-        names: tuple[str, ...] | None = self._parts[0].output_names
-        return names
+        return self._parts[0].output_names
 
     @property
     def n_outputs(self) -> int:
@@ -74,12 +73,12 @@ class Subject:
     @property
     def confidence_level(self) -> float:
         """Level of the intervals."""
-        return float(self._parts[0].confidence_level)
+        return self._parts[0].confidence_level
 
     @property
     def loss(self) -> str:
         """Name of the loss."""
-        return str(self._parts[0].loss)
+        return self._parts[0].loss
 
     @property
     def n_rows(self) -> int:
@@ -98,6 +97,7 @@ class Subject:
 
     def position(self, output: int) -> int:
         """Place of the chosen value on the curve."""
+        assert self.curve is not None
         found = selections(self.curve, output)
         for rule in (self.rule, "min"):
             for position, rules in found.items():
@@ -122,6 +122,12 @@ class Subject:
         assert self.comparison is not None
         errors = {name: np.atleast_1d(r.estimate)[output] for name, r in self.comparison.results.items()}
         return min(errors, key=lambda name: errors[name])
+
+    @property
+    def notes(self) -> list[str]:
+        """Notes of the request, but for those that the diagnostics say anyway."""
+        said = {finding.text for q in range(self.n_outputs) for finding in self.main(q).findings}
+        return [note for note in self.request.notes if note not in said]
 
     @property
     def counts_from_zero(self) -> bool:

@@ -3,6 +3,7 @@
 from ..inference.figures import Figure
 from .comparison import Comparison
 from .curve import Difference, ErrorCurve
+from .findings import Finding
 from .nested import FoldErrorTables, NestedCVResult
 from .planning import Plan, breakeven_folds, plan
 
@@ -11,6 +12,7 @@ __all__ = [
     "Difference",
     "ErrorCurve",
     "Figure",
+    "Finding",
     "FoldErrorTables",
     "NestedCVResult",
     "Plan",

@@ -22,11 +22,12 @@ from ..validation import Problem
 from ..vocabulary import CRITERIA
 from .comparison import Comparison
 from .curve import Difference, ErrorCurve, as_values, simplest_minimum, simplicity
+from .findings import Known, findings_of
 from .nested import FoldErrorTables, NestedCVResult
 
 __all__ = ["build_comparison", "build_curve", "build_result"]
 
-NO_V_OUT = "the rule needs the variance within each fold, and some folds have one row"
+NO_V_OUT = "The rule needs the variance within each fold, and some folds have one row."
 
 
 class Figures:
@@ -80,6 +81,7 @@ def build_result(job: Job, outcome: Outcome, value: int = 0, figures: Figures | 
         route_reason=bid.reason,
         exactness=bid.learner.exactness,
         loss=job.loss.name,
+        scale=job.loss.scale,
         intervals=_interval_table(figures.by_rule, problem.output_names, value),
         fold_errors=FoldErrorTables(*map(pick, (errors.e_in, errors.e_out, errors.v_out, errors.mse))),
         heldout=_heldout_table(problem, job.loss, problem.y - figures.residuals[:, value], figures.losses[:, value]),
@@ -87,6 +89,25 @@ def build_result(job: Job, outcome: Outcome, value: int = 0, figures: Figures | 
         output_names=problem.output_names,
         rmse=None if figures.rmse is None else Figure(*map(pick, figures.rmse)),
         r2=None if figures.r2 is None else Figure(*map(pick, figures.r2)),
+        findings=findings_of(_known(job, outcome, figures, value)),
+    )
+
+
+def _known(job: Job, outcome: Outcome, figures: Figures, value: int) -> Known:
+    """What the findings of one parameter value are made from."""
+    reason, remedy = figures.own.cause_at(value)
+    return Known(
+        reason=reason,
+        remedy=remedy,
+        notes=outcome.notes,
+        rule=job.rule,
+        loss=job.loss,
+        losses=figures.losses[:, value],
+        monte_carlo_error=figures.monte_carlo_error[value],
+        confidence_level=job.confidence_level,
+        n_repeats=job.n_repeats,
+        n_groups=None if job.problem.groups is None else int(job.problem.groups.max()) + 1,
+        exactness=job.bid_at(value).learner.exactness,
     )
 
 

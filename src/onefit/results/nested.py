@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,10 @@ import pandas as pd
 
 from ..display import plot_intervals
 from ..display.html import result_html
+from ..display.method import method_line
 from ..inference.figures import Figure
-from ..typing import FloatArray
+from ..typing import BoolArray, FloatArray
+from .findings import Finding
 
 __all__ = ["FoldErrorTables", "NestedCVResult", "plain"]
 
@@ -75,6 +77,9 @@ class NestedCVResult:
     exactness : str
         "exact" or "given the transformers".
     loss : str
+    scale : str
+        On which the interval of the covariance rule is built: "log" for losses that are never negative, "logit" for
+        zero-one loss, "identity" for others.
     intervals : DataFrame
         The interval of every rule.
     fold_errors : FoldErrorTables
@@ -85,26 +90,29 @@ class NestedCVResult:
     reason : str
         Why there is no interval, or why it is not the usual one; empty if all is well.
     output_names : tuple of str or None
+    findings : tuple of Finding
+        What the reader should know; what is warned of, and shown in summary, notebook, report and command line.
     """
 
-    estimate: Any
-    interval: tuple[Any, Any]
+    estimate: float | FloatArray
+    interval: tuple[float | FloatArray, float | FloatArray]
     confidence_level: float
     rule: str
-    standard_error: Any
-    bias: Any
-    mse: Any
-    mse_is_floored: Any
-    inflation: Any
-    raw_estimate: Any
-    cv_estimate: Any
-    monte_carlo_error: Any
+    standard_error: float | FloatArray
+    bias: float | FloatArray
+    mse: float | FloatArray
+    mse_is_floored: bool | BoolArray
+    inflation: float | FloatArray
+    raw_estimate: float | FloatArray
+    cv_estimate: float | FloatArray
+    monte_carlo_error: float | FloatArray
     n_folds: int
     n_repeats: int
     route: str
     route_reason: str
     exactness: str
     loss: str
+    scale: str
     intervals: pd.DataFrame
     fold_errors: FoldErrorTables
     heldout: pd.DataFrame
@@ -112,9 +120,10 @@ class NestedCVResult:
     r2: Figure | None
     reason: str
     output_names: tuple[str, ...] | None
+    findings: tuple[Finding, ...]
 
     def summary(self) -> str:
-        """Return the answer and how it was computed, as text."""
+        """Return the answer, how it was computed and what was found, as text."""
         level = f"{100 * self.confidence_level:g}%"
         lines = []
         for q, name in enumerate(self.output_names or ("",)):
@@ -125,21 +134,13 @@ class NestedCVResult:
                 if figure is not None:
                     estimate, low, high = (self._figure(v, q) for v in figure)
                     lines.append(f"  {title} {estimate} ({low} to {high})")
-        lines.append(
-            f"rule {self.rule}, {self.n_folds} folds, {self.n_repeats} repeat{'s' if self.n_repeats > 1 else ''}, "
-            f"route {self.route} ({self.exactness}), Monte Carlo error of the half-width {self._worst_error()}"
-        )
-        if self.reason:
-            lines.append(f"note: {self.reason}")
+        lines.append(method_line(self))
+        lines += [f"note: {finding.text}" for finding in self.findings]
         return "\n".join(lines)
 
-    def _figure(self, value: Any, output: int) -> str:
+    def _figure(self, value: float | FloatArray, output: int) -> str:
         number = float(np.atleast_1d(value)[output])
         return "not available" if math.isnan(number) else f"{number:.4g}"
-
-    def _worst_error(self) -> str:
-        worst = float(np.max(np.atleast_1d(self.monte_carlo_error)))
-        return "unknown (one repeat)" if math.isnan(worst) else f"{100 * worst:.1f}%"
 
     def __repr__(self) -> str:
         return f"<NestedCVResult\n{self.summary()}\n>"
@@ -168,6 +169,7 @@ class NestedCVResult:
         whole["intervals"] = self.intervals.reset_index().to_dict(orient="records")
         for name in ("rmse", "r2"):
             whole[name] = None if whole[name] is None else whole[name]._asdict()
+        whole["findings"] = [asdict(finding) for finding in self.findings]
         return {name: plain(value) for name, value in whole.items()}
 
     def plot(self, ax: Any = None) -> Any:

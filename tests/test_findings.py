@@ -1,0 +1,369 @@
+"""What was found about a result is written once: warnings, summary, notebook, report and command line say the same."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import re
+import warnings
+from dataclasses import dataclass, field
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import Lasso, LinearRegression, Ridge, RidgeClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import onefit
+from helpers import data, quietly
+from onefit.datasets import make_linear
+from onefit.errors import HeavyTailWarning, InterruptedWarning, MonteCarloWarning, OneFitWarning
+from onefit.losses import huber, nonnegative, pinball
+from onefit.results import Finding
+from onefit.results.findings import FEW_GROUPS, KINDS, MOST_MONTE_CARLO_ERROR
+
+ROOT = Path(__file__).resolve().parents[1]
+RNG = np.random.default_rng(5)
+CALM = data(60, 3, 0)
+NOISE = RNG.standard_normal((40, 5)), RNG.standard_normal(40)
+SMALL = make_linear(n=24, p=19, random_state=0)
+FOUR_GROUPS = np.arange(60) % 4
+
+
+def with_outlier(y):
+    """One row far off."""
+    return np.where(np.arange(len(y)) == 7, y + 30, y)
+
+
+def stop(done, total):
+    """As if the user pressed Ctrl-C in the second of four repeats, which have 6 fits each."""
+    if done == 8:
+        raise KeyboardInterrupt
+
+
+@dataclass
+class Case:
+    """A job that has a finding, in Python and on the command line."""
+
+    estimator: object
+    X: object
+    y: object
+    keywords: dict = field(default_factory=dict)
+    options: str = ""
+
+
+CASES = {
+    "interrupted": Case(
+        Lasso(0.1),
+        *CALM,
+        {"n_folds": 3, "n_repeats": 4, "random_state": 0, "progress": stop},
+        "--model lasso --folds 3 --repeats 4",
+    ),
+    "no interval": Case(
+        LinearRegression(),
+        *NOISE,
+        {"n_folds": 5, "n_repeats": 1, "interval": "paper", "random_state": 5},
+        "--model ols --folds 5 --repeats 1 --interval paper --seed 5",
+    ),
+    "training size": Case(LinearRegression(), SMALL.X, SMALL.y, {}, "--model ols"),
+    "monte carlo": Case(
+        LinearRegression(),
+        *CALM,
+        {"n_folds": 6, "n_repeats": 2, "interval": "bates", "random_state": 3},
+        "--model ols --folds 6 --repeats 2 --interval bates --seed 3",
+    ),
+    "one partition": Case(
+        LinearRegression(),
+        *CALM,
+        {"n_folds": 6, "n_repeats": 1, "random_state": 1},
+        "--model ols --folds 6 --repeats 1 --seed 1",
+    ),
+    "heavy tails": Case(LinearRegression(), CALM[0], with_outlier(CALM[1]), {}, "--model ols"),
+    "few groups": Case(LinearRegression(), *CALM, {"groups": FOUR_GROUPS}, "--model ols --groups part"),
+    "exactness": Case(
+        make_pipeline(StandardScaler(), Ridge()), *CALM, {"transformers": "freeze"}, "--model ridge --freeze"
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def found():
+    """Results and warnings by kind of finding, each computed once."""
+    return {kind: recorded(kind) for kind in CASES}
+
+
+def recorded(kind):
+    case = CASES[kind]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", OneFitWarning)
+        result = onefit.nested_cv(case.estimator, case.X, case.y, **case.keywords)
+    return result, caught
+
+
+def kinds(result):
+    return [finding.kind for finding in result.findings]
+
+
+def of_kind(result, kind):
+    return next(finding for finding in result.findings if finding.kind == kind)
+
+
+def visible(page):
+    """The text of a page without its scripts, tags and styles."""
+    return unescape(re.sub(r"(?s)<script.*?</script>|<style.*?</style>|<[^>]*>", "", page))
+
+
+# -------------------------------------------------------------------------------------------- every voice, once
+
+
+def test_every_kind_has_a_case_and_is_on_the_page_with_its_warning():
+    assert list(CASES) == list(KINDS)
+    page = (ROOT / "docs" / "howto" / "warnings.md").read_text(encoding="utf-8")
+    for kind, warning in KINDS.items():
+        name = "" if warning is None else f"`{warning.__name__}` "
+        assert f"| `{kind}` | {name}|" in page
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_the_result_has_the_finding_with_a_message_and_findings_in_order(found, kind):
+    result, _ = found[kind]
+    assert kinds(result).count(kind) == 1
+    assert kinds(result) == [each for each in KINDS if each in kinds(result)]
+    for finding in result.findings:
+        assert finding.message.endswith(".")
+        assert finding.remedy == "" or finding.remedy.endswith(".")
+        assert finding.text in (finding.message, f"{finding.message} {finding.remedy}")
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_warnings_are_the_findings_that_have_one_at_the_line_of_the_caller(found, kind):
+    result, caught = found[kind]
+    expected = [(KINDS[each.kind], each.text) for each in result.findings if KINDS[each.kind] is not None]
+    assert [(each.category, str(each.message)) for each in caught] == expected
+    assert {each.filename for each in caught} <= {__file__}
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_summary_and_notebook_say_each_finding_once(found, kind):
+    result, _ = found[kind]
+    said = [line.removeprefix("note: ") for line in result.summary().splitlines() if line.startswith("note: ")]
+    assert said == [finding.text for finding in result.findings]
+    for finding in result.findings:
+        assert visible(result._repr_html_()).count(finding.text) == 1
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_the_report_says_each_finding_once(found, kind):
+    pytest.importorskip("jinja2")
+    from onefit.report import Request, render
+
+    result, caught = found[kind]
+    page = visible(render(Request(notes=tuple(str(each.message) for each in caught)), result=result))
+    for finding in result.findings:
+        assert page.count(finding.text) == 1
+    assert "to look at" in page or kind in ("one partition", "exactness")
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_the_command_line_its_json_and_its_report_say_each_finding_once(kind, tmp_path, monkeypatch):
+    for name in ("rich", "jinja2", "typer"):
+        pytest.importorskip(name)
+    from typer.testing import CliRunner
+
+    from onefit.cli.app import app
+    from onefit.cli.showing import as_options
+
+    case, table, real = CASES[kind], tmp_path / "table.csv", onefit.nested_cv
+    frame = pd.DataFrame(case.X).add_prefix("x").assign(y=case.y)
+    if kind == "few groups":
+        frame["part"] = FOUR_GROUPS
+    frame.to_csv(table, index=False)
+    if kind == "interrupted":
+        monkeypatch.setattr(onefit, "nested_cv", lambda *a, **k: real(*a, **{**k, "progress": stop}))
+    files = ["--json", tmp_path / "a.json", "--report", tmp_path / "a.html", "--quiet"]
+    options = ["run", table, "--target", "y", *case.options.split(), *files]
+    outcome = CliRunner().invoke(app, [str(option) for option in options])
+    assert outcome.exit_code == (130 if kind == "interrupted" else 0), outcome.stderr
+    findings = [Finding(**each) for each in json.loads((tmp_path / "a.json").read_text())["result"]["findings"]]
+    page = visible((tmp_path / "a.html").read_text(encoding="utf-8"))
+    assert kind in [finding.kind for finding in findings]
+    for finding in findings:
+        text = as_options(finding.text)
+        assert outcome.stdout.count(f"Note: {text}\n") == (KINDS[finding.kind] is None)
+        assert outcome.stderr.count(f"warning: {text}\n") == (KINDS[finding.kind] is not None)
+        assert (outcome.stdout + outcome.stderr).count(text) == 1
+        assert page.count(finding.text) == 1
+
+
+@pytest.mark.parametrize("command", ["curve --model ridge --lambda 0.1:10:3", "compare --model ols --model ridge"])
+def test_curves_and_comparisons_of_the_command_line_say_what_was_found_for_the_best(command, tmp_path):
+    for name in ("rich", "jinja2", "typer"):
+        pytest.importorskip(name)
+    from typer.testing import CliRunner
+
+    from onefit.cli.app import app
+
+    table = tmp_path / "table.csv"
+    pd.DataFrame(CALM[0]).add_prefix("x").assign(y=CALM[1], part=FOUR_GROUPS).to_csv(table, index=False)
+    name, *options = command.split()
+    files = ["--json", tmp_path / "a.json", "--report", tmp_path / "a.html"]
+    arguments = [name, table, "--target", "y", "--groups", "part", *options, *files]
+    outcome = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert outcome.exit_code == 0, outcome.stderr
+    whole = json.loads((tmp_path / "a.json").read_text())
+    of_each = [whole["curve"]] if name == "curve" else list(whole["comparison"]["results"].values())
+    text = "There are only 4 groups: an interval from fewer than 10 may cover less often than it says."
+    assert all(each["findings"] == [{"kind": "few groups", "message": text, "remedy": ""}] for each in of_each)
+    assert (outcome.stdout + outcome.stderr).count(text) == 1
+    assert visible((tmp_path / "a.html").read_text(encoding="utf-8")).count(text) == 1
+
+
+def test_the_line_on_the_method_is_the_same_in_summary_and_notebook(found):
+    for result, _ in found.values():
+        line = next(line for line in result.summary().splitlines() if line.startswith("rule "))
+        assert line in visible(result._repr_html_())
+    result = found["one partition"][0]
+    method = "rule covariance, 6 folds, 1 repeat, route gram (exact), Monte Carlo error of the half-width"
+    assert f"{method} unknown (one repeat)" in result.summary()
+
+
+# ------------------------------------------------------------------------------------------------ what is found
+
+
+def test_a_clean_result_has_no_findings():
+    for keywords in ({}, {"n_folds": 10, "random_state": 0}, {"groups": np.arange(60) % 20}):
+        result = onefit.nested_cv(LinearRegression(), *CALM, **keywords)  # a warning would be an error
+        assert result.findings == ()
+        assert "note:" not in result.summary()
+
+
+def test_the_reason_of_the_result_is_among_its_findings_and_empty_without_one(found):
+    for kind in ("no interval", "training size"):
+        result, _ = found[kind]
+        assert result.reason == of_kind(result, kind).text
+    stopped = found["interrupted"][0]
+    assert stopped.reason == "stopped by the user after 1 of 4 repeats; the figures are from this one"
+    assert of_kind(stopped, "interrupted").message == f"S{stopped.reason[1:]}."
+    assert all(found[kind][0].reason == "" for kind in ("monte carlo", "heavy tails", "few groups", "exactness"))
+
+
+def test_a_job_that_was_stopped_is_told_to_go_on(found):
+    stopped = found["interrupted"][0]
+    assert of_kind(stopped, "one partition").remedy == "The job was stopped: let it go on for longer."
+
+
+@pytest.mark.parametrize(("interval", "kind"), [("covariance", "one partition"), ("bates", "monte carlo")])
+def test_one_partition_is_a_warning_only_for_rules_that_depend_on_it_much(interval, kind):
+    result = quietly(onefit.nested_cv, LinearRegression(), *CALM, n_folds=5, n_repeats=1, interval=interval)
+    assert [each for each in kinds(result) if each in ("one partition", "monte carlo")] == [kind]
+    if kind == "monte carlo":
+        remedy = 'Use more repeats, or interval="covariance", which needs far fewer.'
+        assert of_kind(result, kind).remedy == remedy
+
+
+def test_the_monte_carlo_error_is_found_above_its_limit_only():
+    X, y = data(60, 8, 3)
+    for n_repeats in (2, 5, 50):
+        shared = {"n_folds": 6, "n_repeats": n_repeats, "interval": "paper", "random_state": 1}
+        result = quietly(onefit.nested_cv, LinearRegression(), X, y, **shared)
+        assert ("monte carlo" in kinds(result)) == (result.monte_carlo_error > MOST_MONTE_CARLO_ERROR)
+
+
+def test_groups_are_few_below_ten():
+    X, y = CALM
+    for count in (4, FEW_GROUPS - 1, FEW_GROUPS):
+        result = quietly(onefit.nested_cv, LinearRegression(), X, y, groups=np.arange(60) % count)
+        assert ("few groups" in kinds(result)) == (count < FEW_GROUPS)
+        if count < FEW_GROUPS:
+            assert f"There are only {count} groups" in of_kind(result, "few groups").message
+
+
+def cubed(y, prediction):
+    return np.abs(y - prediction) ** 3
+
+
+@pytest.mark.parametrize(
+    ("loss", "scale"),
+    [
+        ("squared_error", "log"), ("absolute_error", "log"), ("huber", "log"), (huber(2.0), "log"),
+        ("pinball", "log"), (pinball(0.9), "log"), (nonnegative(cubed), "log"), (cubed, "identity"),
+    ],
+)  # fmt: skip
+def test_the_scale_is_that_of_the_loss_and_tails_are_found_on_the_log_scale_only(loss, scale):
+    X, y = CALM
+    result = quietly(onefit.nested_cv, LinearRegression(), X, with_outlier(y), loss=loss)
+    assert result.scale == scale
+    assert ("heavy tails" in kinds(result)) == (scale == "log")
+    low, high = result.interval
+    if scale == "log":
+        assert low * high == pytest.approx(result.estimate**2)
+    else:
+        assert low + high == pytest.approx(2 * result.estimate)
+
+
+def test_the_scale_of_zero_one_loss_is_the_logit():
+    X, y = CALM
+    result = quietly(onefit.nested_cv, RidgeClassifier(), X, y > 3)
+    assert (result.loss, result.scale) == ("zero_one", "logit")
+
+
+# ------------------------------------------------------------------------------- curves, comparisons, outputs, copies
+
+
+def test_a_curve_warns_of_its_best_value_and_every_value_has_its_own_findings():
+    X, y = CALM
+    shared = {"n_folds": 6, "n_repeats": 2, "interval": "bates", "random_state": 3}
+    alphas = [1e-3, 1.0, 1e4]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", OneFitWarning)
+        curve = onefit.error_curve(Ridge(), X, y, param_name="alpha", param_range=alphas, **shared)
+    warned = [(each.category, str(each.message)) for each in caught]
+    assert warned == [(KINDS[f.kind], f.text) for f in curve.results[curve.best].findings]
+    assert MonteCarloWarning in {category for category, _ in warned}
+    assert {each.filename for each in caught} == {__file__}
+    for alpha, each in zip(alphas, curve.results, strict=True):
+        assert each.findings == quietly(onefit.nested_cv, Ridge(alpha), X, y, **shared).findings
+    assert len({each.findings for each in curve.results}) > 1
+
+
+def test_a_comparison_warns_for_each_model_and_once_that_it_was_stopped():
+    X, y = CALM
+    models = {"ols": LinearRegression(), "lasso": Lasso(0.1)}
+    with pytest.warns(HeavyTailWarning) as caught:
+        comparison = onefit.compare(models, X, with_outlier(y), n_folds=3, n_repeats=40, random_state=0)
+    assert [each.category for each in caught].count(HeavyTailWarning) == 2
+    with pytest.warns(InterruptedWarning) as caught:
+        comparison = onefit.compare(models, X, y, n_folds=3, n_repeats=4, random_state=0, progress=stop)
+    assert [each.category for each in caught].count(InterruptedWarning) == 1
+    assert {each.filename for each in caught} == {__file__}
+    assert all(kinds(each)[0] == "interrupted" for each in comparison.results.values())
+
+
+def test_of_several_outputs_the_report_shows_tails_where_they_are():
+    pytest.importorskip("jinja2")
+    from onefit.report import Request
+    from onefit.report.checks import SHOWN, checks
+    from onefit.report.subject import Subject
+
+    assert set(SHOWN) == set(KINDS)
+    X, y = CALM
+    result = quietly(onefit.nested_cv, LinearRegression(), X, np.column_stack([y, with_outlier(y)]))
+    assert kinds(result) == ["heavy tails"]
+    told = [checks(Subject(Request(), result, None, None, None, None), q) for q in range(2)]
+    tails = [next(check for check in each if check.title.startswith("Tails")) for each in told]
+    assert [check.status for check in tails] == ["fine", "look"]
+    assert tails[1].text == result.findings[0].text
+
+
+def test_findings_are_plain_in_a_dictionary_and_survive_copies(found):
+    for result, _ in found.values():
+        assert result.to_dict()["scale"] == result.scale
+        plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))["findings"]
+        assert plain == [{"kind": f.kind, "message": f.message, "remedy": f.remedy} for f in result.findings]
+        for again in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result)):
+            assert again.findings == result.findings
+            assert again.scale == result.scale
