@@ -21,6 +21,7 @@ ORDER = [
     "extrapolation",
     "metrics",
     "losses",
+    "checks",
     "validation",
     "folds",
     "linalg",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from .checks import check_choice, check_estimator
 from .errors import DataError, LossOverflowError, OneFitError, RefitError, TrainingSetError
 from .results.build import build_comparison, build_curve, build_result
 from .results.comparison import Comparison
@@ -15,7 +16,6 @@ from .results.curve import Deployment, ErrorCurve, as_values
 from .results.nested import NestedCVResult
 from .results.warn import warn_reader
 from .running.job import Contender, Settings, prepare
-from .validation import check_choice, check_estimator
 
 __all__ = ["compare", "error_curve", "nested_cv"]
 

@@ -17,10 +17,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
 from sklearn.utils import get_tags
 
+from ..checks import check_penalty_value
 from ..errors import DataError, RouteError
 from ..linalg.columns import middle
 from ..typing import FloatArray
-from ..validation import Problem, check_columns, check_penalty_value, numeric_matrix
+from ..validation import Problem, check_columns, numeric_matrix
 from ..vocabulary import EXACT, FROZEN
 from .gram import GramLearner
 from .scaled import ScaledLearner

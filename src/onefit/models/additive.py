@@ -17,12 +17,12 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from ..checks import check_choice, check_integer, check_level, check_penalty_value, check_range_of
 from ..criteria.multiple import KINDS
 from ..display import TermPanel, plot_terms
 from ..errors import DataError
 from ..learners import DesignSmoother, GramLearner, Smoother, TunedLearner
 from ..typing import FloatArray
-from ..validation import check_choice, check_integer, check_level, check_penalty_value, check_range_of
 from .base import DesignModel
 from .fitting import Design, PenalizedFit, fit_design, unit_of
 from .joint import AdditiveLearner, check_path, choose_from_rows, joint_penalty

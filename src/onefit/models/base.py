@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from ..checks import check_range_of
 from ..errors import DataError
 from ..learners import DesignSmoother, GramLearner, Smoother, TunedLearner
 from ..typing import FloatArray
-from ..validation import check_range_of
 from .fitting import Design, PenalizedFit, check_lam, fit_design
 
 __all__ = ["DesignModel"]

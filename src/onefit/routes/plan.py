@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import check_integer
 from ..display.html import plan_html
 from ..linalg import compiled
 from ..linalg.downdate import LARGE_COMPILED, MANY, MANY_COMPILED
-from ..validation import check_integer
 from .base import TABLE_BYTES
 from .onestep import MOST_COMPILED
 

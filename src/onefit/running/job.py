@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 
+from ..checks import check_choice, check_estimator, check_integer, check_jobs, check_level
 from ..errors import DataError, FoldError, IntervalError, LossOverflowError, RouteError, TrainingSetError
 from ..folds import ExplicitFolds, FoldSource, RandomFolds, entropy_of, explicit_folds, is_single
 from ..inference.chain import ascending, outward
@@ -21,7 +22,7 @@ from ..metrics.losses import Loss, find_loss
 from ..routes import GramRoute, LearnedRoute, LeaveTwoOut, OneStepRoute, RefitRoute, Route, SideBySide, TunedRoute
 from ..routes.plan import choose
 from ..typing import FloatArray, IntArray
-from ..validation import Problem, check_choice, check_estimator, check_integer, check_jobs, check_level, check_problem
+from ..validation import Problem, check_problem
 from ..vocabulary import ROUTES, TRANSFORMERS
 from .progress import Progress, Units, check_progress
 from .repeats import Counts, collect, counts_of, mean_cv, stopped_after, stopped_in_bias
