@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 
-from .checks import MOST_SIZE, check_range_of
+from .checks import MOST_SIZE, check_estimator, check_range_of
 from .errors import DataError
 from .metrics.losses import Classes
 from .typing import FloatArray, IntArray
@@ -24,9 +25,10 @@ __all__ = ["Problem", "check_columns", "check_problem", "numeric_matrix"]
 class Problem:
     """Checked data: what the routes compute with.
 
-    ``X`` keeps its container (array, frame, sparse matrix), because an estimator that is refitted may
-    need its column names; `numeric_matrix` turns it into the float64 array of the fast routes. ``groups`` are numbered
-    in sorted order. For classifiers ``labels`` are the classes as given and ``y`` their codes of -1 and 1.
+    ``X`` keeps its container (array, frame, sparse matrix), because an estimator that is refitted may need its column
+    names; `numeric_matrix` turns it into the float64 array of the fast routes. A vector of objects, such as texts, is
+    as it was given. ``groups`` are numbered in sorted order. For classifiers ``labels`` are the classes as given and
+    ``y`` their codes of -1 and 1.
     """
 
     X: Any
@@ -55,13 +57,30 @@ class Problem:
             return self.labels
         return self.y[:, 0] if self.output_names is None else self.y
 
+    @cached_property
+    def _matrix(self) -> FloatArray:
+        if not _is_table(self.X):
+            raise DataError(
+                f"X is a vector of {type(next(iter(self.X))).__name__}, and columns of numbers are needed; let the "
+                "first step of a pipeline make them, such as TfidfVectorizer for texts or DictVectorizer for dicts."
+            )
+        array = np.ascontiguousarray(_to_float(self.X, "X", self.feature_names))
+        _refuse_missing(array, self.feature_names)
+        largest = np.maximum(array.max(axis=0, initial=0.0), -array.min(axis=0, initial=0.0))
+        check_columns(largest, self.feature_names)
+        return array
 
-def check_problem(estimator: Any, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Problem:
-    """Check the data together and keep the names of their columns."""
-    X = _as_container(X, _judges_itself(estimator))
-    n = X.shape[0]
+
+def check_problem(estimators: Sequence[Any], X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Problem:
+    """Check the data once for all estimators, which must be regressors, or all classifiers; keep names of columns."""
+    for estimator in estimators:
+        check_estimator(estimator)
+    if len({is_classifier(estimator) for estimator in estimators}) > 1:
+        raise DataError("Some estimators are classifiers and some are not; their losses cannot be compared.")
+    X = _as_container(X)
+    n = count_rows(X)
     labels = classes = output_names = None
-    if is_classifier(estimator):
+    if is_classifier(estimators[0]):
         labels, classes, codes = _check_labels(y)
         y_array = Classes(classes).encode(codes)
     else:
@@ -72,18 +91,23 @@ def check_problem(estimator: Any, X: Any, y: Any, sample_weight: Any = None, gro
         )
     if n < 3:
         raise DataError(f"There are only {n} rows; nested cross-validation needs at least 3 (three folds of one row).")
-    feature_names = _column_names(X)
-    _check_finite(estimator, X, feature_names)
+    feature_names = None
+    if _is_table(X):
+        feature_names = _column_names(X)
+        _check_finite(X, feature_names, may_be_missing=all(map(_judges_itself, estimators)))
+        X = _in_double(X)
     weights, group_ids = _check_weights(sample_weight, n), _check_groups(groups, n)
-    return Problem(_in_double(X), y_array, output_names, feature_names, weights, group_ids, labels, classes)
+    return Problem(X, y_array, output_names, feature_names, weights, group_ids, labels, classes)
+
+
+def count_rows(X: Any) -> int:
+    """Number of rows of a table, or of a vector of objects, which may be a list."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def numeric_matrix(problem: Problem) -> FloatArray:
-    """X as a finite float64 array, for the routes that compute from the design itself."""
-    array = np.ascontiguousarray(_to_float(problem.X, "X", problem.feature_names))
-    _refuse_missing(array, problem.feature_names)
-    check_columns(np.maximum(array.max(axis=0, initial=0.0), -array.min(axis=0, initial=0.0)), problem.feature_names)
-    return array
+    """X as a finite float64 array, for the routes that compute from the design itself; made once for all models."""
+    return problem._matrix
 
 
 def check_columns(largest: FloatArray, names: Sequence[str] | None) -> None:
@@ -108,15 +132,14 @@ def _as_array(values: Any, what: str) -> Any:
     return array
 
 
-def _as_container(X: Any, may_be_text: bool) -> Any:
-    """Keep frames and matrices as they are; make an array of anything else; insist on two dimensions.
-
-    A vector of texts is left to estimators with parts, one of which may read it.
-    """
+def _as_container(X: Any) -> Any:
+    """Keep frames, matrices and vectors of objects as they are; make an array of anything else; refuse other shapes."""
     if sparse.issparse(X):
         X = X.tocsr()  # the only sparse format whose rows can be taken
     if hasattr(X, "collect") and hasattr(X, "lazy"):
         raise DataError("X is a lazy frame; pass X.collect().")
+    if _is_list_of_objects(X):
+        return X
     if not isinstance(getattr(X, "shape", None), tuple):
         try:
             X = np.asarray(X)
@@ -126,7 +149,7 @@ def _as_container(X: Any, may_be_text: bool) -> Any:
             ) from error
     if isinstance(X, np.ndarray):
         X = _as_array(X, "X")  # a matrix or a masked array as a plain one
-    if len(X.shape) == 1 and may_be_text and len(X) and isinstance(next(iter(X)), str):
+    if len(X.shape) == 1 and _holds_objects(X):
         return X
     if len(X.shape) != 2:
         raise DataError(
@@ -136,6 +159,31 @@ def _as_container(X: Any, may_be_text: bool) -> Any:
     if X.shape[0] == 0 or X.shape[1] == 0:
         raise DataError(f"X is empty: its shape is {tuple(X.shape)}.")
     return X
+
+
+def _is_table(X: Any) -> bool:
+    """Whether what `_as_container` let pass has columns; else it is a vector of objects."""
+    return hasattr(X, "shape") and len(X.shape) == 2
+
+
+def _is_list_of_objects(X: Any) -> bool:
+    """Whether it is a list of texts or mappings, which an array of fixed width would only make larger."""
+    if not isinstance(X, list | tuple):
+        return False
+    first = next((each for each in X if each is not None), None)
+    return isinstance(first, str | bytes | Mapping)
+
+
+def _holds_objects(X: Any) -> bool:
+    """Whether a vector holds something else than numbers and dates: the estimator may know how to read it."""
+    array = np.asarray(X)
+    if array.dtype.kind != "O":
+        return array.dtype.kind in "UST"
+    try:
+        _to_float(array, "X", None)
+    except DataError:
+        return bool(array.size)
+    return False
 
 
 def _check_y(y: Any) -> tuple[FloatArray, tuple[str, ...] | None]:
@@ -263,8 +311,8 @@ def _column_names(X: Any) -> tuple[str, ...] | None:
     return None if columns is None else tuple(str(c) for c in columns)
 
 
-def _check_finite(estimator: Any, X: Any, names: tuple[str, ...] | None) -> None:
-    """Refuse NaN and infinities, unless they are for the estimator to judge."""
+def _check_finite(X: Any, names: tuple[str, ...] | None, may_be_missing: bool) -> None:
+    """Refuse NaN and infinities, unless they are for the estimators to judge."""
     if sparse.issparse(X):
         if not np.isfinite(X.data).all():
             raise DataError("X holds NaN or infinite values; drop or impute them first.")
@@ -275,7 +323,7 @@ def _check_finite(estimator: Any, X: Any, names: tuple[str, ...] | None) -> None
             array = _to_float(X, "X", names)
         except DataError:
             return  # text: only an estimator that encodes it can say whether it is in order
-    if array.dtype.kind == "f" and not _judges_itself(estimator):
+    if array.dtype.kind == "f" and not may_be_missing:
         _refuse_missing(array, names)
 
 

@@ -38,7 +38,13 @@ class Table:
     def of(cls, X: Any) -> Table:
         """The table of a data frame, or of anything that is an array."""
         if not is_frame(X):
-            return cls(np.asarray(X), None)
+            array = np.asarray(X)
+            if array.ndim != 2:
+                raise DataError(
+                    f"X has {array.ndim} dimension(s), and an additive model reads columns; a single one goes in as "
+                    "X.reshape(-1, 1), or to_frame() for a Series."
+                )
+            return cls(array, None)
         return cls(X, tuple(X.columns))
 
     @property

@@ -113,7 +113,7 @@ def _interval_table(by_rule: dict[str, Interval], output_names: tuple[str, ...] 
 
 def _heldout_table(problem: Problem, loss: Loss, predictions: FloatArray, losses: FloatArray) -> pd.DataFrame:
     """Mean held-out prediction and loss of each row; of classes, the one that was predicted most often."""
-    index = problem.X.index if isinstance(problem.X, pd.DataFrame) else None
+    index = problem.X.index if isinstance(problem.X, pd.DataFrame | pd.Series) else None
     if loss.classes is not None:
         voted = pd.Series(loss.classes.labels[loss.classes.decide(predictions)], index=index)
         scored = np.isfinite(losses[:, 0])

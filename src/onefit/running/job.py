@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 
-from ..checks import check_choice, check_estimator, check_integer, check_jobs, check_level
-from ..errors import DataError, FoldError, IntervalError, LossOverflowError, RouteError, TrainingSetError
+from ..checks import check_choice, check_integer, check_jobs, check_level
+from ..errors import FoldError, IntervalError, LossOverflowError, RouteError, TrainingSetError
 from ..folds import ExplicitFolds, FoldSource, RandomFolds, entropy_of, explicit_folds, is_single
 from ..inference.chain import ascending, outward
 from ..inference.fold_errors import FoldErrors, Rows, RowTotals
@@ -216,7 +216,8 @@ def prepare(contenders: Sequence[Contender], X: Any, y: Any, settings: Settings)
     check_choice("transformers", settings.transformers, TRANSFORMERS)
     settings = replace(settings, n_jobs=check_jobs(settings.n_jobs))
     progress = Progress(check_progress(settings.progress))
-    problem = _check_problem(contenders, X, y, settings)
+    firsts = [contender.estimators[0] for contender in contenders]
+    problem = check_problem(firsts, X, y, settings.sample_weight, settings.groups)
     loss = find_loss(settings.loss, problem.classes)
     K, L = _check_counts(problem, settings)
     adapted = tuple(_adapt(contender, problem, settings) for contender in contenders)
@@ -238,17 +239,6 @@ def prepare(contenders: Sequence[Contender], X: Any, y: Any, settings: Settings)
 
 def _n_threads(settings: Settings) -> int:
     return int(effective_n_jobs(1 if settings.n_jobs is None else settings.n_jobs))
-
-
-def _check_problem(contenders: Sequence[Contender], X: Any, y: Any, settings: Settings) -> Problem:
-    """Check the data for every estimator; all must be regressors, or all classifiers."""
-    firsts = [contender.estimators[0] for contender in contenders]
-    for estimator in firsts:
-        check_estimator(estimator)
-    problems = [check_problem(estimator, X, y, settings.sample_weight, settings.groups) for estimator in firsts]
-    if len({problem.classes is None for problem in problems}) > 1:
-        raise DataError("Some estimators are classifiers and some are not; their losses cannot be compared.")
-    return problems[0]
 
 
 def _adapt(contender: Contender, problem: Problem, settings: Settings) -> Adapted:
