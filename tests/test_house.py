@@ -22,6 +22,7 @@ ORDER = [
     "metrics",
     "losses",
     "checks",
+    "frames",
     "validation",
     "folds",
     "linalg",

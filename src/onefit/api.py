@@ -51,7 +51,7 @@ def nested_cv(
     ----------
     estimator : estimator
         Not fitted and not changed.
-    X : array, DataFrame (pandas or polars) or scipy sparse matrix of shape (n, p), or vector of n objects
+    X : array, DataFrame (pandas, polars, pyarrow) or scipy sparse matrix of shape (n, p), or vector of n objects
     y : array-like of shape (n,) or (n, n_outputs)
         With two dimensions every figure of the result has a last axis of outputs.
     n_folds : int, "n" or "auto", default="auto"

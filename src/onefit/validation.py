@@ -15,6 +15,7 @@ from sklearn.utils import get_tags
 
 from .checks import MOST_SIZE, check_estimator, check_range_of
 from .errors import DataError
+from .frames import as_array, find_frame, for_estimators, in_double, is_frame
 from .metrics.losses import Classes
 from .typing import FloatArray, IntArray
 
@@ -124,7 +125,7 @@ def _as_array(values: Any, what: str) -> Any:
             f"{what} is masked in {count} place(s); drop these rows, or fill them in by {what}.filled(...)."
         )
     try:
-        array = np.asarray(values)
+        array = as_array(values, what)
     except (TypeError, ValueError) as error:
         raise DataError(f"{what} cannot be read as an array: {error}. Give it one value for each row.") from error
     if array.dtype.kind == "V":
@@ -136,11 +137,11 @@ def _as_container(X: Any) -> Any:
     """Keep frames, matrices and vectors of objects as they are; make an array of anything else; refuse other shapes."""
     if sparse.issparse(X):
         X = X.tocsr()  # the only sparse format whose rows can be taken
-    if hasattr(X, "collect") and hasattr(X, "lazy"):
-        raise DataError("X is a lazy frame; pass X.collect().")
     if _is_list_of_objects(X):
         return X
-    if not isinstance(getattr(X, "shape", None), tuple):
+    if find_frame(X) is not None:
+        X = for_estimators(X)
+    elif not isinstance(getattr(X, "shape", None), tuple):
         try:
             X = np.asarray(X)
         except (TypeError, ValueError) as error:
@@ -277,7 +278,7 @@ def _check_groups(groups: Any, n: int) -> IntArray | None:
 
 def _to_float(values: Any, what: str, names: tuple[str, ...] | None) -> FloatArray:
     """Float64 array of a container, or an error that names the column that is not numeric."""
-    array = np.asarray(values)
+    array = as_array(values, what)
     if array.dtype.kind in "fiub":
         return array.astype(np.float64, copy=False)
     if array.dtype.kind == "c":
@@ -307,8 +308,8 @@ def _first_text_column(array: Any, names: tuple[str, ...] | None) -> str:
 
 
 def _column_names(X: Any) -> tuple[str, ...] | None:
-    columns = getattr(X, "columns", None)
-    return None if columns is None else tuple(str(c) for c in columns)
+    frame = find_frame(X)
+    return None if frame is None else tuple(map(str, frame.names))
 
 
 def _check_finite(X: Any, names: tuple[str, ...] | None, may_be_missing: bool) -> None:
@@ -317,10 +318,10 @@ def _check_finite(X: Any, names: tuple[str, ...] | None, may_be_missing: bool) -
         if not np.isfinite(X.data).all():
             raise DataError("X holds NaN or infinite values; drop or impute them first.")
         return
-    array = np.asarray(X)
+    array = as_array(X)
     if array.dtype.kind == "O":
         try:
-            array = _to_float(X, "X", names)
+            array = _to_float(array, "X", names)
         except DataError:
             return  # text: only an estimator that encodes it can say whether it is in order
     if array.dtype.kind == "f" and not may_be_missing:
@@ -352,12 +353,4 @@ def _in_double(X: Any) -> Any:
     """Single precision to double, so that refits compute in the same precision as the fast routes."""
     if isinstance(X, np.ndarray) or sparse.issparse(X):
         return X.astype(np.float64) if X.dtype.kind == "f" and X.dtype != np.float64 else X
-    module = type(X).__module__.partition(".")[0]
-    if module == "pandas":
-        single = [c for c, dtype in X.dtypes.items() if str(dtype).lower() in ("float32", "float16")]
-        return X.astype(dict.fromkeys(single, "float64")) if single else X
-    if module == "polars":
-        import polars
-
-        return X.cast({polars.Float32: polars.Float64})
-    return X
+    return in_double(X) if is_frame(X) else X
