@@ -31,7 +31,7 @@ from onefit.errors import (
     TrainingSetError,
 )
 
-pl, plt = optional("polars"), optional("matplotlib.pyplot")
+pa, pl, plt = optional("pyarrow"), optional("polars"), optional("matplotlib.pyplot")
 
 SETTINGS = {"n_folds": 5, "n_repeats": 1, "random_state": 3}
 FIXED = [0.02, 3.0]
@@ -446,13 +446,15 @@ def test_columns_that_depend_on_others_warn_and_keep_their_curves():
     np.testing.assert_allclose(model.predict(onehot), AdditiveModel().fit(codes, y).predict(codes), rtol=1e-7)
 
 
-@pytest.mark.parametrize("kind", ["polars", "positions", "object array"])
+@pytest.mark.parametrize("kind", ["polars", "pyarrow", "positions", "object array"])
 def test_other_containers_give_the_numbers_of_pandas(kind):
     X, y = frame()
     expected = AdditiveModel([smooth("x"), "z", factor("group"), factor("old")]).fit(X, y).predict(X)
     terms = [smooth("x"), "z", factor("group"), factor("old")]
     if kind == "polars":
         X = pl.DataFrame({name: X[name].tolist() for name in X.columns})
+    elif kind == "pyarrow":
+        X = pa.table({name: X[name].tolist() for name in X.columns})
     elif kind == "positions":
         terms = [0, smooth(1), factor(2), factor(4)]
     else:

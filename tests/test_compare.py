@@ -292,3 +292,24 @@ def test_the_estimators_are_left_alone():
     compare(models, X, y, n_folds=4, n_repeats=1)
     assert not hasattr(models["ridge"], "coef_")
     assert not hasattr(models["scaled"][-1], "coef_")
+
+
+@pytest.mark.parametrize("route", ["auto", "refit"])
+@pytest.mark.parametrize("container", [np.asarray, pd.DataFrame])
+def test_five_models_look_through_the_data_as_often_as_two(monkeypatch, container, route):
+    X, y = data(41, 7, seed=0)
+    passes, isfinite = [], np.isfinite
+
+    def counted(values, *args, **kwargs):
+        passes.append(np.shape(values) == X.shape)
+        return isfinite(values, *args, **kwargs)
+
+    monkeypatch.setattr(np, "isfinite", counted)
+    models = {f"alpha {alpha}": Ridge(alpha) for alpha in (1.0, 2.0, 3.0, 4.0, 5.0)}
+    counts = []
+    for some in (dict(list(models.items())[:2]), models):
+        passes.clear()
+        quietly(compare, some, container(X), y, n_folds=4, n_repeats=1, route=route)
+        counts.append(sum(passes))
+    assert counts == [counts[0]] * 2
+    assert 1 <= counts[0] <= 2  # the check, and the matrix that the fast routes compute with

@@ -1,4 +1,6 @@
-"""Values of a curve that cannot be fitted are data: missing with a reason, found in one pass, and no one else's affair."""
+"""Values of a curve that cannot be fitted are data: missing with a reason, found in one pass, and spoil no other."""
+
+import itertools
 
 import numpy as np
 import pytest
@@ -62,7 +64,7 @@ def test_failing_refits_are_found_in_one_pass(n_jobs):
         assert len(FITS) == 9 * 55
     assert reports[0] == (0, 9 * 55)
     assert reports[-1] == (9 * 55, 9 * 55)
-    assert all(a[0] <= b[0] for a, b in zip(reports, reports[1:], strict=False))  # counted once
+    assert all(a[0] <= b[0] for a, b in itertools.pairwise(reports))  # counted once
     assert [bool(reason) for reason in curve.reasons] == [f in bad for f in factors]
     assert "no fit with 0.6" in curve.reasons[0]
     kept = [1, 3, 6, 7]

@@ -18,7 +18,7 @@ from helpers import (
     quiet_nested_cv,
 )
 
-pl = optional("polars")
+pa, pl = optional("pyarrow"), optional("polars")
 
 NAMES = ["age", "bmi", "dose"]
 OUTPUTS = ["weight", "height"]
@@ -32,6 +32,10 @@ FRAMES = {
         pd.DataFrame(Y, columns=OUTPUTS, index=range(100, 100 + len(X))),
     ),
     "polars": lambda X, Y: (pl.DataFrame(X, schema=NAMES), pl.DataFrame(Y, schema=OUTPUTS)),
+    "pyarrow": lambda X, Y: (
+        pa.table(dict(zip(NAMES, X.T, strict=True))),
+        pa.table(dict(zip(OUTPUTS, Y.T, strict=True))),
+    ),
     "lists": lambda X, Y: (X.tolist(), Y.tolist()),
 }
 
@@ -51,7 +55,7 @@ def test_one_output_of_a_frame_gives_the_numbers_of_arrays(kind, route, two_outp
     assert np.ndim(result.estimate) == 0
 
 
-@pytest.mark.parametrize("kind", ["pandas", "polars"])
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
 def test_several_outputs_of_a_frame_carry_their_names(kind, two_outputs):
     frame, outputs = FRAMES[kind](*two_outputs)
     result = quiet_nested_cv(Ridge(), frame, outputs, **SETTINGS)

@@ -21,6 +21,8 @@ ORDER = [
     "extrapolation",
     "metrics",
     "losses",
+    "checks",
+    "frames",
     "validation",
     "folds",
     "inference",

@@ -24,7 +24,7 @@ def leave_one_out(model, X, y, weights=None):
 
 
 def uneven(n=30, p=4):
-    """Columns of which single rows make much of the deviation, so that scales differ from training set to training set."""
+    """Columns of which single rows make much of the deviation, so that scales differ between training sets."""
     rng = np.random.default_rng(5)
     X = rng.standard_t(2.5, size=(n, p))
     return X, X @ rng.normal(size=p) + rng.normal(size=n)

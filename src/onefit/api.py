@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from .checks import check_choice, check_estimator
 from .errors import DataError
 from .learners import Path
 from .results.build import build_comparison, build_curve, build_result
@@ -16,7 +17,6 @@ from .results.curve import Deployment, ErrorCurve, as_values
 from .results.nested import NestedCVResult
 from .results.warn import emit_warnings
 from .running.job import Contender, Settings, make_job
-from .validation import check_choice, check_estimator
 
 __all__ = ["compare", "error_curve", "nested_cv"]
 
@@ -52,7 +52,7 @@ def nested_cv(
     ----------
     estimator : estimator
         Not fitted and not changed.
-    X : array, DataFrame (pandas or polars) or scipy sparse matrix of shape (n, p)
+    X : array, DataFrame (pandas, polars, pyarrow) or scipy sparse matrix of shape (n, p), or vector of n objects
     y : array-like of shape (n,) or (n, n_outputs)
         With two dimensions every figure of the result has a last axis of outputs.
     n_folds : int, "n" or "auto", default="auto"

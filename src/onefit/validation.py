@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-import numbers
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,40 +13,23 @@ from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 
+from .checks import MOST_SIZE, check_estimator, check_range_of
 from .errors import DataError
+from .frames import as_array, find_frame, for_estimators, in_double, is_frame
 from .metrics.losses import Classes
 from .typing import FloatArray, IntArray
 
-__all__ = [
-    "Problem",
-    "check_choice",
-    "check_columns",
-    "check_estimator",
-    "check_integer",
-    "check_jobs",
-    "check_level",
-    "check_penalty_value",
-    "check_problem",
-    "check_range_of",
-    "numeric_matrix",
-]
-
-MOST_JOBS = 1024
-"""More processes or threads than this are a slip of the finger."""
-
-LEAST_SIZE, MOST_SIZE = 1e-60, 1e60
-"""Between these lie the largest values of every column and of y: variances of squared errors are fourth powers."""
-
-MOST_PENALTY = 1e100
+__all__ = ["Problem", "check_columns", "check_problem", "numeric_matrix"]
 
 
 @dataclass(frozen=True)
 class Problem:
     """Checked data: what the routes compute with.
 
-    ``X`` keeps its container (array, frame, sparse matrix), because an estimator that is refitted may
-    need its column names; `numeric_matrix` turns it into the float64 array of the fast routes. ``groups`` are numbered
-    in sorted order. For classifiers ``labels`` are the classes as given and ``y`` their codes of -1 and 1.
+    ``X`` keeps its container (array, frame, sparse matrix), because an estimator that is refitted may need its column
+    names; `numeric_matrix` turns it into the float64 array of the fast routes. A vector of objects, such as texts, is
+    as it was given. ``groups`` are numbered in sorted order. For classifiers ``labels`` are the classes as given and
+    ``y`` their codes of -1 and 1.
     """
 
     X: Any
@@ -76,19 +58,30 @@ class Problem:
             return self.labels
         return self.y[:, 0] if self.output_names is None else self.y
 
+    @cached_property
+    def _matrix(self) -> FloatArray:
+        if not _is_table(self.X):
+            raise DataError(
+                f"X is a vector of {type(next(iter(self.X))).__name__}, and columns of numbers are needed; let the "
+                "first step of a pipeline make them, such as TfidfVectorizer for texts or DictVectorizer for dicts."
+            )
+        array = np.ascontiguousarray(_to_float(self.X, "X", self.feature_names))
+        _refuse_missing(array, self.feature_names)
+        largest = np.maximum(array.max(axis=0, initial=0.0), -array.min(axis=0, initial=0.0))
+        check_columns(largest, self.feature_names)
+        return array
 
-def check_estimator(estimator: Any) -> None:
-    """Refuse classes and anything else that cannot be fitted and predict."""
-    if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
-        raise DataError(f"{estimator!r} is not an estimator object with fit and predict, such as Ridge(alpha=1.0).")
 
-
-def check_problem(estimator: Any, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Problem:
-    """Check the data together and keep the names of their columns."""
-    X = _as_container(X, _judges_itself(estimator))
-    n = X.shape[0]
+def check_problem(estimators: Sequence[Any], X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Problem:
+    """Check the data once for all estimators, which must be regressors, or all classifiers; keep names of columns."""
+    for estimator in estimators:
+        check_estimator(estimator)
+    if len({is_classifier(estimator) for estimator in estimators}) > 1:
+        raise DataError("Some estimators are classifiers and some are not; their losses cannot be compared.")
+    X = _as_container(X)
+    n = count_rows(X)
     labels = classes = output_names = None
-    if is_classifier(estimator):
+    if is_classifier(estimators[0]):
         labels, classes, codes = _check_labels(y)
         y_array = Classes(classes).encode(codes)
     else:
@@ -99,80 +92,29 @@ def check_problem(estimator: Any, X: Any, y: Any, sample_weight: Any = None, gro
         )
     if n < 3:
         raise DataError(f"There are only {n} rows; nested cross-validation needs at least 3 (three folds of one row).")
-    feature_names = _column_names(X)
-    _check_finite(estimator, X, feature_names)
+    feature_names = None
+    if _is_table(X):
+        feature_names = _column_names(X)
+        _check_finite(X, feature_names, may_be_missing=all(map(_judges_itself, estimators)))
+        X = _in_double(X)
     weights, group_ids = _check_weights(sample_weight, n), _check_groups(groups, n)
-    return Problem(_in_double(X), y_array, output_names, feature_names, weights, group_ids, labels, classes)
+    return Problem(X, y_array, output_names, feature_names, weights, group_ids, labels, classes)
+
+
+def count_rows(X: Any) -> int:
+    """Number of rows of a table, or of a vector of objects, which may be a list."""
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def numeric_matrix(problem: Problem) -> FloatArray:
-    """X as a finite float64 array, for the routes that compute from the design itself."""
-    array = np.ascontiguousarray(_to_float(problem.X, "X", problem.feature_names))
-    _refuse_missing(array, problem.feature_names)
-    check_columns(np.maximum(array.max(axis=0, initial=0.0), -array.min(axis=0, initial=0.0)), problem.feature_names)
-    return array
+    """X as a finite float64 array, for the routes that compute from the design itself; made once for all models."""
+    return problem._matrix
 
 
 def check_columns(largest: FloatArray, names: Sequence[str] | None) -> None:
     """Refuse columns, of these largest absolute values, whose powers leave the range of double precision."""
     for at in map(int, np.flatnonzero(largest > MOST_SIZE)):
         check_range_of(f"Column {at if names is None else names[at]} of X", largest[at])
-
-
-def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
-    """Return ``value`` if it is one of ``choices``."""
-    if not isinstance(value, str) or value not in choices:
-        raise DataError(f"{name}={_shown(value)} is unknown; choose one of {', '.join(map(repr, choices))}.")
-    return value
-
-
-def check_integer(name: str, value: object, low: int, high: int | None = None, also: str = "") -> int:
-    """Return ``value`` as an int between ``low`` and ``high``."""
-    limits = f"at least {low}" if high is None else f"from {low} to {high}"
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise DataError(f"{name}={_shown(value)} must be an integer {limits}{also}.")
-    if value < low or (high is not None and value > high):
-        raise DataError(f"{name}={value!r} is out of range: it must be an integer {limits}{also}.")
-    return int(value)
-
-
-def check_level(confidence_level: object) -> float:
-    """Return the confidence level as a float strictly between 0 and 1."""
-    if (
-        isinstance(confidence_level, bool)
-        or not isinstance(confidence_level, numbers.Real)
-        or not 0 < float(confidence_level) < 1
-    ):
-        raise DataError(f"confidence_level={confidence_level!r} must lie strictly between 0 and 1, for example 0.95.")
-    return float(confidence_level)
-
-
-def check_jobs(n_jobs: object) -> int | None:
-    """Return the number of jobs; None is one."""
-    if n_jobs is None:
-        return None
-    is_integer = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
-    if not is_integer or n_jobs == 0 or abs(int(n_jobs)) > MOST_JOBS:  # type: ignore[call-overload]
-        raise DataError(
-            f"n_jobs={_shown(n_jobs)} must be an integer from 1 to {MOST_JOBS}, or -1 for all cores, or None."
-        )
-    return int(n_jobs)  # type: ignore[call-overload, no-any-return]
-
-
-def check_range_of(what: str, values: Any, least: float = LEAST_SIZE) -> None:
-    """Refuse numbers whose powers would overflow, and those that are all so small that their powers vanish."""
-    largest = float(np.abs(values).max(initial=0.0))
-    if largest > MOST_SIZE or 0 < largest < least:
-        raise DataError(
-            f"{what} is as large as {largest:.3g}, and what is computed from it would not be a number (or zero) in "
-            f"double precision; change its units, for example by dividing it by {largest:.1g}."
-        )
-
-
-def _shown(value: object) -> str:
-    """A value as it is written, if that is short."""
-    text = repr(value)
-    return text if len(text) <= 60 and "\n" not in text else f"<{type(value).__name__}>"
 
 
 def _as_array(values: Any, what: str) -> Any:
@@ -183,7 +125,7 @@ def _as_array(values: Any, what: str) -> Any:
             f"{what} is masked in {count} place(s); drop these rows, or fill them in by {what}.filled(...)."
         )
     try:
-        array = np.asarray(values)
+        array = as_array(values, what)
     except (TypeError, ValueError) as error:
         raise DataError(f"{what} cannot be read as an array: {error}. Give it one value for each row.") from error
     if array.dtype.kind == "V":
@@ -191,16 +133,15 @@ def _as_array(values: Any, what: str) -> Any:
     return array
 
 
-def _as_container(X: Any, may_be_text: bool) -> Any:
-    """Keep frames and matrices as they are; make an array of anything else; insist on two dimensions.
-
-    A vector of texts is left to estimators with parts, one of which may read it.
-    """
+def _as_container(X: Any) -> Any:
+    """Keep frames, matrices and vectors of objects as they are; make an array of anything else; refuse other shapes."""
     if sparse.issparse(X):
         X = X.tocsr()  # the only sparse format whose rows can be taken
-    if hasattr(X, "collect") and hasattr(X, "lazy"):
-        raise DataError("X is a lazy frame; pass X.collect().")
-    if not isinstance(getattr(X, "shape", None), tuple):
+    if _is_list_of_objects(X):
+        return X
+    if find_frame(X) is not None:
+        X = for_estimators(X)
+    elif not isinstance(getattr(X, "shape", None), tuple):
         try:
             X = np.asarray(X)
         except (TypeError, ValueError) as error:
@@ -209,7 +150,7 @@ def _as_container(X: Any, may_be_text: bool) -> Any:
             ) from error
     if isinstance(X, np.ndarray):
         X = _as_array(X, "X")  # a matrix or a masked array as a plain one
-    if len(X.shape) == 1 and may_be_text and len(X) and isinstance(next(iter(X)), str):
+    if len(X.shape) == 1 and _holds_objects(X):
         return X
     if len(X.shape) != 2:
         raise DataError(
@@ -219,6 +160,31 @@ def _as_container(X: Any, may_be_text: bool) -> Any:
     if X.shape[0] == 0 or X.shape[1] == 0:
         raise DataError(f"X is empty: its shape is {tuple(X.shape)}.")
     return X
+
+
+def _is_table(X: Any) -> bool:
+    """Whether what `_as_container` let pass has columns; else it is a vector of objects."""
+    return hasattr(X, "shape") and len(X.shape) == 2
+
+
+def _is_list_of_objects(X: Any) -> bool:
+    """Whether it is a list of texts or mappings, which an array of fixed width would only make larger."""
+    if not isinstance(X, list | tuple):
+        return False
+    first = next((each for each in X if each is not None), None)
+    return isinstance(first, str | bytes | Mapping)
+
+
+def _holds_objects(X: Any) -> bool:
+    """Whether a vector holds something else than numbers and dates: the estimator may know how to read it."""
+    array = np.asarray(X)
+    if array.dtype.kind != "O":
+        return array.dtype.kind in "UST"
+    try:
+        _to_float(array, "X", None)
+    except DataError:
+        return bool(array.size)
+    return False
 
 
 def _check_y(y: Any) -> tuple[FloatArray, tuple[str, ...] | None]:
@@ -312,7 +278,7 @@ def _check_groups(groups: Any, n: int) -> IntArray | None:
 
 def _to_float(values: Any, what: str, names: tuple[str, ...] | None) -> FloatArray:
     """Float64 array of a container, or an error that names the column that is not numeric."""
-    array = np.asarray(values)
+    array = as_array(values, what)
     if array.dtype.kind in "fiub":
         return array.astype(np.float64, copy=False)
     if array.dtype.kind == "c":
@@ -342,23 +308,23 @@ def _first_text_column(array: Any, names: tuple[str, ...] | None) -> str:
 
 
 def _column_names(X: Any) -> tuple[str, ...] | None:
-    columns = getattr(X, "columns", None)
-    return None if columns is None else tuple(str(c) for c in columns)
+    frame = find_frame(X)
+    return None if frame is None else tuple(map(str, frame.names))
 
 
-def _check_finite(estimator: Any, X: Any, names: tuple[str, ...] | None) -> None:
-    """Refuse NaN and infinities, unless they are for the estimator to judge."""
+def _check_finite(X: Any, names: tuple[str, ...] | None, may_be_missing: bool) -> None:
+    """Refuse NaN and infinities, unless they are for the estimators to judge."""
     if sparse.issparse(X):
         if not np.isfinite(X.data).all():
             raise DataError("X holds NaN or infinite values; drop or impute them first.")
         return
-    array = np.asarray(X)
+    array = as_array(X)
     if array.dtype.kind == "O":
         try:
-            array = _to_float(X, "X", names)
+            array = _to_float(array, "X", names)
         except DataError:
             return  # text: only an estimator that encodes it can say whether it is in order
-    if array.dtype.kind == "f" and not _judges_itself(estimator):
+    if array.dtype.kind == "f" and not may_be_missing:
         _refuse_missing(array, names)
 
 
@@ -387,29 +353,4 @@ def _in_double(X: Any) -> Any:
     """Single precision to double, so that refits compute in the same precision as the fast routes."""
     if isinstance(X, np.ndarray) or sparse.issparse(X):
         return X.astype(np.float64) if X.dtype.kind == "f" and X.dtype != np.float64 else X
-    module = type(X).__module__.partition(".")[0]
-    if module == "pandas":
-        single = [c for c, dtype in X.dtypes.items() if str(dtype).lower() in ("float32", "float16")]
-        return X.astype(dict.fromkeys(single, "float64")) if single else X
-    if module == "polars":
-        import polars
-
-        return X.cast({polars.Float32: polars.Float64})
-    return X
-
-
-def check_penalty_value(name: str, value: object) -> float:
-    """Return a penalty parameter as a finite, non-negative float."""
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value.item()
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise DataError(f"{name}={value!r} must be a number, zero or larger.")
-    number = float(value)
-    if not math.isfinite(number) or number < 0:
-        raise DataError(f"{name}={value!r} must be finite and not negative: it multiplies a penalty.")
-    if number > 0 and not 1 / MOST_PENALTY <= number <= MOST_PENALTY:
-        raise DataError(
-            f"{name}={value!r} leaves the range of double precision when it meets the data; give zero, or a number "
-            f"from {1 / MOST_PENALTY:.0e} to {MOST_PENALTY:.0e}."
-        )
-    return number
+    return in_double(X) if is_frame(X) else X

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import check_choice, check_integer
 from ..typing import FloatArray, IntArray
-from ..validation import check_choice, check_integer
 from .predictor import linear_map, prediction_function
 from .simulation import Law, Simulation, check_coefficients, check_deviation, simulate
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from ..checks import check_integer
 from ..errors import DataError
 from ..typing import FloatArray, IntArray
-from ..validation import check_integer
 from .predictor import REMEDY, linear_map, prediction_function
 from .quadrature import integrate
 from .simulation import Law, Simulation, check_coefficients, simulate

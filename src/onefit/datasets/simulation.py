@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import check_integer
 from ..errors import DataError
 from ..folds import entropy_of
 from ..typing import FloatArray, IntArray
-from ..validation import check_integer
 
 __all__ = ["Law", "Simulation", "check_coefficients", "check_deviation", "simulate"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import check_integer
 from ..typing import FloatArray
-from ..validation import check_integer
 from .predictor import evaluate, prediction_function
 from .quadrature import integrate
 from .simulation import Law, Simulation, check_deviation, simulate

@@ -21,11 +21,12 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
+from ..checks import check_penalty_value
 from ..errors import DataError
 from ..inference.intervals import Rule
 from ..metrics import Loss
 from ..typing import FloatArray
-from ..validation import Problem, check_penalty_value
+from ..validation import Problem
 from ..vocabulary import EXACT, FROZEN
 
 __all__ = ["Joins", "Learner", "Path", "Refusal", "Scores", "Task", "joins"]

@@ -9,9 +9,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
 
+from ..checks import check_penalty_value
 from ..errors import DataError, RouteError
 from ..typing import FloatArray
-from ..validation import Problem, check_columns, check_penalty_value, numeric_matrix
+from ..validation import Problem, check_columns, numeric_matrix
 from .contract import Path, Task
 from .design import DesignSmoother
 from .smoother import Smoother

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..checks import check_penalty_value
 from ..errors import DataError, RouteError
-from ..validation import check_penalty_value
 from .contract import Path, Task
 from .ridge import MOST_ROW_BYTES, class_obstacle, design_of, sparse_obstacle
 from .tuned import TunedLearner

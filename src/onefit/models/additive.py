@@ -17,17 +17,18 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from ..checks import check_choice, check_integer, check_level, check_penalty_value, check_range_of
 from ..criteria.multiple import KINDS
 from ..display import TermPanel, plot_terms
 from ..errors import DataError
+from ..frames import is_frame
 from ..learners import DesignSmoother, Learner, Path, Refusal, Smoother, Task
 from ..typing import FloatArray
-from ..validation import check_choice, check_integer, check_level, check_penalty_value, check_range_of
 from .base import DesignModel, learner_of
 from .fitting import Design, PenalizedFit, fit_design, unit_of
 from .joint import AdditiveLearner, check_path, choose_from_rows, joint_penalty
 from .summary import FitFacts, additive_summary
-from .table import Table, is_frame
+from .table import Table
 from .terms import Defaults, FactorTerm, Part, Rows, SmoothPart, Term, as_terms, default_terms, rare_level
 
 if TYPE_CHECKING:

@@ -10,10 +10,11 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from ..checks import check_range_of
 from ..errors import DataError
 from ..learners import DesignSmoother, Learner, Path, RefitLearner, Refusal, Smoother, Task, TunedLearner
 from ..typing import FloatArray
-from ..validation import check_range_of, numeric_matrix
+from ..validation import numeric_matrix
 from .fitting import Design, PenalizedFit, check_lam, fit_design
 
 __all__ = ["DesignModel", "learner_of"]

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import linalg
 
+from ..checks import check_choice, check_penalty_value
 from ..criteria import Spectrum, criterion_values, edf, search, search_range, spectrum_of_rows
 from ..errors import DataError, RankWarning
 from ..linalg.columns import Columns, Penalty, columns_of
 from ..linalg.stacked import fit_stacked
 from ..typing import FloatArray
-from ..validation import check_choice, check_penalty_value
 from ..vocabulary import CRITERIA
 
 __all__ = ["Design", "PenalizedFit", "check_lam", "fit_design", "unit_of"]

@@ -8,11 +8,11 @@ import numpy as np
 from scipy import linalg
 from sklearn.base import clone
 
+from ..checks import check_choice
 from ..errors import DataError
 from ..learners import Learner, Path, Refusal, Task
 from ..linalg.columns import Penalty
 from ..typing import FloatArray
-from ..validation import check_choice
 from ..vocabulary import CRITERIA
 from .base import learner_of
 from .components import ComponentsLearner, count_components

@@ -10,10 +10,10 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
+from ..checks import check_integer, check_level
 from ..display import plot_function
 from ..errors import DataError
 from ..typing import FloatArray
-from ..validation import check_integer, check_level
 from .base import DesignModel
 from .basis import DEGREE, BSplineBasis, clamped_knots
 

@@ -10,13 +10,13 @@ from scipy.special import ndtri
 from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from ..checks import check_integer, check_level
 from ..display import plot_function
 from ..display.style import given_axes, new_axes
 from ..errors import DataError
 from ..learners import Learner, Path, Refusal, Task
 from ..linalg.columns import Penalty
 from ..typing import FloatArray
-from ..validation import check_integer, check_level
 from .base import DesignModel, learner_of
 from .basis import Basis
 from .fitting import Design

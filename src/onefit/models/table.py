@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from ..errors import DataError
+from ..frames import Frame, find_frame
 from ..typing import BoolArray, FloatArray
 
 __all__ = ["Table"]
@@ -26,30 +29,40 @@ class Table:
 
     Attributes
     ----------
-    X : data frame or array
+    X : Frame or array
     names : tuple or None
         Names of the columns as the frame has them; None for an array.
+    shape : tuple
+        Numbers of rows and columns.
     """
 
-    X: Any
+    X: Frame | npt.NDArray[Any]
     names: tuple[Any, ...] | None
+    shape: tuple[int, int]
 
     @classmethod
     def of(cls, X: Any) -> Table:
         """The table of a data frame, or of anything that is an array."""
-        if not is_frame(X):
-            return cls(np.asarray(X), None)
-        return cls(X, tuple(X.columns))
+        frame = find_frame(X)
+        if frame is not None:
+            return cls(frame, frame.names, frame.table.shape)
+        array = np.asarray(X)
+        if array.ndim != 2:
+            raise DataError(
+                f"X has {array.ndim} dimension(s), and an additive model reads columns; a single one goes in as "
+                "X.reshape(-1, 1), or to_frame() for a Series."
+            )
+        return cls(array, None, (array.shape[0], array.shape[1]))
 
     @property
     def n(self) -> int:
         """Number of rows."""
-        return int(self.X.shape[0])
+        return self.shape[0]
 
     @property
     def n_columns(self) -> int:
         """Number of columns."""
-        return int(self.X.shape[1])
+        return self.shape[1]
 
     def name(self, j: int) -> str:
         """Name of a column as a text; of one without, x and its position."""
@@ -74,22 +87,15 @@ class Table:
 
     def is_number(self, j: int) -> bool:
         """Whether a column holds numbers by its type; those of an array do."""
-        if not is_frame(self.X):
+        if not isinstance(self.X, Frame):
             return True
-        dtype = self._column(j).dtype
-        if hasattr(dtype, "is_temporal"):  # polars
-            is_date, is_number = dtype.is_temporal(), dtype.is_numeric()
-        else:
-            is_date = pd.api.types.is_datetime64_any_dtype(dtype) or pd.api.types.is_timedelta64_dtype(dtype)
-            is_number = pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
-        if is_date:
+        if self.X.is_date(j):
             self._refuse_dates(j)
-        return bool(is_number)
+        return self.X.is_number(j)
 
     def refuse_disguised(self, j: int) -> None:
         """Raise if a column holds numbers in a type that is not theirs; categories may look like numbers."""
-        column = self._column(j)
-        if isinstance(column.dtype, pd.CategoricalDtype) or type(column.dtype).__name__ in ("Enum", "Categorical"):
+        if isinstance(self.X, Frame) and self.X.is_category(j):
             return
         try:
             # truth values are no numbers here
@@ -104,7 +110,7 @@ class Table:
 
     def numbers(self, j: int) -> FloatArray:
         """A column as finite numbers."""
-        array = np.asarray(self._column(j))
+        array = self.X.column(j).to_numpy() if isinstance(self.X, Frame) else self.X[:, j]
         if array.dtype.kind in "mM" or (array.dtype.kind == "O" and any(isinstance(v, _DATES) for v in array)):
             self._refuse_dates(j)
         if array.dtype.kind == "O" and not any(isinstance(value, str) for value in array):
@@ -123,29 +129,29 @@ class Table:
 
     def values(self, j: int) -> pd.Index[Any]:
         """A column as it is, for factors."""
-        array = np.asarray(self._column(j), dtype=object)
+        array = self.X.objects(j) if isinstance(self.X, Frame) else self.X[:, j].astype(object)
         missing = np.asarray(pd.isna(array))
         if missing.any():
             self._refuse_missing(j, missing, "missing")
+        odd = next((value for value in array if not isinstance(value, Hashable)), None)
+        if odd is not None:
+            raise DataError(f"Column {self.name(j)!r} holds values of type {type(odd).__name__}, which are no levels.")
         values: pd.Index[Any] = pd.Index(array, dtype=object)
         return values
 
     def levels(self, j: int, rows: BoolArray) -> tuple[Any, ...]:
         """Distinct values of a column in some rows: in the order of its categories if it has one, else sorted."""
         distinct = self.values(j)[rows].unique().tolist()
-        dtype: Any = self._column(j).dtype
-        if isinstance(dtype, pd.CategoricalDtype) or type(dtype).__name__ == "Enum":
+        categories = self.X.categories(j) if isinstance(self.X, Frame) else None
+        if categories is not None:
             present = set(distinct)
-            return tuple(level for level in list(dtype.categories) if level in present)
+            return tuple(level for level in categories if level in present)
         try:
             return tuple(sorted(distinct))
         except TypeError as error:
             raise DataError(
                 f"Column {self.name(j)!r} mixes types that cannot be sorted; give factor(..., levels=[...])."
             ) from error
-
-    def _column(self, j: int) -> Any:
-        return self.X.iloc[:, j] if hasattr(self.X, "iloc") else self.X[:, j]
 
     def _refuse_dates(self, j: int) -> None:
         raise DataError(f"Column {self.name(j)!r} holds dates; turn them into numbers, such as days since the first.")
@@ -156,11 +162,6 @@ class Table:
             f"Column {self.name(j)!r} is {what} (NaN, null) in {int(bad.sum())} row(s); drop these rows, or impute "
             "in a pipeline."
         )
-
-
-def is_frame(X: Any) -> bool:
-    """Whether X has columns of its own types."""
-    return hasattr(X, "columns") and hasattr(X, "shape")
 
 
 def listed(names: tuple[Any, ...]) -> str:

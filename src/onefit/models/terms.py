@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
+from ..checks import check_penalty_value, check_range_of
 from ..errors import DataError
 from ..typing import BoolArray, FloatArray
-from ..validation import check_penalty_value, check_range_of
 from .basis import Basis
 from .smooth import Smooth, check_knots, make_smooth
 from .table import Table, listed

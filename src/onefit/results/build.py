@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..frames import row_names
 from ..inference.figures import Figure, r2, rmse
 from ..inference.fold_errors import FoldErrors
 from ..inference.intervals import RULES, Context, Interval, Rule, cv_estimate, paired, raw_estimate
@@ -136,7 +137,7 @@ def _interval_table(by_rule: dict[str, Interval], output_names: tuple[str, ...] 
 
 def _heldout_table(problem: Problem, loss: Loss, predictions: FloatArray, losses: FloatArray) -> pd.DataFrame:
     """Mean held-out prediction and loss of each row; of classes, the one that was predicted most often."""
-    index = problem.X.index if isinstance(problem.X, pd.DataFrame) else None
+    index = row_names(problem.X)
     if loss.classes is not None:
         voted = pd.Series(loss.classes.labels[loss.classes.decide(predictions)], index=index)
         scored = np.isfinite(losses[:, 0])

@@ -14,11 +14,11 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
 from .. import display
+from ..checks import check_choice, check_level
 from ..display.html import curve_html
 from ..errors import DataError
 from ..routes.refit import weight_name
 from ..typing import BoolArray, FloatArray, IntArray
-from ..validation import check_choice, check_level
 from ..vocabulary import SELECTION_WORDS
 from .nested import NestedCVResult
 

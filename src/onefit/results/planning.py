@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import check_integer
 from ..display.html import plan_html
 from ..routes import explain
 from ..routes.costs import Shape
 from ..routes.plan import flops_of, offers_of
-from ..validation import check_integer
 
 __all__ = ["Plan", "breakeven_folds", "plan"]
 

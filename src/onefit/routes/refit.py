@@ -15,7 +15,6 @@ from threading import Thread
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
@@ -25,6 +24,7 @@ from sklearn.utils.validation import has_fit_parameter
 from ..errors import DataError, RefitError
 from ..extrapolation import measured
 from ..folds import Folds, FoldSource
+from ..frames import in_few_blocks
 from ..inference.fold_errors import Failure, HeldOut, PairErrors, Rows, moments
 from ..learners import Learner, RefitLearner, Refusal, Task
 from ..metrics.losses import Loss
@@ -78,9 +78,7 @@ class RefitEngine(Engine):
         self.problem, self.estimators, self.loss = problem, list(estimators), loss
         self.n_jobs, self.tick = n_jobs, ignore
         self._failed = set[int]()
-        self._X = (
-            problem.X.copy() if isinstance(problem.X, pd.DataFrame) else problem.X
-        )  # in few blocks: rows come fast
+        self._X = in_few_blocks(problem.X)
         self.n_values = len(self.estimators)
         self._weights = Rows.of(problem.weights, None).weights
         self._kept: Any = None

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError, FoldError, IntervalError, TrainingSetError
+from ..checks import check_choice, check_integer, check_jobs, check_level
+from ..errors import FoldError, IntervalError, TrainingSetError
 from ..folds import ExplicitFolds, Folds, FoldSource, RandomFolds, entropy_of, explicit_folds, is_single
 from ..inference.fold_errors import Rows
 from ..inference.intervals import RULES, Rule
@@ -16,7 +17,7 @@ from ..learners import Learner, Path, RefitLearner, Refusal, Task, adapt, frozen
 from ..metrics import Loss, find_loss
 from ..routes import Bid, Computation, FoldPlan, Outcome, Partitions, Workers, automatic_folds, choose_routes
 from ..typing import IntArray
-from ..validation import Problem, check_choice, check_estimator, check_integer, check_jobs, check_level, check_problem
+from ..validation import Problem, check_problem
 from ..vocabulary import ROUTES, TRANSFORMERS
 from .progress import Progress, check_progress
 
@@ -140,7 +141,8 @@ def make_job(contenders: Sequence[Contender], X: Any, y: Any, settings: Settings
     asked = check_choice("route", settings.route, ROUTES)
     check_choice("transformers", settings.transformers, TRANSFORMERS)
     workers, progress = Workers(check_jobs(settings.n_jobs)), Progress(check_progress(settings.progress))
-    problem = _check_problem(contenders, X, y, settings)
+    firsts = [contender.estimators[0] for contender in contenders]
+    problem = check_problem(firsts, X, y, settings.sample_weight, settings.groups)
     needs = {"fold variance": rule.needs_v_out, "bias folds": settings.bias_folds is not None}
     task = Task(
         problem,
@@ -213,17 +215,6 @@ def _plan(problem: Problem, partitions: Partitions, whole: Folds, is_automatic: 
         is_single_rows=isinstance(source, RandomFolds) and source.n_folds == problem.n and problem.groups is None,
         is_default=is_automatic and source.n_folds < _units(problem),
     )
-
-
-def _check_problem(contenders: Sequence[Contender], X: Any, y: Any, settings: Settings) -> Problem:
-    """Check the data for every estimator; all must be regressors, or all classifiers."""
-    firsts = [contender.estimators[0] for contender in contenders]
-    for estimator in firsts:
-        check_estimator(estimator)
-    problems = [check_problem(estimator, X, y, settings.sample_weight, settings.groups) for estimator in firsts]
-    if len({problem.classes is None for problem in problems}) > 1:
-        raise DataError("Some estimators are classifiers and some are not; their losses cannot be compared.")
-    return problems[0]
 
 
 def _units(problem: Problem) -> int:

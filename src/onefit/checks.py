@@ -1,0 +1,109 @@
+"""Single values that people give: returned as they are used, or refused with what is allowed."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+
+from .errors import DataError
+
+__all__ = [
+    "MOST_SIZE",
+    "check_choice",
+    "check_estimator",
+    "check_integer",
+    "check_jobs",
+    "check_level",
+    "check_penalty_value",
+    "check_range_of",
+]
+
+MOST_JOBS = 1024
+"""More processes or threads than this are a slip of the finger."""
+
+LEAST_SIZE, MOST_SIZE = 1e-60, 1e60
+"""Between these lie the largest values of every column and of y: variances of squared errors are fourth powers."""
+
+MOST_PENALTY = 1e100
+
+
+def check_estimator(estimator: Any) -> None:
+    """Refuse classes and anything else that cannot be fitted and predict."""
+    if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
+        raise DataError(f"{estimator!r} is not an estimator object with fit and predict, such as Ridge(alpha=1.0).")
+
+
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
+    """Return ``value`` if it is one of ``choices``."""
+    if not isinstance(value, str) or value not in choices:
+        raise DataError(f"{name}={_shown(value)} is unknown; choose one of {', '.join(map(repr, choices))}.")
+    return value
+
+
+def check_integer(name: str, value: object, low: int, high: int | None = None, also: str = "") -> int:
+    """Return ``value`` as an int between ``low`` and ``high``."""
+    limits = f"at least {low}" if high is None else f"from {low} to {high}"
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise DataError(f"{name}={_shown(value)} must be an integer {limits}{also}.")
+    if value < low or (high is not None and value > high):
+        raise DataError(f"{name}={value!r} is out of range: it must be an integer {limits}{also}.")
+    return int(value)
+
+
+def check_level(confidence_level: object) -> float:
+    """Return the confidence level as a float strictly between 0 and 1."""
+    if (
+        isinstance(confidence_level, bool)
+        or not isinstance(confidence_level, numbers.Real)
+        or not 0 < float(confidence_level) < 1
+    ):
+        raise DataError(f"confidence_level={confidence_level!r} must lie strictly between 0 and 1, for example 0.95.")
+    return float(confidence_level)
+
+
+def check_jobs(n_jobs: object) -> int | None:
+    """Return the number of jobs; None is one."""
+    if n_jobs is None:
+        return None
+    is_integer = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
+    if not is_integer or n_jobs == 0 or abs(int(n_jobs)) > MOST_JOBS:  # type: ignore[call-overload]
+        raise DataError(
+            f"n_jobs={_shown(n_jobs)} must be an integer from 1 to {MOST_JOBS}, or -1 for all cores, or None."
+        )
+    return int(n_jobs)  # type: ignore[call-overload, no-any-return]
+
+
+def check_range_of(what: str, values: Any, least: float = LEAST_SIZE) -> None:
+    """Refuse numbers whose powers would overflow, and those that are all so small that their powers vanish."""
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest > MOST_SIZE or 0 < largest < least:
+        raise DataError(
+            f"{what} is as large as {largest:.3g}, and what is computed from it would not be a number (or zero) in "
+            f"double precision; change its units, for example by dividing it by {largest:.1g}."
+        )
+
+
+def check_penalty_value(name: str, value: object) -> float:
+    """Return a penalty parameter as a finite, non-negative float."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise DataError(f"{name}={value!r} must be a number, zero or larger.")
+    number = float(value)
+    if not math.isfinite(number) or number < 0:
+        raise DataError(f"{name}={value!r} must be finite and not negative: it multiplies a penalty.")
+    if number > 0 and not 1 / MOST_PENALTY <= number <= MOST_PENALTY:
+        raise DataError(
+            f"{name}={value!r} leaves the range of double precision when it meets the data; give zero, or a number "
+            f"from {1 / MOST_PENALTY:.0e} to {MOST_PENALTY:.0e}."
+        )
+    return number
+
+
+def _shown(value: object) -> str:
+    """A value as it is written, if that is short."""
+    text = repr(value)
+    return text if len(text) <= 60 and "\n" not in text else f"<{type(value).__name__}>"

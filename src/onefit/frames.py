@@ -1,0 +1,149 @@
+"""Data frames of every library that narwhals knows (pandas, polars, pyarrow, ...): what onefit asks of them.
+
+Estimators get the frame itself, or rows of it; all else reads its columns here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+
+from .errors import DataError
+
+__all__ = ["Frame", "as_array", "find_frame", "for_estimators", "in_double", "in_few_blocks", "is_frame", "row_names"]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A table whose columns have names and types of their own.
+
+    Attributes
+    ----------
+    table : narwhals.DataFrame
+        Named by position where two columns share a name, as pandas allows.
+    names : tuple
+        As the frame has them: pandas takes any object for a name.
+    """
+
+    table: nw.DataFrame[Any]
+    names: tuple[Any, ...]
+
+    def column(self, j: int) -> nw.Series[Any]:
+        """A column by its position."""
+        return self.table[:, j]
+
+    def objects(self, j: int) -> npt.NDArray[np.object_]:
+        """A column as Python's own objects: dates stay dates."""
+        values = self.column(j).to_list()
+        return np.fromiter(values, dtype=object, count=len(values))
+
+    def is_number(self, j: int) -> bool:
+        """Whether a column holds numbers by its type; truth values are none."""
+        column = self.column(j)
+        if column.dtype == nw.Unknown:  # sparse or complex columns of pandas, half precision
+            return column.to_numpy().dtype.kind in "fiuc"
+        return column.dtype.is_numeric()
+
+    def is_date(self, j: int) -> bool:
+        """Whether a column holds dates, times or durations by its type."""
+        return self.column(j).dtype.is_temporal()
+
+    def is_category(self, j: int) -> bool:
+        """Whether a column holds categories by its type."""
+        return self.column(j).dtype in (nw.Categorical, nw.Enum)
+
+    def categories(self, j: int) -> list[Any] | None:
+        """Categories of a column in their order, if that is the user's; polars numbers a Categorical as values come."""
+        column = self.column(j)
+        if column.dtype == nw.Enum or (column.dtype == nw.Categorical and column.implementation.is_pandas_like()):
+            return list(column.cat.get_categories().to_list())
+        return None
+
+    def to_numpy(self) -> npt.NDArray[Any]:
+        """All columns as an array; of objects if one of them holds neither numbers nor truth values."""
+        if all(_is_plain(dtype) for dtype in self.table.schema.dtypes()):
+            return self.table.to_numpy()
+        return np.column_stack([self._values(j) for j in range(len(self.names))])
+
+    def _values(self, j: int) -> npt.NDArray[Any]:
+        array = self.column(j).to_numpy()
+        return array if array.ndim == 1 and array.dtype.kind in "fiubc" else self.objects(j)
+
+
+def is_frame(X: object) -> bool:
+    """Whether X is a data frame in memory."""
+    return bool(nw.dependencies.is_into_dataframe(X))
+
+
+def find_frame(X: Any, what: str = "X") -> Frame | None:
+    """The frame that X is, or None; what would have to be read first is refused."""
+    if not is_frame(X):
+        if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
+            raise DataError(f"{what} is a lazy frame; pass {what}.collect(), or {what}.compute() for Dask.")
+        return None
+    if _is_pandas(X):
+        names = tuple(X.columns)
+        if len(set(names)) < len(names):
+            X = X.set_axis(range(len(names)), axis=1)
+        return Frame(nw.from_native(X, eager_only=True), names)
+    _refuse_twice(getattr(X, "column_names", ()), what)
+    table = nw.from_native(X, eager_only=True)
+    return Frame(table, tuple(table.columns))
+
+
+def as_array(values: Any, what: str = "X") -> npt.NDArray[Any]:
+    """An array of a frame, or of anything that NumPy takes."""
+    frame = find_frame(values, what)
+    return np.asarray(values) if frame is None else frame.to_numpy()
+
+
+def in_double(X: Any) -> Any:
+    """A frame with its columns of single precision in double, else itself."""
+    frame = find_frame(X)
+    assert frame is not None
+    # by NumPy's type of no rows, as libraries have several types of each size
+    types = [frame.table[:0, j].to_numpy().dtype for j in range(len(frame.names))]
+    single = [j for j, dtype in enumerate(types) if dtype.kind == "f" and dtype.itemsize < 8]
+    if not single:
+        return X
+    table = frame.table.with_columns(*[frame.column(j).cast(nw.Float64) for j in single]).to_native()
+    return table.set_axis(X.columns, axis=1) if _is_pandas(X) else table
+
+
+def for_estimators(X: Any) -> Any:
+    """A frame that scikit-learn's own steps take: one of pandas or polars as it is, any other as one of pandas."""
+    if not is_frame(X) or _is_pandas(X) or nw.dependencies.is_polars_dataframe(X):
+        return X
+    frame = find_frame(X)
+    assert frame is not None
+    return frame.table.to_pandas()
+
+
+def in_few_blocks(X: Any) -> Any:
+    """A table whose rows can be taken quickly: a frame of pandas may hold every column by itself."""
+    return X.copy() if is_frame(X) and _is_pandas(X) else X
+
+
+def row_names(X: Any) -> Any:
+    """The index of a frame or Series of pandas; None for all else."""
+    return X.index if _is_pandas(X) or nw.dependencies.is_pandas_like_series(X) else None
+
+
+def _is_pandas(X: Any) -> bool:
+    return bool(nw.dependencies.is_pandas_like_dataframe(X))
+
+
+def _is_plain(dtype: Any) -> bool:
+    """Whether NumPy has numbers or truth values of a type; decimals would be objects."""
+    return dtype == nw.Boolean or (dtype.is_numeric() and not dtype.is_decimal())
+
+
+def _refuse_twice(names: Sequence[str], what: str) -> None:
+    for at, name in enumerate(names):
+        if name in names[:at]:
+            raise DataError(f"Two columns of {what} are named {name!r}; give each a name of its own.")
