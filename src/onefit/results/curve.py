@@ -93,7 +93,8 @@ class ErrorCurve:
     best : int or array of int
         Position of the smallest estimate; ties go to the simpler value.
     scores : DataFrame
-        By value, to be minimized: loo, gcv, kfold, ncv, reml; NaN where a score does not apply.
+        By value, to be minimized: loo, gcv, kfold, ncv, reml; NaN where a score does not apply, and
+        ``scores.attrs["reasons"]`` says by name why it does not.
     edf : array (V,) or None
         Effective degrees of freedom at each value, where the model has them.
     results : tuple
@@ -159,8 +160,10 @@ class ErrorCurve:
             return _simplest(allowed, order)
         table = _columns(self.scores[rule].to_numpy(float))
         if np.isnan(table).all():
+            reason = self.scores.attrs.get("reasons", {}).get(rule, "")
+            because = f" ({reason})" if reason else ""
             raise DataError(
-                f'The score "{rule}" does not apply to this model and parameter; choose one of '
+                f'The score "{rule}" does not apply to this model and parameter{because}; choose one of '
                 f"{', '.join(repr(name) for name in ('min', 'one_se', *self._available()))}."
             )
         return simplest_minimum(table, order)
