@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any
 
 import numpy as np
 
 from .errors import DataError
+from .typing import ArrayLike
 
 __all__ = [
     "MOST_SIZE",
@@ -30,7 +30,7 @@ LEAST_SIZE, MOST_SIZE = 1e-60, 1e60
 MOST_PENALTY = 1e100
 
 
-def check_estimator(estimator: Any) -> None:
+def check_estimator(estimator: object) -> None:
     """Refuse classes and anything else that cannot be fitted and predict."""
     if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
         raise DataError(f"{estimator!r} is not an estimator object with fit and predict, such as Ridge(alpha=1.0).")
@@ -76,7 +76,7 @@ def check_jobs(n_jobs: object) -> int | None:
     return int(n_jobs)  # type: ignore[call-overload, no-any-return]
 
 
-def check_range_of(what: str, values: Any, least: float = LEAST_SIZE) -> None:
+def check_range_of(what: str, values: ArrayLike, least: float = LEAST_SIZE) -> None:
     """Refuse numbers whose powers would overflow, and those that are all so small that their powers vanish."""
     largest = float(np.abs(values).max(initial=0.0))
     if largest > MOST_SIZE or 0 < largest < least:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol, cast
 
 import numpy as np
 
 from .errors import DataError, FoldError
-from .typing import BoolArray, IntArray
+from .typing import AnyArray, ArrayLike, BoolArray, Data, IntArray, Seed, Splitter
 
 __all__ = ["ExplicitFolds", "FoldSource", "Folds", "RandomFolds", "entropy_of", "explicit_folds", "is_single"]
 
@@ -225,7 +225,7 @@ class ExplicitFolds:
         return largest + int(is_full.any() and not is_full.all())
 
 
-def entropy_of(random_state: Any) -> int:
+def entropy_of(random_state: Seed) -> int:
     """One integer that seeds all repeats."""
     if random_state is None:
         return int(np.random.SeedSequence().entropy)  # type: ignore[arg-type]
@@ -238,7 +238,7 @@ def entropy_of(random_state: Any) -> int:
     raise DataError(f"random_state={random_state!r} must be None, a non-negative integer, or a NumPy generator.")
 
 
-def is_single(value: Any) -> bool:
+def is_single(value: ArrayLike) -> bool:
     """Whether it is no list or array; what is made of unequal lists is no table, but a list."""
     try:
         return bool(np.ndim(value) == 0)
@@ -247,11 +247,18 @@ def is_single(value: Any) -> bool:
 
 
 def explicit_folds(
-    folds: Any, n: int, X: Any = None, y: Any = None, groups: IntArray | None = None, name: str = "folds"
+    folds: ArrayLike | Splitter,
+    n: int,
+    X: Data | None = None,
+    y: AnyArray | None = None,
+    groups: IntArray | None = None,
+    name: str = "folds",
 ) -> ExplicitFolds:
     """Fold ids from an array (repeats, n), a vector (n,), or a scikit-learn splitter."""
-    is_splitter = hasattr(folds, "split")
-    ids = _ids_of_splitter(folds, n, X, y, groups) if is_splitter else _ids_of_array(folds, n, name)
+    if hasattr(folds, "split"):
+        ids = _ids_of_splitter(cast(Splitter, folds), n, X, y, groups)
+    else:
+        ids = _ids_of_array(folds, n, name)
     n_folds = int(ids.max()) + 1
     if n_folds < 3:
         raise FoldError(f"{name} has {n_folds} fold(s); nested cross-validation removes two and needs at least 3.")
@@ -277,7 +284,7 @@ def _first_of_group(ids: IntArray, groups: IntArray) -> IntArray:
     return ids[first][groups]
 
 
-def _ids_of_array(folds: Any, n: int, name: str) -> IntArray:
+def _ids_of_array(folds: ArrayLike, n: int, name: str) -> IntArray:
     try:
         array = np.asarray(folds)
     except ValueError as error:
@@ -304,7 +311,9 @@ def _ids_of_array(folds: Any, n: int, name: str) -> IntArray:
     return ids
 
 
-def _ids_of_splitter(splitter: Any, n: int, X: Any, y: Any, groups: IntArray | None) -> IntArray:
+def _ids_of_splitter(
+    splitter: Splitter, n: int, X: Data | None, y: AnyArray | None, groups: IntArray | None
+) -> IntArray:
     """Chain a splitter's test sets into partitions; each must be complete before the next begins."""
     repeats: list[IntArray] = []
     current = np.full(n, -1, dtype=np.intp)

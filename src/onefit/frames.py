@@ -5,8 +5,10 @@ Estimators get the frame itself, or rows of it; all else reads its columns here.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -35,12 +37,15 @@ class Frame:
 
     def column(self, j: int) -> nw.Series[Any]:
         """A column by its position."""
-        return self.table[:, j]
+        return self.table.get_column(self._labels[j])
+
+    @cached_property
+    def _labels(self) -> list[Any]:
+        return self.table.columns  # a list is made of them whenever they are asked for
 
     def objects(self, j: int) -> npt.NDArray[np.object_]:
         """A column as Python's own objects: dates stay dates."""
-        values = self.column(j).to_list()
-        return np.fromiter(values, dtype=object, count=len(values))
+        return _objects(self.column(j))
 
     def is_number(self, j: int) -> bool:
         """Whether a column holds numbers by its type; truth values are none."""
@@ -68,11 +73,7 @@ class Frame:
         """All columns as an array; of objects if one of them holds neither numbers nor truth values."""
         if all(_is_plain(dtype) for dtype in self.table.schema.dtypes()):
             return self.table.to_numpy()
-        return np.column_stack([self._values(j) for j in range(len(self.names))])
-
-    def _values(self, j: int) -> npt.NDArray[Any]:
-        array = self.column(j).to_numpy()
-        return array if array.ndim == 1 and array.dtype.kind in "fiubc" else self.objects(j)
+        return np.column_stack([_values(column) for column in self.table.iter_columns()])
 
 
 def is_frame(X: object) -> bool:
@@ -106,9 +107,7 @@ def in_double(X: Any) -> Any:
     """A frame with its columns of single precision in double, else itself."""
     frame = find_frame(X)
     assert frame is not None
-    # by NumPy's type of no rows, as libraries have several types of each size
-    types = [frame.table[:0, j].to_numpy().dtype for j in range(len(frame.names))]
-    single = [j for j, dtype in enumerate(types) if dtype.kind == "f" and dtype.itemsize < 8]
+    single = [j for j, dtype in enumerate(frame.table.schema.dtypes()) if _is_single(dtype, frame, j)]
     if not single:
         return X
     table = frame.table.with_columns(*[frame.column(j).cast(nw.Float64) for j in single]).to_native()
@@ -138,12 +137,32 @@ def _is_pandas(X: Any) -> bool:
     return bool(nw.dependencies.is_pandas_like_dataframe(X))
 
 
+def _is_single(dtype: Any, frame: Frame, j: int) -> bool:
+    """Whether a column is of single or half precision; older versions of narwhals do not know the latter."""
+    if dtype == nw.Unknown:
+        known = frame.column(j).to_numpy().dtype
+        return bool(known.kind == "f" and known.itemsize < 8)
+    return str(dtype) in ("Float16", "Float32")
+
+
+def _objects(column: Any) -> npt.NDArray[np.object_]:
+    values = column.to_list()
+    return np.fromiter(values, dtype=object, count=len(values))
+
+
+def _values(column: Any) -> npt.NDArray[Any]:
+    """Numbers and truth values of a column as NumPy has them, all else as objects."""
+    array = column.to_numpy()
+    return array if array.ndim == 1 and array.dtype.kind in "fiubc" else _objects(column)
+
+
 def _is_plain(dtype: Any) -> bool:
     """Whether NumPy has numbers or truth values of a type; decimals would be objects."""
     return dtype == nw.Boolean or (dtype.is_numeric() and not dtype.is_decimal())
 
 
 def _refuse_twice(names: Sequence[str], what: str) -> None:
-    for at, name in enumerate(names):
-        if name in names[:at]:
-            raise DataError(f"Two columns of {what} are named {name!r}; give each a name of its own.")
+    counts = Counter(names)
+    if len(counts) < len(names):
+        name = counts.most_common(1)[0][0]
+        raise DataError(f"Two columns of {what} are named {name!r}; give each a name of its own.")

@@ -1,14 +1,60 @@
-"""Array aliases used throughout."""
+"""Aliases and protocols used throughout: what arrays hold, and what estimators, tables and splitters must have."""
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from numpy.typing import ArrayLike
 
-__all__ = ["BoolArray", "FloatArray", "IntArray"]
+__all__ = [
+    "AnyArray",
+    "ArrayLike",
+    "BoolArray",
+    "Data",
+    "Estimator",
+    "FloatArray",
+    "IntArray",
+    "Seed",
+    "Shaped",
+    "Splitter",
+]
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.intp]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
+AnyArray: TypeAlias = npt.NDArray[Any]
+
+
+class Shaped(Protocol):
+    """Rows with a shape: an array, a frame of any library, a sparse matrix, a Series."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Numbers of rows and columns."""
+
+
+Data: TypeAlias = Shaped | Sequence[object]
+"""What X may be: a table, or a list of rows or of objects such as texts."""
+
+Seed: TypeAlias = int | np.integer[Any] | np.random.Generator | np.random.RandomState | None
+"""What scikit-learn takes for a random_state, and NumPy's generators."""
+
+
+class Estimator(Protocol):
+    """What can be fitted and predict."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Fit to rows; returns itself."""
+
+    def predict(self, X: Any) -> Any:
+        """Predictions for rows."""
+
+
+class Splitter(Protocol):
+    """A cross-validation of scikit-learn."""
+
+    def split(self, X: Any, y: Any, groups: Any) -> Iterable[tuple[IntArray, IntArray]]:
+        """Training and test rows of each split."""

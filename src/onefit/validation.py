@@ -17,7 +17,7 @@ from .checks import MOST_SIZE, check_estimator, check_range_of
 from .errors import DataError
 from .frames import as_array, find_frame, for_estimators, in_double, is_frame
 from .metrics.losses import Classes
-from .typing import FloatArray, IntArray
+from .typing import AnyArray, ArrayLike, Data, Estimator, FloatArray, IntArray, Shaped
 
 __all__ = ["Problem", "check_columns", "check_problem", "numeric_matrix"]
 
@@ -52,10 +52,10 @@ class Problem:
         return int(self.y.shape[1])
 
     @property
-    def target(self) -> Any:
+    def target(self) -> AnyArray:
         """Y as it was given, for estimators that are refitted."""
         if self.labels is not None:
-            return self.labels
+            return np.asarray(self.labels)
         return self.y[:, 0] if self.output_names is None else self.y
 
     @cached_property
@@ -72,7 +72,13 @@ class Problem:
         return array
 
 
-def check_problem(estimators: Sequence[Any], X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Problem:
+def check_problem(
+    estimators: Sequence[Estimator],
+    X: Data,
+    y: ArrayLike | Shaped | None,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+) -> Problem:
     """Check the data once for all estimators, which must be regressors, or all classifiers; keep names of columns."""
     for estimator in estimators:
         check_estimator(estimator)
@@ -101,7 +107,7 @@ def check_problem(estimators: Sequence[Any], X: Any, y: Any, sample_weight: Any 
     return Problem(X, y_array, output_names, feature_names, weights, group_ids, labels, classes)
 
 
-def count_rows(X: Any) -> int:
+def count_rows(X: Data) -> int:
     """Number of rows of a table, or of a vector of objects, which may be a list."""
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
@@ -117,7 +123,7 @@ def check_columns(largest: FloatArray, names: Sequence[str] | None) -> None:
         check_range_of(f"Column {at if names is None else names[at]} of X", largest[at])
 
 
-def _as_array(values: Any, what: str) -> Any:
+def _as_array(values: object, what: str) -> AnyArray:
     """An array of whatever is given; masked entries are missing."""
     if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
         count = int(np.ma.getmaskarray(values).sum())
@@ -162,12 +168,12 @@ def _as_container(X: Any) -> Any:
     return X
 
 
-def _is_table(X: Any) -> bool:
+def _is_table(X: Data) -> bool:
     """Whether what `_as_container` let pass has columns; else it is a vector of objects."""
     return hasattr(X, "shape") and len(X.shape) == 2
 
 
-def _is_list_of_objects(X: Any) -> bool:
+def _is_list_of_objects(X: Data) -> bool:
     """Whether it is a list of texts or mappings, which an array of fixed width would only make larger."""
     if not isinstance(X, list | tuple):
         return False
@@ -175,7 +181,7 @@ def _is_list_of_objects(X: Any) -> bool:
     return isinstance(first, str | bytes | Mapping)
 
 
-def _holds_objects(X: Any) -> bool:
+def _holds_objects(X: Shaped) -> bool:
     """Whether a vector holds something else than numbers and dates: the estimator may know how to read it."""
     array = np.asarray(X)
     if array.dtype.kind != "O":
@@ -187,7 +193,7 @@ def _holds_objects(X: Any) -> bool:
     return False
 
 
-def _check_y(y: Any) -> tuple[FloatArray, tuple[str, ...] | None]:
+def _check_y(y: ArrayLike | Shaped | None) -> tuple[FloatArray, tuple[str, ...] | None]:
     """Y as (n, outputs) float64, with a name for each output if y has columns."""
     if y is None:
         raise DataError("y is None: the error of a prediction needs observed values.")
@@ -207,7 +213,7 @@ def _check_y(y: Any) -> tuple[FloatArray, tuple[str, ...] | None]:
     return table, names
 
 
-def _check_labels(y: Any) -> tuple[Any, Any, IntArray]:
+def _check_labels(y: ArrayLike | Shaped | None) -> tuple[AnyArray, AnyArray, IntArray]:
     """Class labels as given, the distinct ones in sorted order, and the number of each row's class."""
     if y is None:
         raise DataError("y is None: the error of a prediction needs observed classes.")
@@ -230,7 +236,7 @@ def _check_labels(y: Any) -> tuple[Any, Any, IntArray]:
     return labels, classes, codes
 
 
-def _check_weights(sample_weight: Any, n: int) -> FloatArray | None:
+def _check_weights(sample_weight: ArrayLike | None, n: int) -> FloatArray | None:
     """Sample weights, or None if there are none."""
     if sample_weight is None:
         return None
@@ -245,7 +251,7 @@ def _check_weights(sample_weight: Any, n: int) -> FloatArray | None:
     return weights
 
 
-def _check_groups(groups: Any, n: int) -> IntArray | None:
+def _check_groups(groups: ArrayLike | None, n: int) -> IntArray | None:
     """Group of each row, numbered 0, 1, ... in sorted order."""
     if groups is None:
         return None
@@ -276,7 +282,7 @@ def _check_groups(groups: Any, n: int) -> IntArray | None:
     return ids.astype(np.intp)
 
 
-def _to_float(values: Any, what: str, names: tuple[str, ...] | None) -> FloatArray:
+def _to_float(values: ArrayLike | Shaped, what: str, names: tuple[str, ...] | None) -> FloatArray:
     """Float64 array of a container, or an error that names the column that is not numeric."""
     array = as_array(values, what)
     if array.dtype.kind in "fiub":
@@ -295,7 +301,7 @@ def _to_float(values: Any, what: str, names: tuple[str, ...] | None) -> FloatArr
     )
 
 
-def _first_text_column(array: Any, names: tuple[str, ...] | None) -> str:
+def _first_text_column(array: AnyArray, names: tuple[str, ...] | None) -> str:
     if array.ndim != 2:
         return f" (dtype {array.dtype})"
     for column in range(array.shape[1]):
@@ -307,7 +313,7 @@ def _first_text_column(array: Any, names: tuple[str, ...] | None) -> str:
     return f" (dtype {array.dtype})"
 
 
-def _column_names(X: Any) -> tuple[str, ...] | None:
+def _column_names(X: object) -> tuple[str, ...] | None:
     frame = find_frame(X)
     return None if frame is None else tuple(map(str, frame.names))
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
-from typing import Any, ClassVar, TextIO
+from typing import ClassVar, TextIO, cast
 
 import numpy as np
 
@@ -91,7 +91,7 @@ class Bar:
         Whether it is shown at once, and its last state stays; else it is for jobs of more than a second, and goes.
     """
 
-    _turn: ClassVar[Any] = Lock()  # two bars in one line can be read by nobody
+    _turn: ClassVar[Lock] = Lock()  # two bars in one line can be read by nobody
 
     def __init__(self, stream: TextIO, is_asked_for: bool) -> None:
         self.stream, self.is_asked_for, self.units = stream, is_asked_for, Units(0)
@@ -151,7 +151,7 @@ class Bar:
         self._shown = 0 if end else len(text)
 
 
-def check_progress(progress: Any) -> Report | None:
+def check_progress(progress: object) -> Report | None:
     """What reports: the callable itself, a bar for True, none for False; None is a bar where somebody sees it."""
     if isinstance(progress, np.bool_):
         progress = bool(progress)
@@ -162,8 +162,7 @@ def check_progress(progress: Any) -> Report | None:
     if progress is False:
         return None
     if takes_two(progress):
-        report: Report = progress
-        return report
+        return cast(Report, progress)
     raise DataError(
         f"progress={reprlib.repr(progress)} must be True, False, None or a function that can be called with "
         "(done, total)."
