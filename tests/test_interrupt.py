@@ -12,13 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from onefit.running.repeats import stopped_after, stopped_in_bias
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import Ridge
 
 import onefit
 from helpers import data, quietly
 from onefit.errors import InterruptedWarning
+from onefit.routes.repeats import stopped_after, stopped_in_bias
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and process groups")
 

@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import onefit
-from onefit import FPCR
+from onefit import FPCR, PenalizedRegression
 from onefit.datasets import make_signal
 
 
@@ -55,20 +55,38 @@ def test_leave_one_out_of_components_that_are_found_anew_is_that_of_the_model(we
     np.testing.assert_allclose(curve.scores["loo"], expected, rtol=1e-8)
 
 
+def test_gcv_and_reml_of_scaled_columns_are_those_of_the_fit_on_all_rows():
+    X, y = uneven()
+    curve = onefit.error_curve(
+        make_pipeline(StandardScaler(), Ridge()), X, y, param_name="ridge__alpha", param_range=[0.1, 1.0], n_folds=5,
+        n_repeats=1,
+    )  # fmt: skip
+    fitted = [PenalizedRegression(lam=lam).fit(StandardScaler().fit_transform(X), y) for lam in (0.1, 1.0)]
+    for score in ("gcv", "reml"):
+        np.testing.assert_allclose(curve.scores[score], [model.scores_[score] for model in fitted], rtol=1e-10)
+    np.testing.assert_allclose(curve.edf, [model.edf_ for model in fitted], rtol=1e-10)
+
+
 def test_scores_that_a_model_does_not_have_are_missing_with_a_reason():
     X, y = uneven()
-    options = {"n_folds": 5, "n_repeats": 1}
-    pipeline = make_pipeline(StandardScaler(), Ridge())
-    curve = onefit.error_curve(pipeline, X, y, param_name="ridge__alpha", param_range=[0.1, 1.0], **options)
+    curve = onefit.error_curve(Lasso(), X, y, param_name="alpha", param_range=[0.1, 1.0], n_folds=5, n_repeats=1)
+    assert curve.scores[["loo", "gcv", "reml"]].isna().all(axis=None)
     assert curve.edf is None
-    for score in ("gcv", "reml"):
-        assert curve.scores[score].isna().all()
-        assert "scales of the columns are learned anew" in curve.scores.attrs["reasons"][score]
-        with pytest.raises(onefit.errors.DataError, match="scales of the columns are learned anew"):
-            curve.select(score)
-    refitted = onefit.error_curve(Lasso(), X, y, param_name="alpha", param_range=[0.1, 1.0], **options)
-    assert refitted.scores[["loo", "gcv", "reml"]].isna().all(axis=None)
-    assert "linear smoothers only" in refitted.scores.attrs["reasons"]["loo"]
+    assert "linear smoothers only" in curve.scores.attrs["reasons"]["loo"]
+    with pytest.raises(onefit.errors.DataError, match="linear smoothers only"):
+        curve.select("gcv")
+
+
+def test_leave_one_out_that_would_take_too_long_is_missing_with_a_reason(monkeypatch):
+    X, y = uneven()
+    monkeypatch.setattr("onefit.routes.learned.MOST_WORK", 10.0)
+    curve = onefit.error_curve(
+        make_pipeline(StandardScaler(), Ridge()), X, y, param_name="ridge__alpha", param_range=[0.1, 1.0], n_folds=5,
+        n_repeats=1,
+    )  # fmt: skip
+    assert curve.scores["loo"].isna().all()
+    assert curve.scores["gcv"].notna().all()
+    assert "too long" in curve.scores.attrs["reasons"]["loo"]
 
 
 def test_a_smoother_has_all_scores_and_no_reasons():

@@ -33,7 +33,7 @@ def half_width_error(errors: FoldErrors, rule: Rule, scale: str) -> FloatArray:
     return np.where(level > 0, relative.std(axis=0, ddof=1) / (2 * np.sqrt(used)), 0.0)
 
 
-def is_settled(errors: FoldErrors, rule: Rule, scale: str, kept: BoolArray) -> bool:
+def is_settled(errors: FoldErrors, rule: Rule, scale: str, kept: BoolArray | None = None) -> bool:
     """Whether the half-width's error is below 5% and the centre's below a tenth of the half-width, at values ``kept``.
 
     Both standard errors are themselves estimated from few repeats, and stopping at the first small one would
@@ -49,4 +49,4 @@ def is_settled(errors: FoldErrors, rule: Rule, scale: str, kept: BoolArray) -> b
     mse, floor = (of(errors, scale).mean(axis=0) for of in (rule.repeat_mse, rule.repeat_floor))
     s = np.sqrt(np.maximum(mse, floor))
     settled: BoolArray = (caution * half_width < HALF_WIDTH_TARGET) & (caution * centre_se <= CENTRE_TARGET * 1.645 * s)
-    return bool(settled[kept].all())
+    return bool((settled if kept is None else settled[kept]).all())

@@ -102,6 +102,8 @@ def _adapt_pipeline(pipeline: Pipeline, task: Task, path: Path | None) -> Learne
         found = adapt(last, transformed(task, steps), path)
         return found.given_transformers() if stateful and isinstance(found, Learner) else found
     reason = f"{names_of(stateful)} must be fitted anew in every training set"
+    if scales_only(steps, task.problem):
+        numeric_matrix(transformed(task, steps[:-1]).problem)  # says what is wrong with columns before they are scaled
     try:
         after = transformed(task, steps)
         if _is_long_to_try(after):

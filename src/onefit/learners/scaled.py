@@ -52,7 +52,6 @@ class ScaledLearner(StatisticsLearner):
 
     steps = 4
     reason = "the columns are scaled anew in every training set, from its triangular factor"
-    learns = "the scales of the columns"
 
     def __init__(self, inner: Smoother | TunedLearner, X: FloatArray) -> None:
         self.tuned = inner if isinstance(inner, TunedLearner) else None

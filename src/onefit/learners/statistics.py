@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ..typing import FloatArray
-from .contract import Learner, Scores, Task
+from .contract import Learner, Refusal, Scores, Task
 from .smoother import Smoother
 
 __all__ = ["Coefficients", "StatisticsLearner", "TrainingStatistics"]
@@ -60,8 +60,6 @@ class StatisticsLearner(Learner):
         Whether it asks for the rows of the training sets.
     steps : int
         How many decompositions of the design's size a training set takes, about.
-    learns : str
-        What it learns from every training set, as the subject of a sentence in the plural.
     """
 
     smoother: Smoother
@@ -69,7 +67,6 @@ class StatisticsLearner(Learner):
     reason: str = ""
     needs_rows: bool = False
     steps: int = 1
-    learns: str = "its parameters"
 
     @abstractmethod
     def fit(self, statistics: TrainingStatistics) -> Coefficients:
@@ -79,7 +76,14 @@ class StatisticsLearner(Learner):
         """Those that the smoother cannot serve, if the learner has its values."""
         return self.smoother.check_fits(smallest_training_set)
 
-    def scores(self, task: Task) -> Scores:
-        """None in closed form: no one smoother is behind all training sets. Leave-one-out is left to the route."""
-        reason = f"{self.learns} are learned anew in every training set, so no one linear smoother has such a score"
-        return Scores({}, reasons={"gcv": reason, "reml": reason})
+    def scores(self, task: Task) -> Scores | Refusal:
+        """Those of the fit on all rows, as a smoother with what it learned there; leave-one-out is left to the route.
+
+        A criterion of one fit takes what that fit found as given. To leave a row out is to learn again without it, and
+        no one smoother is behind all of these fits.
+        """
+        found = self.smoother.scores(task)
+        if isinstance(found, Refusal):
+            return found
+        tables = {name: table for name, table in found.tables.items() if name != "loo"}
+        return Scores(tables, found.edf, {name: why for name, why in found.reasons.items() if name != "loo"})

@@ -71,7 +71,6 @@ class ComponentsLearner(StatisticsLearner):
     """
 
     steps = 20
-    learns = "the components"
     reason = "the components are found anew in every training set, from its triangular factor"
 
     def __init__(

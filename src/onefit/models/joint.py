@@ -132,7 +132,6 @@ class AdditiveLearner(StatisticsLearner):
     """
 
     reason = "the penalties are chosen jointly in every training set, from its triangular factor"
-    learns = "the penalties"
     n_values = 1
 
     def __init__(

@@ -36,7 +36,17 @@ from .engine import TABLE_BYTES, per_block
 from .sidebyside import joined_pairs, joined_singles
 from .threads import threads
 
-__all__ = ["NOT_A_SMOOTHER", "OVERFLOW", "RepeatedComputation", "RepeatedRoute", "SideBySide", "reasons_of", "shape_of"]
+__all__ = [
+    "NOT_A_SMOOTHER",
+    "OVERFLOW",
+    "RepeatedComputation",
+    "RepeatedRoute",
+    "SideBySide",
+    "reasons_of",
+    "shape_of",
+    "stopped_after",
+    "stopped_in_bias",
+]
 
 OVERFLOW = "The losses overflow: rescale y (and X), or leave out the model that predicts such."
 
@@ -169,11 +179,11 @@ class RepeatedComputation:
             done = self._collect()
             errors, bias_cv, failures = done.errors, None, list(done.failures)
             if done.is_stopped:
-                notes.append(_stopped_after(errors.n_repeats, self.partitions.n_repeats, bias is not None))
+                notes.append(stopped_after(errors.n_repeats, self.partitions.n_repeats, bias is not None))
             elif bias is not None:
                 bias_cv, count = self._mean_cv(*bias, failures)
                 if count < bias[1]:
-                    notes.append(_stopped_in_bias(count, bias[1]))
+                    notes.append(stopped_in_bias(count, bias[1]))
         return Outcome(errors, done.totals, bias_cv, reasons_of(failures, self.n_values), tuple(notes))
 
     def _collect(self) -> _Collected:
@@ -292,7 +302,7 @@ def _spans(start: int, goal: int, step: int, n_threads: int) -> list[tuple[int, 
     return [(start, first), *later] if first > start else later
 
 
-def _stopped_after(count: int, asked: int | None, has_bias: bool) -> str:
+def stopped_after(count: int, asked: int | None, has_bias: bool) -> str:
     """Note on a job that the user stopped."""
     of = f"at most {MOST_REPEATS}" if asked is None else f"{asked}"
     these = "this one" if count == 1 else f"these {count}"
@@ -300,7 +310,7 @@ def _stopped_after(count: int, asked: int | None, has_bias: bool) -> str:
     return f"stopped by the user after {count} of {of} repeats; the figures are from {these}{bias}"
 
 
-def _stopped_in_bias(count: int, asked: int) -> str:
+def stopped_in_bias(count: int, asked: int) -> str:
     """Note on a job that the user stopped when its repeats were complete."""
     source = f"these {count}" if count else "the repeats themselves"
     return f"stopped by the user after {count} of {asked} partitions for the bias, which is from {source}"
