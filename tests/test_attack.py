@@ -297,3 +297,29 @@ def test_a_training_set_that_is_refitted_holds_nothing_that_grows_with_the_squar
         assert tracemalloc.get_traced_memory()[1] < 200e6
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("p", [12, 40])
+@pytest.mark.parametrize("settings", FAST, ids=str)
+def test_a_target_far_larger_than_its_residuals_keeps_their_digits(settings, p):
+    """A column of nearly ones takes the place of the intercept, and the fit nearly interpolates the rows.
+
+    Residuals of the fit on all rows have the rounding errors of y, which a small eigenvalue magnifies.
+    """
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(15, p)), 7e6 + rng.normal(size=15)
+    X[:, 0] += 1e6
+    if p < 15:  # two rows that alone see a column each
+        X[:, 1:3] = 0.0
+        X[[3, 8], [1, 2]] = 1.0
+    alpha = 1e-3 if p > 15 else 1e-4
+    ids = np.arange(15) if "n_folds" in settings else np.arange(15) % 5
+    folds = {} if "n_folds" in settings else {"folds": ids}
+    result = quiet_nested_cv(Ridge(alpha=alpha, fit_intercept=False), X, y, **folds, **settings)
+    expected = np.empty(15)
+    for fold in range(ids.max() + 1):
+        train = ids != fold
+        stacked = np.vstack([X[train], np.sqrt(alpha) * np.eye(p)])
+        coef = np.linalg.lstsq(stacked, np.append(y[train], np.zeros(p)), rcond=None)[0]
+        expected[~train] = X[~train] @ coef
+    assert relative_gap(y - result.heldout["prediction"], y - expected) < 1e-7

@@ -81,6 +81,7 @@ class _Block:
         coefficients = np.square(downdate.scales).T[:, :, None] * projected[:, None, :]  # (d, V, Q)
         fitted = basis.times(coefficients.reshape(self.d, -1)).reshape(-1, self.V, self.Q)
         residuals = np.vstack([self.y[:, None] - fitted, np.zeros((1, self.V, self.Q))])
+        self.scale = self._error_scale(np.moveaxis(residuals[:-1], 1, 0))
         L, K, m = folds.members.shape
         self.r = residuals[folds.members].reshape(L, K, m, self.V * self.Q)
         self.kept = basis.take(folds.members) if 8 * folds.members.size * self.d <= TABLE_BYTES else None
@@ -91,6 +92,19 @@ class _Block:
             transposed = weighted.swapaxes(-1, -2)
             self.grams[repeat, fold] = transposed @ weighted
             self.g[repeat, fold] = transposed @ route.weigh(self.r[repeat, fold], rows)
+
+    def _error_scale(self, r: FloatArray) -> FloatArray:
+        """`batched.error_scale` of residuals r (V, n, Q)."""
+        everyone = np.arange(len(self.y))
+        y, r = (self.route.weigh(each, everyone) for each in (self.y, r))
+        scale = batched.error_scale(y, r, np.ones(r.shape[:2]))
+        if (scale == 1.0).all():  # held out, residuals are larger still
+            return scale
+        diagonal, step = np.empty(r.shape[:2]), per_block(8 * self.d)
+        for rows in (everyone[start : start + step] for start in range(0, len(everyone), step)):
+            squares = np.square(self.route.weigh(self.basis.take(rows), rows))
+            diagonal[:, rows] = 1.0 - np.square(self.downdate.scales) @ squares.T
+        return batched.error_scale(y, r, diagonal)
 
     def _gathered(self, low: int, high: int, columns: int) -> Iterator[tuple[IntArray, IntArray, IntArray, FloatArray]]:
         """Design rows of folds ``low`` to ``high``, some folds at a time; ``columns`` results a row are to come."""
@@ -113,10 +127,11 @@ class _Block:
         change, squares = self.downdate.solve(self.grams, self.g.reshape(L, K, self.d, self.V, self.Q), sets)
         self.route.count(sets=L * len(sets))
         refitted = {}
-        for repeat, index, value in np.argwhere(batched.doubtful(squares)):
+        for repeat, index, value in np.argwhere(batched.doubtful(squares * np.square(self.scale))):
             out = tuple(int(fold) for fold in sets[index] if fold >= 0)
             removed = self.grams[repeat, list(out)].sum(axis=0)
-            if batched.smallest_eigenvalues(self.downdate.system(removed, value)) < batched.TRUSTED:
+            least = batched.TRUSTED * self.scale[value]
+            if batched.smallest_eigenvalues(self.downdate.system(removed, value)) < least:
                 refitted[int(repeat), int(index), int(value)] = refit_residuals(
                     self.route.smoother, self.y, self.downdate.lams[value], self.folds, int(repeat), out
                 )
