@@ -323,3 +323,30 @@ def test_a_target_far_larger_than_its_residuals_keeps_their_digits(settings, p):
         coef = np.linalg.lstsq(stacked, np.append(y[train], np.zeros(p)), rcond=None)[0]
         expected[~train] = X[~train] @ coef
     assert relative_gap(y - result.heldout["prediction"], y - expected) < 1e-7
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3])
+def test_scaled_columns_that_are_sums_of_others_are_not_fitted_to_their_last_bits(offset):
+    """In training sets with fewer rows than columns; a penalty above the squares of rounding errors holds them."""
+    rng = np.random.default_rng(6)
+    X, y = rng.normal(size=(13, 9)) + offset, rng.normal(size=13)
+    X[:, 5], X[:, 6] = X[:, 2] + X[:, 4], X[:, 4] - X[:, 3]
+    ids = np.arange(13) % 4
+    model = make_pipeline(StandardScaler(), Ridge(alpha=1e-17))
+    result = quiet_nested_cv(model, X, y, folds=ids, route="gram")
+    expected = np.empty(13)
+    for fold in range(4):
+        train = ids != fold
+        centre, scale, mean = X[train].mean(axis=0), X[train].std(axis=0), y[train].mean()
+        coef = np.linalg.lstsq((X[train] - centre) / scale, y[train] - mean, rcond=1e-8)[0]
+        expected[~train] = mean + (X[~train] - centre) / scale @ coef
+    assert relative_gap(result.heldout["prediction"], expected) < 1e-7
+
+
+def test_rows_of_no_weight_beside_free_columns_that_reach_everything_are_refused_by_name():
+    rng = np.random.default_rng(7)
+    X, y, weights = rng.normal(size=(7, 20)), rng.normal(size=7), np.ones(7)
+    weights[2] = 0.0
+    model = onefit.PenalizedRegression(penalty=np.diag(np.arange(20) % 2.0), lam=1e-12)
+    with pytest.raises(TrainingSetError, match="not unique"):
+        onefit.nested_cv(model, X, y, sample_weight=weights, n_folds=3, n_repeats=1, random_state=0)
