@@ -74,7 +74,7 @@ def ask(problem: Problem, arrays: Arrays, n_jobs: int = 1) -> Answer:
             answer = Answer([None] * count, [f"{type(error).__name__}: {error}"] * count, [""] * count)
         except Exception as error:
             answer = Answer([], [], [], [_where(error)])
-    if "refit" not in answer.routes:  # in refits, the warnings are scikit-learn's own
+    if "refit" not in (problem.route, *answer.routes):  # in refits, the warnings are scikit-learn's own
         answer.leaks += [_warned(w) for w in caught if not _is_ours(w)]
     return answer
 
