@@ -13,7 +13,9 @@ from sklearn.preprocessing import StandardScaler
 
 import onefit
 from helpers import quiet_nested_cv, quietly, relative_gap
+from onefit.criteria import criterion_values, spectrum_of_rows
 from onefit.errors import DataError, OneFitError, RouteError, TrainingSetError
+from onefit.linalg.columns import columns_of
 
 FAST = ({"route": "gram"}, {"route": "onestep"}, {"n_folds": "n"})
 
@@ -350,3 +352,25 @@ def test_rows_of_no_weight_beside_free_columns_that_reach_everything_are_refused
     model = onefit.PenalizedRegression(penalty=np.diag(np.arange(20) % 2.0), lam=1e-12)
     with pytest.raises(TrainingSetError, match="not unique"):
         onefit.nested_cv(model, X, y, sample_weight=weights, n_folds=3, n_repeats=1, random_state=0)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e4, 4e7])
+def test_leave_one_out_of_a_row_that_alone_sees_a_large_column_is_that_of_a_fit_without_it(size):
+    """Of such a row, residual and one minus leverage are as small as the penalty beside the column's square."""
+    rng = np.random.default_rng(8)
+    X, y, lams = rng.normal(size=(12, 3)), rng.normal(size=(12, 1)), np.array([1e-12, 1e-9, 1e-4, 1.8, 4e5])
+    X[:, 1] = size * (np.arange(12) == 4)
+    columns = columns_of(X, None, True)
+    columns = columns.moved(columns.means())
+    found = criterion_values(spectrum_of_rows(columns, y - y.mean()).spectrum, lams[None], "loo")[0, :, 0]
+    expected = np.zeros(len(lams))
+    for at, lam in enumerate(lams):
+        for row in range(12):
+            others = np.delete(np.arange(12), row)
+            centre, mean = X[others].mean(axis=0), y[others].mean()
+            stacked = np.vstack([X[others] - centre, np.sqrt(lam) * np.eye(3)])
+            length = np.linalg.norm(stacked, axis=0)
+            right = np.append(y[others, 0] - mean, np.zeros(3))
+            coef = np.linalg.lstsq(stacked / length, right, rcond=None)[0] / length
+            expected[at] += np.square(y[row, 0] - mean - (X[row] - centre) @ coef) / 12
+    np.testing.assert_allclose(found, expected, rtol=1e-7)
