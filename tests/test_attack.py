@@ -374,3 +374,11 @@ def test_leave_one_out_of_a_row_that_alone_sees_a_large_column_is_that_of_a_fit_
             coef = np.linalg.lstsq(stacked / length, right, rcond=None)[0] / length
             expected[at] += np.square(y[row, 0] - mean - (X[row] - centre) @ coef) / 12
     np.testing.assert_allclose(found, expected, rtol=1e-7)
+
+
+def test_scaled_columns_in_training_sets_of_one_row_predict_its_target():
+    X, y = np.arange(6.0).reshape(3, 2) ** 2, np.array([1.0, 5.0, 3.0])
+    model = make_pipeline(StandardScaler(), RidgeCV(alphas=[1e-12, 1.0]))
+    result = quiet_nested_cv(model, X, y, folds=np.arange(3), route="gram")
+    expected = np.square([y[[1, 2]] - y[0], y[[0, 2]] - y[1], y[[0, 1]] - y[2]]).mean()
+    assert result.raw_estimate == pytest.approx(expected, rel=1e-12)

@@ -113,7 +113,7 @@ def _decompose(A: FloatArray) -> tuple[FloatArray, FloatArray, Callable[[FloatAr
     R: FloatArray = np.asarray(np.linalg.qr(A.swapaxes(1, 2), mode="r"))
     U, d, Wt = np.linalg.svd(R.swapaxes(1, 2))
     d = _clean(d, p)
-    if (np.where(d > 0, d, np.inf).min(axis=1) < FEW_DIGITS * d[:, 0]).any():  # then A'U / d has no digits
+    if ((d > 0) & (d < FEW_DIGITS * d[:, :1])).any():  # then A'U / d has no digits
         Q = np.linalg.qr(A.swapaxes(1, 2))[0]
         return U, d, lambda v: Q[:, None] @ (Wt.swapaxes(1, 2)[:, None] @ v)
     inverse = (1.0 / np.where(d > 0, d, np.inf))[:, None, :, None]
