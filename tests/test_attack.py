@@ -2,6 +2,7 @@
 
 import tracemalloc
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -382,3 +383,37 @@ def test_scaled_columns_in_training_sets_of_one_row_predict_its_target():
     result = quiet_nested_cv(model, X, y, folds=np.arange(3), route="gram")
     expected = np.square([y[[1, 2]] - y[0], y[[0, 2]] - y[1], y[[0, 1]] - y[2]]).mean()
     assert result.raw_estimate == pytest.approx(expected, rel=1e-12)
+
+
+def exact_ridge(X, y, weights, alpha):
+    """Coefficients of a weighted ridge regression without an intercept, in fractions: no digit is lost."""
+    p = X.shape[1]
+    rows = [([Fraction(v) for v in x], Fraction(t), Fraction(w)) for x, t, w in zip(X, y, weights, strict=True)]
+    M = [[sum(w * x[i] * x[j] for x, _, w in rows) + (i == j) * Fraction(alpha) for j in range(p)] for i in range(p)]
+    M = [[*line, sum(w * x[i] * t for x, t, w in rows)] for i, line in enumerate(M)]
+    for i in range(p):
+        M[i] = [v / M[i][i] for v in M[i]]
+        for k in (k for k in range(p) if k != i):
+            M[k] = [a - M[k][i] * b for a, b in zip(M[k], M[i], strict=True)]
+    return [line[p] for line in M]
+
+
+@pytest.mark.parametrize("settings", FAST, ids=str)
+def test_rows_of_little_weight_have_no_rounding_errors_of_heavy_ones(settings):
+    """Columns that hardly vary beside a constant one, and a target far from zero: light rows need all their digits."""
+    rng = np.random.default_rng(10)
+    X = np.c_[np.full(16, 4e8), 5e-3 + 2e-8 * rng.normal(size=16), 8e-5 + 2e-8 * rng.normal(size=16)].astype(float)
+    y, weights = 1e7 + rng.normal(size=16), 10.0 ** rng.uniform(-5, 1, size=16)
+    weights[14] = 3e3
+    ids = np.arange(16) if "n_folds" in settings else np.arange(16) % 4
+    more = {} if "n_folds" in settings else {"folds": ids}
+    model = Ridge(alpha=7e-17, fit_intercept=False)
+    result = quiet_nested_cv(model, X, y, sample_weight=weights, **more, **settings)
+    expected = np.empty(16)
+    for fold in range(ids.max() + 1):
+        train = ids != fold
+        coef = exact_ridge(X[train], y[train], weights[train], 7e-17)
+        for row in np.flatnonzero(~train):
+            fitted = sum(Fraction(v) * b for v, b in zip(X[row], coef, strict=True))
+            expected[row] = float(Fraction(y[row]) - fitted)
+    assert relative_gap(y - result.heldout["prediction"], expected) < 1e-6
