@@ -83,7 +83,7 @@ class _Case:
     def of_candidate(self, at: int, answer: Answer) -> Verdict:
         """Verdict on one of the models."""
         actual, expected = answer.figures[at], self.expected[at]
-        if answer.routes[at] == "refit" or (actual is None and self.problem.route == "refit"):
+        if answer.by_refits(at, self.problem):
             return self._of_refit(at, actual, answer.refusals[at])
         if actual is None:
             return self._of_refusal(at, answer.refusals[at])

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import onefit
-from onefit.errors import OneFitError, OneFitWarning
+from onefit.errors import OneFitError, OneFitWarning, RefitError
 from onefit.linalg import compiled
 
 from .arrays import Arrays
@@ -37,6 +37,11 @@ class Answer:
     refusals: list[str]
     routes: list[str]
     leaks: list[str] = field(default_factory=list)
+
+    def by_refits(self, at: int, problem: Problem) -> bool:
+        """Whether a candidate was refitted by scikit-learn, or would have been if that had not failed."""
+        is_asked = problem.route == "refit" or self.refusals[at].startswith(RefitError.__name__)
+        return self.routes[at] == "refit" or (self.figures[at] is None and is_asked)
 
 
 def estimators_of(problem: Problem, arrays: Arrays) -> list[Any]:
@@ -74,7 +79,7 @@ def ask(problem: Problem, arrays: Arrays, n_jobs: int = 1) -> Answer:
             answer = Answer([None] * count, [f"{type(error).__name__}: {error}"] * count, [""] * count)
         except Exception as error:
             answer = Answer([], [], [], [_where(error)])
-    if "refit" not in answer.routes:  # in refits, the warnings are scikit-learn's own
+    if not any(answer.by_refits(at, problem) for at in range(len(answer.routes))):  # else they are scikit-learn's own
         answer.leaks += [_warned(w) for w in caught if not _is_ours(w)]
     return answer
 

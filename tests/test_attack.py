@@ -2,6 +2,7 @@
 
 import tracemalloc
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -13,7 +14,9 @@ from sklearn.preprocessing import StandardScaler
 
 import onefit
 from helpers import quiet_nested_cv, quietly, relative_gap
+from onefit.criteria import criterion_values, spectrum_of_rows
 from onefit.errors import DataError, OneFitError, RouteError, TrainingSetError
+from onefit.linalg.columns import columns_of
 
 FAST = ({"route": "gram"}, {"route": "onestep"}, {"n_folds": "n"})
 
@@ -297,3 +300,120 @@ def test_a_training_set_that_is_refitted_holds_nothing_that_grows_with_the_squar
         assert tracemalloc.get_traced_memory()[1] < 200e6
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("p", [12, 40])
+@pytest.mark.parametrize("settings", FAST, ids=str)
+def test_a_target_far_larger_than_its_residuals_keeps_their_digits(settings, p):
+    """A column of nearly ones takes the place of the intercept, and the fit nearly interpolates the rows.
+
+    Residuals of the fit on all rows have the rounding errors of y, which a small eigenvalue magnifies.
+    """
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(15, p)), 7e6 + rng.normal(size=15)
+    X[:, 0] += 1e6
+    if p < 15:  # two rows that alone see a column each
+        X[:, 1:3] = 0.0
+        X[[3, 8], [1, 2]] = 1.0
+    alpha = 1e-3 if p > 15 else 1e-4
+    ids = np.arange(15) if "n_folds" in settings else np.arange(15) % 5
+    folds = {} if "n_folds" in settings else {"folds": ids}
+    result = quiet_nested_cv(Ridge(alpha=alpha, fit_intercept=False), X, y, **folds, **settings)
+    expected = np.empty(15)
+    for fold in range(ids.max() + 1):
+        train = ids != fold
+        stacked = np.vstack([X[train], np.sqrt(alpha) * np.eye(p)])
+        coef = np.linalg.lstsq(stacked, np.append(y[train], np.zeros(p)), rcond=None)[0]
+        expected[~train] = X[~train] @ coef
+    assert relative_gap(y - result.heldout["prediction"], y - expected) < 1e-7
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e3])
+def test_scaled_columns_that_are_sums_of_others_are_not_fitted_to_their_last_bits(offset):
+    """In training sets with fewer rows than columns; a penalty above the squares of rounding errors holds them."""
+    rng = np.random.default_rng(6)
+    X, y = rng.normal(size=(13, 9)) + offset, rng.normal(size=13)
+    X[:, 5], X[:, 6] = X[:, 2] + X[:, 4], X[:, 4] - X[:, 3]
+    ids = np.arange(13) % 4
+    model = make_pipeline(StandardScaler(), Ridge(alpha=1e-17))
+    result = quiet_nested_cv(model, X, y, folds=ids, route="gram")
+    expected = np.empty(13)
+    for fold in range(4):
+        train = ids != fold
+        centre, scale, mean = X[train].mean(axis=0), X[train].std(axis=0), y[train].mean()
+        coef = np.linalg.lstsq((X[train] - centre) / scale, y[train] - mean, rcond=1e-8)[0]
+        expected[~train] = mean + (X[~train] - centre) / scale @ coef
+    assert relative_gap(result.heldout["prediction"], expected) < 1e-7
+
+
+def test_rows_of_no_weight_beside_free_columns_that_reach_everything_are_refused_by_name():
+    rng = np.random.default_rng(7)
+    X, y, weights = rng.normal(size=(7, 20)), rng.normal(size=7), np.ones(7)
+    weights[2] = 0.0
+    model = onefit.PenalizedRegression(penalty=np.diag(np.arange(20) % 2.0), lam=1e-12)
+    with pytest.raises(TrainingSetError, match="not unique"):
+        onefit.nested_cv(model, X, y, sample_weight=weights, n_folds=3, n_repeats=1, random_state=0)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e4, 4e7])
+def test_leave_one_out_of_a_row_that_alone_sees_a_large_column_is_that_of_a_fit_without_it(size):
+    """Of such a row, residual and one minus leverage are as small as the penalty beside the column's square."""
+    rng = np.random.default_rng(8)
+    X, y, lams = rng.normal(size=(12, 3)), rng.normal(size=(12, 1)), np.array([1e-12, 1e-9, 1e-4, 1.8, 4e5])
+    X[:, 1] = size * (np.arange(12) == 4)
+    columns = columns_of(X, None, True)
+    columns = columns.moved(columns.means())
+    found = criterion_values(spectrum_of_rows(columns, y - y.mean()).spectrum, lams[None], "loo")[0, :, 0]
+    expected = np.zeros(len(lams))
+    for at, lam in enumerate(lams):
+        for row in range(12):
+            others = np.delete(np.arange(12), row)
+            centre, mean = X[others].mean(axis=0), y[others].mean()
+            stacked = np.vstack([X[others] - centre, np.sqrt(lam) * np.eye(3)])
+            length = np.linalg.norm(stacked, axis=0)
+            right = np.append(y[others, 0] - mean, np.zeros(3))
+            coef = np.linalg.lstsq(stacked / length, right, rcond=None)[0] / length
+            expected[at] += np.square(y[row, 0] - mean - (X[row] - centre) @ coef) / 12
+    np.testing.assert_allclose(found, expected, rtol=1e-7)
+
+
+def test_scaled_columns_in_training_sets_of_one_row_predict_its_target():
+    X, y = np.arange(6.0).reshape(3, 2) ** 2, np.array([1.0, 5.0, 3.0])
+    model = make_pipeline(StandardScaler(), RidgeCV(alphas=[1e-12, 1.0]))
+    result = quiet_nested_cv(model, X, y, folds=np.arange(3), route="gram")
+    expected = np.square([y[[1, 2]] - y[0], y[[0, 2]] - y[1], y[[0, 1]] - y[2]]).mean()
+    assert result.raw_estimate == pytest.approx(expected, rel=1e-12)
+
+
+def exact_ridge(X, y, weights, alpha):
+    """Coefficients of a weighted ridge regression without an intercept, in fractions: no digit is lost."""
+    p = X.shape[1]
+    rows = [([Fraction(v) for v in x], Fraction(t), Fraction(w)) for x, t, w in zip(X, y, weights, strict=True)]
+    M = [[sum(w * x[i] * x[j] for x, _, w in rows) + (i == j) * Fraction(alpha) for j in range(p)] for i in range(p)]
+    M = [[*line, sum(w * x[i] * t for x, t, w in rows)] for i, line in enumerate(M)]
+    for i in range(p):
+        M[i] = [v / M[i][i] for v in M[i]]
+        for k in (k for k in range(p) if k != i):
+            M[k] = [a - M[k][i] * b for a, b in zip(M[k], M[i], strict=True)]
+    return [line[p] for line in M]
+
+
+@pytest.mark.parametrize("settings", FAST, ids=str)
+def test_rows_of_little_weight_have_no_rounding_errors_of_heavy_ones(settings):
+    """Columns that hardly vary beside a constant one, and a target far from zero: light rows need all their digits."""
+    rng = np.random.default_rng(10)
+    X = np.c_[np.full(16, 4e8), 5e-3 + 2e-8 * rng.normal(size=16), 8e-5 + 2e-8 * rng.normal(size=16)].astype(float)
+    y, weights = 1e7 + rng.normal(size=16), 10.0 ** rng.uniform(-5, 1, size=16)
+    weights[14] = 3e3
+    ids = np.arange(16) if "n_folds" in settings else np.arange(16) % 4
+    more = {} if "n_folds" in settings else {"folds": ids}
+    model = Ridge(alpha=7e-17, fit_intercept=False)
+    result = quiet_nested_cv(model, X, y, sample_weight=weights, **more, **settings)
+    expected = np.empty(16)
+    for fold in range(ids.max() + 1):
+        train = ids != fold
+        coef = exact_ridge(X[train], y[train], weights[train], 7e-17)
+        for row in np.flatnonzero(~train):
+            fitted = sum(Fraction(v) * b for v, b in zip(X[row], coef, strict=True))
+            expected[row] = float(Fraction(y[row]) - fitted)
+    assert relative_gap(y - result.heldout["prediction"], expected) < 1e-6

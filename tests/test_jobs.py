@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import onefit
 from helpers import quietly
+from onefit.linalg import compiled
 from onefit.routes import engine
 from onefit.routes.engine import SmootherEngine
 
@@ -28,7 +29,24 @@ SOME = {"n_folds": 6, "n_repeats": 7, "random_state": 0}
 GROUPS = np.random.default_rng(7).integers(0, 25, len(X))
 UNEQUAL = np.stack([np.random.default_rng(seed).integers(0, 5, len(X)) for seed in range(8)] + [np.arange(len(X)) % 5])
 
+RARE = np.random.default_rng(3).normal(size=(40, 6))
+RARE[:, 5] = np.arange(40) < 3
+"""A column that three rows see: if they are in one fold, or in two, training sets without it are refitted."""
+APART = np.stack([np.arange(40) % 5, np.append([0, 0, 0], np.arange(37) % 5), np.arange(40)[::-1] % 5])
+
 CASES = {
+    "a repeat whose training sets are refitted": (
+        onefit.error_curve,
+        Ridge(),
+        RARE,
+        {"param_name": "alpha", "param_range": [1e-8, 1e-2], "folds": APART, "route": "gram"},
+    ),
+    "the same, absolute loss": (
+        onefit.error_curve,
+        Ridge(),
+        RARE,
+        {"param_name": "alpha", "param_range": [1e-8, 1e-2], "folds": APART, "route": "gram", "loss": "absolute_error"},
+    ),
     "groups": (onefit.error_curve, Ridge(), X, ALPHAS | SOME | {"groups": GROUPS, "n_repeats": 12}),
     "given folds of unequal sizes": (
         onefit.error_curve,
@@ -117,6 +135,14 @@ def test_a_late_first_block_changes_nothing(name, monkeypatch):
 
     monkeypatch.setattr(SmootherEngine, "pairs", late)
     assert_same_bits(one, run(name, n_jobs=2))
+
+
+def test_a_singular_system_changes_no_bit_of_those_beside_it():
+    """Without the kernel, many values are solved from one decomposition of each system, if it has one."""
+    settings = {"param_name": "alpha", "param_range": np.logspace(-18, -16, 13), "folds": APART, "route": "gram"}
+    with compiled.switched(False):
+        one, two = (quietly(onefit.error_curve, Ridge(), RARE, Y[:40], n_jobs=n_jobs, **settings) for n_jobs in (1, 2))
+    assert_same_bits(one, two)
 
 
 def test_the_values_that_one_se_selects_do_not_depend_on_the_jobs():

@@ -1,24 +1,24 @@
 """GCV, leave-one-out and REML, and the penalties that they choose.
 
-`single` has the criteria of one penalty, on many training sets at once. The others have those of several penalties
-that are chosen jointly, as an additive model needs them: `reduced` fits, and projects out what no penalty sees,
-`points` has the criteria and their derivatives, `multiple` searches.
+`single` has the criteria of one penalty, on many training sets at once, and `rows` decomposes one from its rows. The
+others have those of several penalties that are chosen jointly, as an additive model needs them: `reduced` fits, and
+projects out what no penalty sees, `points` has the criteria and their derivatives, `multiple` searches.
 """
 
+from .rows import Deletions, RowFit, spectrum_of_rows
 from .single import (
     NEARLY_REACHED,
-    RowFit,
     RowPart,
     Spectrum,
     criterion_values,
     edf,
     search,
     search_range,
-    spectrum_of_rows,
 )
 
 __all__ = [
     "NEARLY_REACHED",
+    "Deletions",
     "RowFit",
     "RowPart",
     "Spectrum",

@@ -16,23 +16,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
-from scipy import linalg
 
-from ..linalg.columns import EPS, Columns, clean, row_space
-from ..linalg.jacobi import svd_by_jacobi, svd_of_wide
 from ..typing import BoolArray, FloatArray
 
 __all__ = [
-    "RowFit",
     "RowPart",
     "Spectrum",
     "criterion_values",
     "edf",
     "search",
     "search_range",
-    "spectrum_of_rows",
 ]
 
 
@@ -47,7 +43,20 @@ TIED = 1e-12
 ACCURACY = 1e-12
 MOST_STEPS = 60
 _CHUNK_BYTES = 2**20
-_SQUARED = 1e-8
+
+
+class Deleting(Protocol):
+    """Residuals of rows from fits without them."""
+
+    @property
+    def most(self) -> int:
+        """Rows up to which that takes no longer than it may."""
+
+    def residuals(self, row: int, lams: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+        """Residual and its derivative in ``log lam``, (V, Q); None if there is no fit without the row."""
+
+    def output(self, one: slice) -> Deleting:
+        """The same with some outputs only."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +68,13 @@ class RowPart:
     U : (B, n, q)
     a0 : (B, n)
     r0 : (B, n, Q)
+    deletions : fits without a row, if there is one problem only
     """
 
     U: FloatArray
     a0: FloatArray
     r0: FloatArray
+    deletions: Deleting | None = None
 
     @classmethod
     def of(cls, U: FloatArray, a0: FloatArray, r0: FloatArray) -> RowPart:
@@ -80,6 +91,22 @@ class RowPart:
         certain: BoolArray = self.a0.min(axis=1) > NEARLY_REACHED
         return certain
 
+    def left_out(
+        self, some: slice, diagonal: FloatArray, f: FloatArray, lams: FloatArray
+    ) -> Iterator[tuple[int, FloatArray, FloatArray]]:
+        """Rows among ``some`` whose ``diagonal`` (1, m, V) is near its rounding errors, with `Deleting.residuals`."""
+        if self.deletions is None:
+            return
+        errors = np.maximum(f[0].max(axis=0, initial=0.0), self.a0.max(initial=0.0))
+        near = np.flatnonzero((diagonal[0] < NEAR_ROUNDING * errors).any(axis=1))
+        for at in near.tolist() if len(near) <= self.deletions.most else ():
+            found = self.deletions.residuals(some.start + at, lams[0])
+            if found is not None:
+                yield at, *found
+
+
+NEAR_ROUNDING = 1e-8
+"""Below this part of the largest, one minus a leverage has too few digits even from the rows themselves."""
 
 REACHED = 1e-13
 """What one minus a leverage may be by rounding errors alone."""
@@ -123,7 +150,10 @@ class Spectrum:
     def output(self, index: int) -> Spectrum:
         """The same problems with one output only."""
         one = slice(index, index + 1)
-        rows = None if self.rows is None else replace(self.rows, r0=self.rows.r0[..., one])
+        rows = self.rows
+        if rows is not None:
+            deletions = None if rows.deletions is None else rows.deletions.output(one)
+            rows = replace(rows, r0=rows.r0[..., one], deletions=deletions)
         return replace(self, gamma=self.gamma[..., one], rest=self.rest[..., one], rows=rows)
 
 
@@ -137,7 +167,7 @@ def criterion_values(spectrum: Spectrum, lams: FloatArray, criterion: str) -> Fl
     """A criterion (B, V, Q) at ``lams`` (B, V); infinite where it is not defined."""
     f = spectrum.shrinkage(lams)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        values = {"gcv": _gcv, "loo": _loo, "reml": _reml}[criterion](spectrum, f)
+        values = _loo(spectrum, f, lams) if criterion == "loo" else {"gcv": _gcv, "reml": _reml}[criterion](spectrum, f)
     return np.where(np.isnan(values), np.inf, values)
 
 
@@ -148,7 +178,10 @@ def _slopes(spectrum: Spectrum, lams: FloatArray, criterion: str) -> FloatArray:
     """
     f = spectrum.shrinkage(lams[:, None])
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        slopes = {"gcv": _gcv_slope, "loo": _loo_slope, "reml": _reml_slope}[criterion](spectrum, f)
+        if criterion == "loo":
+            slopes = _loo_slope(spectrum, f, lams[:, None])
+        else:
+            slopes = {"gcv": _gcv_slope, "reml": _reml_slope}[criterion](spectrum, f)
     return np.where(np.isnan(slopes), 0.0, slopes)
 
 
@@ -209,7 +242,7 @@ def _row_chunks(spectrum: Spectrum, factors: FloatArray) -> Iterator[tuple[slice
         yield rows, np.square(part) @ factors, (part @ right).reshape(B, -1, V, Q)
 
 
-def _loo(spectrum: Spectrum, f: FloatArray) -> FloatArray:
+def _loo(spectrum: Spectrum, f: FloatArray, lams: FloatArray) -> FloatArray:
     """Mean of ``w_i loo_i^2``, as RidgeCV has it."""
     assert spectrum.rows is not None
     rows, total = spectrum.rows, np.zeros((len(f), f.shape[2], spectrum.gamma.shape[2]))
@@ -217,18 +250,23 @@ def _loo(spectrum: Spectrum, f: FloatArray) -> FloatArray:
         a += rows.a0[:, some, None]
         r += rows.r0[:, some, None]
         r /= a[..., None]
+        for at, residuals, _ in rows.left_out(some, a, f, lams):
+            r[0, at] = residuals
         total += np.einsum("bmvq,bmvq->bvq", r, r)
     return total / spectrum.n_rows[:, None, None]
 
 
-def _loo_slope(spectrum: Spectrum, f: FloatArray) -> FloatArray:
+def _loo_slope(spectrum: Spectrum, f: FloatArray, lams: FloatArray) -> FloatArray:
     assert spectrum.rows is not None
     rows, total = spectrum.rows, np.zeros(len(f))
     both = np.concatenate([f, f * (1.0 - f)], axis=2)
     for some, a, r in _row_chunks(spectrum, both):
         diagonal, residual = a[..., :1] + rows.a0[:, some, None], r[:, :, 0] + rows.r0[:, some]
         heldout = residual / diagonal
-        total += (heldout * (r[:, :, 1] - heldout * a[..., 1:]) / diagonal).sum(axis=(1, 2))
+        slopes = heldout * (r[:, :, 1] - heldout * a[..., 1:]) / diagonal
+        for at, residuals, derivative in rows.left_out(some, diagonal, f, lams):
+            slopes[0, at] = residuals[0] * derivative[0]
+        total += slopes.sum(axis=(1, 2))
     return total
 
 
@@ -313,114 +351,3 @@ def _next_step(
         least = 0.5 * ACCURACY / np.abs(b - a)
         t: FloatArray = np.where(safe & np.isfinite(quadratic), quadratic, 0.5)
         return np.clip(t, np.minimum(least, 0.5), 1.0 - np.minimum(least, 0.5))
-
-
-@dataclass(frozen=True)
-class RowFit:
-    """One problem decomposed from its rows: its spectrum, and the map from gamma to coefficients."""
-
-    spectrum: Spectrum
-    columns: Columns
-    y: FloatArray
-    V: FloatArray
-
-    def coefficients(self, lams: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Coefficients a (r, Q) and b (k, Q) at one lam for each output, (Q,)."""
-        mu = self.spectrum.mu[0][:, None]
-        D = mu + lams
-        a = self.V @ (np.sqrt(mu) / np.where(D > 0, D, 1.0) * self.spectrum.gamma[0])
-        N = self.columns.N
-        b = linalg.lstsq(N, self.y - self.columns.E @ a)[0] if N.shape[1] else np.zeros((0, self.y.shape[1]))
-        return a, b
-
-
-def spectrum_of_rows(
-    columns: Columns,
-    y: FloatArray,
-    root: FloatArray | None = None,
-    n_rows: int | None = None,
-    smallest: float = 0.0,
-) -> RowFit:
-    """Decompose one problem from its rows, accurate whatever its condition.
-
-    Parameters
-    ----------
-    columns : Columns
-        Design times the roots of the weights, of the rows with a positive weight.
-    y : (n, Q) times the roots of the weights
-    root : (n,) or None
-        The roots of the weights.
-    n_rows : int or None
-        Number of rows with those of no weight.
-    smallest : float
-        The smallest penalty that will be asked for. If it is far above the rounding errors of ``E E'``, that matrix is
-        decomposed for p >= n in place of E: faster, and accurate enough.
-    """
-    (n, r), k = columns.E.shape, columns.N.shape[1]
-    Q1, R1 = linalg.qr(columns.N, mode="economic", check_finite=False) if k else (np.zeros((n, 0)), np.zeros((0, 0)))
-    E, y2 = columns.E - Q1 @ (Q1.T @ columns.E), y - Q1 @ (Q1.T @ y)
-    # a column that the free ones explain leaves rounding errors only, which no criterion should see
-    E = clean(E, columns.E_size, max(n, r))
-    q = min(max(n - k, 0), r)
-    is_complete = q == n - k
-    U, d, V = _svd(E, Q1, q, is_complete, smallest, columns.is_uneven)
-    if not is_complete:
-        U = np.where(d > 0, U, 0.0)  # what no column reaches is no direction of theirs, but of the rest
-    gamma = U.T @ y2
-    r0 = np.zeros_like(y) if is_complete else y2 - U @ gamma
-    a0 = np.zeros(n) if is_complete else 1.0 - np.square(Q1).sum(axis=1) - np.square(U).sum(axis=1)
-    with np.errstate(divide="ignore"):
-        log_det = 2.0 * np.log(np.abs(np.diag(R1))).sum()
-        log_weights = 0.0 if root is None else 2.0 * np.log(root).sum()
-    spectrum = Spectrum(
-        mu=np.square(d)[None],
-        gamma=gamma[None],
-        rest=np.square(r0).sum(axis=0)[None],
-        spare=np.array([float(n - k - q)]),
-        n=np.array([float(n)]),
-        n_rows=np.array([float(n if n_rows is None else n_rows)]),
-        constant=np.array([(log_det - log_weights) / 2]),
-        rows=RowPart.of(U[None], a0[None], r0[None]),
-    )
-    return RowFit(spectrum, columns, y, V)
-
-
-def _svd(
-    E: FloatArray, Q1: FloatArray, q: int, is_complete: bool, smallest: float, is_uneven: bool
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """``E = U diag(d) V'`` with q columns in U, orthogonal to Q1; singular values that are rounding errors are zero."""
-    n, k = Q1.shape
-    if q == 0:
-        return np.zeros((n, 0)), np.zeros(0), np.zeros((E.shape[1], 0))
-    if not is_complete:
-        return _svd_by_columns(E)
-    # the complement of Q1 must be spanned: U would else take directions of Q1 for null ones
-    W = linalg.qr(Q1, mode="full", check_finite=False)[0][:, k:] if k else np.eye(n)
-    inside = W.T @ E if k else E
-    if smallest > _SQUARED * np.square(E).sum():
-        U, d, V = _svd_of_gram(inside)
-    elif is_uneven:
-        U, d, V = svd_of_wide(inside)
-        seen = row_space(inside)
-        d = d if seen is None else np.where(np.arange(len(d)) < seen.basis.shape[1], d, 0.0)
-    else:
-        U, d, Vt = linalg.svd(inside, full_matrices=False, check_finite=False)
-        d, V = np.where(d > max(E.shape) * np.finfo(float).eps * d[0], d, 0.0), Vt.T
-    return W @ U, d, V
-
-
-def _svd_by_columns(E: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """By Jacobi's method: columns in different units keep the digits of the small ones, too."""
-    U, d, V = svd_by_jacobi(E)
-    if d[-1] <= max(E.shape) * EPS * d[0]:
-        seen = row_space(E)
-        d = d if seen is None else np.where(np.arange(len(d)) < seen.basis.shape[1], d, 0.0)
-    return U, d, V
-
-
-def _svd_of_gram(E: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The same from ``E E'``, for penalties far above its rounding errors."""
-    e, U = linalg.eigh(E @ E.T, check_finite=False)
-    e = np.where(e > len(e) * np.finfo(float).eps * max(e[-1], 0.0), e, 0.0)
-    d = np.sqrt(e)
-    return U, d, (E.T @ U) / np.where(d > 0, d, np.inf)

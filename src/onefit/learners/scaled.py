@@ -20,6 +20,9 @@ from .tuned import TunedLearner
 
 __all__ = ["ScaledLearner", "scales_only"]
 
+FEW_DIGITS = 1e-4
+"""Part of the largest singular value below which a direction is not found by dividing by its singular value."""
+
 
 def scales_only(steps: Sequence[Any], problem: Problem) -> bool:
     """Whether all that some steps learn is the mean and deviation of the columns.
@@ -139,8 +142,11 @@ def _decompose(A: FloatArray) -> tuple[FloatArray, FloatArray, Callable[[FloatAr
         U, d, Vt = np.linalg.svd(A, full_matrices=False)
         return U, _clean(d, p), lambda v: Vt.swapaxes(1, 2)[:, None] @ v
     R: FloatArray = np.asarray(np.linalg.qr(A.swapaxes(1, 2), mode="r"))
-    U, d, _ = np.linalg.svd(R.swapaxes(1, 2))
+    U, d, Wt = np.linalg.svd(R.swapaxes(1, 2))
     d = _clean(d, p)
+    if ((d > 0) & (d < FEW_DIGITS * d[:, :1])).any():  # then A'U / d has no digits
+        Q = np.linalg.qr(A.swapaxes(1, 2))[0]
+        return U, d, lambda v: Q[:, None] @ (Wt.swapaxes(1, 2)[:, None] @ v)
     inverse = (1.0 / np.where(d > 0, d, np.inf))[:, None, :, None]
     return U, d, lambda v: A.swapaxes(1, 2)[:, None] @ (U[:, None] @ (inverse * v))
 

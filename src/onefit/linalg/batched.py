@@ -8,12 +8,18 @@ import numpy as np
 
 from ..typing import BoolArray, FloatArray
 
-__all__ = ["TRUSTED", "doubtful", "probe", "smallest_eigenvalues", "solve", "suspects"]
+__all__ = ["TRUSTED", "doubtful", "error_scale", "probe", "smallest_eigenvalues", "solve", "suspects"]
 
 TRUSTED = 1e-5
 """Smallest eigenvalue, relative to the accuracy of the entries, down to which a system is trusted."""
 
 _SUSPECT = 1e-3
+
+_DIGITS = 1e-8
+"""How much of the held-out residuals the rounding errors of y may be magnified to."""
+
+_MOST = 0.1
+"""Above this eigenvalue a refit would hardly be more accurate, whatever y is."""
 
 
 def solve(systems: FloatArray, right: FloatArray) -> FloatArray:
@@ -50,6 +56,21 @@ def doubtful(squares: FloatArray) -> BoolArray:
     """The same from the squared length of the answers."""
     found: BoolArray = np.logical_not(squares < 1.0 / _SUSPECT**2)  # NaN is doubtful, too
     return found
+
+
+def error_scale(y: FloatArray, r: FloatArray, diagonal: FloatArray) -> FloatArray:
+    """Size of the errors of a residual operator ``A = I - H`` in units of the machine's precision, (V,); at least one.
+
+    The residuals ``r = y - Hy`` (V, n, Q) have the rounding errors of y (n, Q), and ``A_JJ^-1`` magnifies them by the
+    inverse of its smallest eigenvalue, where a refit would not. That does not matter unless y is far larger than the
+    held-out residuals, whose size is that of ``r`` over the ``diagonal`` (V, n) of A. All are times the roots of the
+    weights.
+    """
+    held_out = np.linalg.norm(r / np.maximum(diagonal, TRUSTED)[..., None], axis=1)  # (V, Q)
+    lost = np.finfo(float).eps * np.linalg.norm(y, axis=0)
+    least = np.where(lost < _MOST * _DIGITS * held_out, lost / np.where(held_out > 0, _DIGITS * held_out, 1.0), _MOST)
+    scale: FloatArray = np.maximum(np.where(lost > 0, least, 0.0).max(axis=1) / TRUSTED, 1.0)
+    return scale
 
 
 def smallest_eigenvalues(systems: FloatArray) -> FloatArray:

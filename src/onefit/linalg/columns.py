@@ -141,7 +141,7 @@ class Columns:
             return self
         E = np.empty((len(self.E), space.basis.shape[1]))
         E[rows] = space.design  # less what the free columns explain, which they absorb in every training set
-        if len(rows) < len(E):
+        if len(rows) < len(E) and E.shape[1]:  # LAPACK wants a right-hand side
             explained = (
                 linalg.lstsq(self.N[rows], seen @ space.basis)[0] if self.N.shape[1] else np.zeros((0, E.shape[1]))
             )

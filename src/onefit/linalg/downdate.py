@@ -59,8 +59,10 @@ class Downdate:
         change = np.empty_like(sides)
         answers = np.empty((*sides.shape[:2], len(self.lams), sides.shape[2]))
         for values in self._segments():
-            if len(values) < MANY or not self._solve_together(removed, sides, values, change, answers):
+            if len(values) < MANY:
                 self._solve_each(removed, sides, values, change, answers)
+            else:
+                self._solve_many(removed, sides, values, change, answers)
         return change, np.square(answers).sum(axis=-1)
 
     def _is_long(self) -> bool:
@@ -90,6 +92,18 @@ class Downdate:
             solution = batched.solve(self.system(removed, value), sides)
             np.multiply(g, solution[..., :-1], out=change[..., value, :])
             answers[..., value, :] = solution[..., -1]
+
+    def _solve_many(
+        self, removed: FloatArray, right: FloatArray, values: IntArray, change: FloatArray, answers: FloatArray
+    ) -> None:
+        """All values together; if that fails, system by system, so that one says nothing about the others."""
+        if self._solve_together(removed, right, values, change, answers):
+            return
+        for repeat, system in np.ndindex(removed.shape[:2]):
+            at = (slice(repeat, repeat + 1), slice(system, system + 1))
+            one = (removed[at], right[at], values, change[at], answers[at])
+            if not self._solve_together(*one):
+                self._solve_each(*one)
 
     def _solve_together(
         self, removed: FloatArray, right: FloatArray, values: IntArray, change: FloatArray, answers: FloatArray

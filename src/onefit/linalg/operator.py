@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..typing import BoolArray, FloatArray, IntArray
+from .batched import error_scale
 
 __all__ = ["Operator", "dual_operator", "primal_operator", "row_scales"]
 
@@ -96,7 +97,10 @@ def primal_operator(Z: FloatArray, y: FloatArray, weights: FloatArray | None, mo
         stored = -(left @ right.T)
         stored[np.diag_indices(n)] += 1.0  # but not the padding's: it is in several folds
     r = _padded(rho[:, None] * residuals)
-    return Operator(left, right, stored, r, np.append(rho, 1.0), np.append(light, False), 1.0)
+    root = np.sqrt(w)[:, None]
+    diagonal = 1.0 - np.einsum("ij,ij->i", left[:-1], right[:-1])
+    scale = float(error_scale(root * y, (root * residuals)[None], diagonal[None])[0])
+    return Operator(left, right, stored, r, np.append(rho, 1.0), np.append(light, False), scale)
 
 
 def dual_operator(Q: FloatArray, y: FloatArray, root: FloatArray, light: BoolArray, hat: FloatArray) -> Operator:

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from ..typing import BoolArray, FloatArray, IntArray
+from .batched import error_scale
 from .operator import Operator, row_scales
 
 __all__ = ["FactorPath", "OperatorPath", "StoredPath", "factor_path"]
@@ -85,7 +86,7 @@ def factor_path(
     Primal: ``A = I - Z diag(factors) Z'W``, made symmetric by the roots of the weights. Dual: the rows of Z belong to y
     times the roots of the weights, and ``Q = Z diag(factors) Z'``.
     """
-    n, V = len(y), len(factors)
+    n = len(y)
     if is_dual:
         rho = np.ones(n) if weights is None else np.sqrt(weights)
         r = np.matmul(Z, factors[:, :, None] * (Z.T @ (rho[:, None] * y)))
@@ -94,6 +95,8 @@ def factor_path(
     w, rho, light = row_scales(weights, n)
     left, right = rho[:, None] * Z, (w / rho)[:, None] * Z
     projected = Z.T @ (w[:, None] * y)
-    r = rho[:, None] * (y - np.matmul(Z, factors[:, :, None] * projected))
+    residuals = y - np.matmul(Z, factors[:, :, None] * projected)
     diagonal = 1.0 - factors @ (left * right).T
-    return FactorPath(left, right, factors, -1.0, r, diagonal, np.ones(V), rho, light)
+    root = np.sqrt(w)[:, None]
+    scale = error_scale(root * y, root * residuals, diagonal)
+    return FactorPath(left, right, factors, -1.0, rho[:, None] * residuals, diagonal, scale, rho, light)

@@ -11,6 +11,7 @@ from scipy import linalg
 
 from ..typing import FloatArray, IntArray
 from .columns import Columns
+from .stacked import graded_qr
 from .weights import is_light
 
 __all__ = ["Basis", "DenseBasis", "Reinsch", "demmler_reinsch", "geometric_mean", "spans"]
@@ -97,17 +98,19 @@ def demmler_reinsch(columns: Columns, lams: Sequence[float], weights: FloatArray
     (n, r), k = columns.E.shape, columns.N.shape[1]
     stacked = np.zeros((n + r, r + k))
     stacked[:n, :r], stacked[:n, r:] = columns.E, columns.N
-    design = None if weights is None else stacked[:n].copy()
+    design = stacked[:n].copy() if weights is not None and is_light(weights).any() else None
     if weights is not None:
         stacked[:n] *= np.sqrt(weights)[:, None]
     tau = geometric_mean(lams) if r else 0.0
     stacked[n + np.arange(r), np.arange(r)] = np.sqrt(tau)
-    Q, R = linalg.qr(stacked, mode="economic", overwrite_a=True, check_finite=False)
-    Z = Q[:n]
-    if weights is not None and design is not None:
-        light = is_light(weights)
-        Z[~light] /= np.sqrt(weights[~light])[:, None]
-        Z[light] = linalg.solve_triangular(R, design[light].T, trans="T").T
+    if design is None or weights is None:
+        Q = linalg.qr(stacked, mode="economic", overwrite_a=True, check_finite=False)[0]
+        Z = Q[:n] if weights is None else Q[:n] / np.sqrt(weights)[:, None]
+    else:  # an ordinary Q has errors of the size of the heaviest rows in all others, whose weights then divide them
+        Q, R, order = graded_qr(stacked)
+        unseen = weights == 0
+        Z = Q[:n] / np.sqrt(np.where(unseen, 1.0, weights))[:, None]
+        Z[unseen] = linalg.solve_triangular(R, design[unseen][:, order].T, trans="T").T
     if r == 0 or min(lams) == max(lams):
         return Reinsch(DenseBasis(Z), np.ones(r + k), np.zeros(r + k))
     _, c, Vt = linalg.svd(Q[n:], full_matrices=True, check_finite=False)

@@ -10,7 +10,7 @@ from ..errors import TrainingSetError
 from ..typing import FloatArray, IntArray
 from .columns import TINY, Columns, clean, norms, row_space
 
-__all__ = ["fit_stacked", "prediction_weights"]
+__all__ = ["fit_stacked", "graded_qr", "prediction_weights"]
 
 
 def fit_stacked(columns: Columns, y: FloatArray, lam: float) -> tuple[FloatArray, FloatArray]:
@@ -83,7 +83,7 @@ class _Reflections:
         return x
 
 
-def _graded_qr(A: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
+def graded_qr(A: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
     """``A[:, order] = Q R`` with Q as thin as A, and the same accuracy."""
     size = norms(A)
     scaled = A / np.where(size > 0, size, 1.0)
@@ -115,7 +115,7 @@ def _ridge_by_qr(E: FloatArray, y: FloatArray, lam: float) -> FloatArray:
     if min(n, r) == 0:
         return np.zeros((r, y.shape[1]))
     stacked = np.vstack([E.T if is_wide else E, np.sqrt(lam) * np.eye(min(n, r))])
-    Q, R, order = _graded_qr(stacked)
+    Q, R, order = graded_qr(stacked)
     if is_wide:  # a = E'(EE' + lam I)^-1 y, and E' is the upper part of QR
         wide: FloatArray = Q[:r] @ linalg.solve_triangular(R, y[order], trans="T")
         return wide

@@ -18,6 +18,6 @@ def weight_ratio(weights: FloatArray) -> float:
 
 
 def is_light(weights: FloatArray) -> BoolArray:
-    """Rows whose part of an orthogonal factor is better solved for: it was scaled down by a thousand or more."""
+    """Rows whose part of an orthogonal factor is scaled down by a thousand or more."""
     light: BoolArray = weights < weights.max() / np.sqrt(MOST_RATIO)
     return light

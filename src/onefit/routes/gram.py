@@ -150,6 +150,7 @@ class _Block:
         coefficients = np.square(downdate.scales).T[:, :, None] * projected[:, None, :]  # (d, V, Q)
         fitted = basis.times(coefficients.reshape(self.d, -1)).reshape(-1, self.V, self.Q)
         residuals = np.vstack([self.y[:, None] - fitted, np.zeros((1, self.V, self.Q))])
+        self.scale = self._error_scale(np.moveaxis(residuals[:-1], 1, 0))
         L, K, m = folds.members.shape
         self.r = residuals[folds.members].reshape(L, K, m, self.V * self.Q)
         self.kept = basis.take(folds.members) if 8 * folds.members.size * self.d <= TABLE_BYTES else None
@@ -160,6 +161,19 @@ class _Block:
             transposed = weighted.swapaxes(-1, -2)
             self.grams[repeat, fold] = transposed @ weighted
             self.g[repeat, fold] = transposed @ engine.weigh(self.r[repeat, fold], rows)
+
+    def _error_scale(self, r: FloatArray) -> FloatArray:
+        """`batched.error_scale` of residuals r (V, n, Q)."""
+        everyone = np.arange(len(self.y))
+        y, r = (self.engine.weigh(each, everyone) for each in (self.y, r))
+        scale = batched.error_scale(y, r, np.ones(r.shape[:2]))
+        if (scale == 1.0).all():  # held out, residuals are larger still
+            return scale
+        diagonal, step = np.empty(r.shape[:2]), per_block(8 * self.d)
+        for rows in (everyone[start : start + step] for start in range(0, len(everyone), step)):
+            squares = np.square(self.engine.weigh(self.basis.take(rows), rows))
+            diagonal[:, rows] = 1.0 - np.square(self.downdate.scales) @ squares.T
+        return batched.error_scale(y, r, diagonal)
 
     def _gathered(self, low: int, high: int, columns: int) -> Iterator[tuple[IntArray, IntArray, IntArray, FloatArray]]:
         """Design rows of folds ``low`` to ``high``, some folds at a time; ``columns`` results a row are to come."""
@@ -182,10 +196,11 @@ class _Block:
         change, squares = self.downdate.solve(self.grams, self.g.reshape(L, K, self.d, self.V, self.Q), sets)
         self.engine.count(sets=L * len(sets))
         refitted = {}
-        for repeat, index, value in np.argwhere(batched.doubtful(squares)):
+        for repeat, index, value in np.argwhere(batched.doubtful(squares * np.square(self.scale))):
             out = tuple(int(fold) for fold in sets[index] if fold >= 0)
             removed = self.grams[repeat, list(out)].sum(axis=0)
-            if batched.smallest_eigenvalues(self.downdate.system(removed, value)) < batched.TRUSTED:
+            least = batched.TRUSTED * self.scale[value]
+            if batched.smallest_eigenvalues(self.downdate.system(removed, value)) < least:
                 refitted[int(repeat), int(index), int(value)] = refit_or_log(
                     self.engine.smoother,
                     self.y,
@@ -223,7 +238,8 @@ class _Block:
         L, K = self.folds.n_repeats, self.folds.n_folds
         mean, scatter = np.full((2, L, K, K, self.V, self.engine.loss.n_losses(self.Q)), np.nan)
         each = self.V * self.Q if compiled.is_on() else max(self.d, self.V * self.Q)
-        side = max(1, int(np.sqrt(per_block(8 * L * self.d * each))))
+        # by the size of one repeat: products are rounded by the width of a tile; several repeats at once fit as a whole
+        side = max(1, int(np.sqrt(per_block(8 * self.d * each))))
         if side * np.sqrt(2) >= K:
             side = K  # a diagonal tile holds half as many pairs
         starts = range(0, K, side)
@@ -239,35 +255,30 @@ class _Block:
         if not len(sets):
             return
         change, refitted = self._solve(sets)
-        if self.engine.is_compiled and self.kept is not None and not refitted:
+        if self.engine.is_compiled and self.kept is not None:
             members, shape = self.folds.members, (L, *mean.shape[1:3], columns)
             weights = self.engine.loss_weights(members)
             tables = (mean.reshape(shape), scatter.reshape(shape))  # views
             compiled.predict(self.kept, self.r, change, weights, self.folds.sizes, sets, tables)
-            return
-        jj, kk = sets.T
-        by_pair = change.transpose(1, 0, 2, 3)
-        table = np.zeros((L, high_j - low_j, d, high_k - low_k, columns))
-        table[:, jj - low_j, :, kk - low_k] = by_pair
-        again: dict[tuple[int, int, int, int], FloatArray] = {}
-        for (repeat, index, value), (at_j, at_k) in refitted.items():
-            again[repeat, jj[index], kk[index], value] = at_j
-            again[repeat, kk[index], jj[index], value] = at_k
-        if low_j == low_k:
-            table[:, kk - low_j, :, jj - low_k] = by_pair
         else:
-            self._evaluate(low_k, low_j, np.ascontiguousarray(table.transpose(0, 3, 2, 1, 4)), again, mean, scatter)
-        self._evaluate(low_j, low_k, table, again, mean, scatter)
+            jj, kk = sets.T
+            by_pair = change.transpose(1, 0, 2, 3)
+            table = np.zeros((L, high_j - low_j, d, high_k - low_k, columns))
+            table[:, jj - low_j, :, kk - low_k] = by_pair
+            if low_j == low_k:
+                table[:, kk - low_j, :, jj - low_k] = by_pair
+            else:
+                self._evaluate(low_k, low_j, np.ascontiguousarray(table.transpose(0, 3, 2, 1, 4)), mean, scatter)
+            self._evaluate(low_j, low_k, table, mean, scatter)
+        # afterwards and one by one: a pair that is refitted must not change the way that others are computed
+        for (repeat, index, value), residuals in refitted.items():
+            j, k = sets[index]
+            for fold, other, u in ((j, k, residuals[0]), (k, j, residuals[1])):
+                rows = self.folds.members[repeat, fold, : len(u)]
+                found = self.engine.moments(u, rows, np.ones(len(u), dtype=bool), self.outputs)
+                mean[repeat, fold, other, value], scatter[repeat, fold, other, value] = found
 
-    def _evaluate(
-        self,
-        low: int,
-        low_other: int,
-        table: FloatArray,
-        again: dict[tuple[int, int, int, int], FloatArray],
-        mean: FloatArray,
-        scatter: FloatArray,
-    ) -> None:
+    def _evaluate(self, low: int, low_other: int, table: FloatArray, mean: FloatArray, scatter: FloatArray) -> None:
         """Losses of folds ``low, ...`` with each of the folds ``low_other, ...`` out as well."""
         _, n_folds, d, n_others, columns = table.shape
         m = self.r.shape[2]
@@ -276,17 +287,13 @@ class _Block:
             u = Zf @ table[repeat, fold - low].reshape(len(fold), d, n_others * columns)
             u = u.reshape(len(fold), m, n_others, columns)
             r = self.r[repeat, fold]
-            if not again and self.engine.is_compiled:
+            if self.engine.is_compiled:
                 results = self.engine.compiled_moments(u, r, rows, self.folds.sizes[repeat, fold])
                 for target, result in zip((mean, scatter), results, strict=True):
                     target[repeat[:, None], fold[:, None], others] = result.reshape(*result.shape[:2], self.V, self.Q)
                 continue
             u += r[:, :, None]
             u = u.reshape(len(fold), m, n_others, self.V, self.Q)
-            here = {pair: at for at, pair in enumerate(zip(repeat.tolist(), fold.tolist(), strict=True))}
-            for (a, j, k, value), residuals in again.items():
-                if (a, j) in here and low_other <= k < low_other + n_others:
-                    u[here[a, j], : len(residuals), k - low_other, value] = residuals
             present = self.folds.present[repeat, fold][:, None, None]
             results = self.engine.moments(np.moveaxis(u, 1, 3), rows[:, None, None], present, self.outputs)
             for target, result in zip((mean, scatter), results, strict=True):

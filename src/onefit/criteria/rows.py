@@ -1,0 +1,221 @@
+"""One problem decomposed from its rows, and the same without one of them.
+
+A row that the fit all but reaches, as it alone sees a column, has a residual and a diagonal entry of ``I - H`` as small
+as the penalty beside the column. Where that is near the rounding errors of U, their ratio, its leave-one-out residual,
+is lost, and comes from a decomposition without the row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from ..linalg.columns import EPS, Columns, clean, norms, row_space
+from ..linalg.jacobi import svd_by_jacobi, svd_of_wide
+from ..typing import BoolArray, FloatArray
+from .single import RowPart, Spectrum
+
+__all__ = ["Deletions", "RowFit", "spectrum_of_rows"]
+
+_SQUARED = 1e-8
+
+MOST_WORK = 2e8
+"""Products in all decompositions without a row: about a second."""
+
+
+@dataclass(frozen=True)
+class RowFit:
+    """One problem decomposed from its rows: its spectrum, the map from gamma to coefficients, and columns seen."""
+
+    spectrum: Spectrum
+    columns: Columns
+    y: FloatArray
+    V: FloatArray
+    seen: BoolArray
+
+    def coefficients(self, lams: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Coefficients a (r, Q) and b (k, Q) at one lam for each output, (Q,)."""
+        mu = self.spectrum.mu[0][:, None]
+        D = mu + lams
+        a = self.V @ (np.sqrt(mu) / np.where(D > 0, D, 1.0) * self.spectrum.gamma[0])
+        N = self.columns.N
+        b = linalg.lstsq(N, self.y - self.columns.E @ a)[0] if N.shape[1] else np.zeros((0, self.y.shape[1]))
+        return a, b
+
+
+def decompose_rows(
+    columns: Columns,
+    y: FloatArray,
+    root: FloatArray | None = None,
+    n_rows: int | None = None,
+    smallest: float = 0.0,
+) -> RowFit:
+    """Decompose one problem from its rows, accurate whatever its condition.
+
+    Parameters
+    ----------
+    columns : Columns
+        Design times the roots of the weights, of the rows with a positive weight.
+    y : (n, Q) times the roots of the weights
+    root : (n,) or None
+        The roots of the weights.
+    n_rows : int or None
+        Number of rows with those of no weight.
+    smallest : float
+        The smallest penalty that will be asked for. If it is far above the rounding errors of ``E E'``, that matrix is
+        decomposed for p >= n in place of E: faster, and accurate enough.
+    """
+    (n, r), k = columns.E.shape, columns.N.shape[1]
+    Q1, R1 = linalg.qr(columns.N, mode="economic", check_finite=False) if k else (np.zeros((n, 0)), np.zeros((0, 0)))
+    E, y2 = columns.E - Q1 @ (Q1.T @ columns.E), y - Q1 @ (Q1.T @ y)
+    # a column that the free ones explain leaves rounding errors only, which no criterion should see
+    E = clean(E, columns.E_size, max(n, r))
+    q = min(max(n - k, 0), r)
+    is_complete = q == n - k
+    U, d, V = _svd(E, Q1, q, is_complete, smallest, columns.is_uneven)
+    if not is_complete:
+        U = np.where(d > 0, U, 0.0)  # what no column reaches is no direction of theirs, but of the rest
+    gamma = U.T @ y2
+    r0 = np.zeros_like(y) if is_complete else y2 - U @ gamma
+    a0 = np.zeros(n) if is_complete else 1.0 - np.square(Q1).sum(axis=1) - np.square(U).sum(axis=1)
+    with np.errstate(divide="ignore"):
+        log_det = 2.0 * np.log(np.abs(np.diag(R1))).sum()
+        log_weights = 0.0 if root is None else 2.0 * np.log(root).sum()
+    spectrum = Spectrum(
+        mu=np.square(d)[None],
+        gamma=gamma[None],
+        rest=np.square(r0).sum(axis=0)[None],
+        spare=np.array([float(n - k - q)]),
+        n=np.array([float(n)]),
+        n_rows=np.array([float(n if n_rows is None else n_rows)]),
+        constant=np.array([(log_det - log_weights) / 2]),
+        rows=RowPart.of(U[None], a0[None], r0[None]),
+    )
+    return RowFit(spectrum, columns, y, V, np.asarray(E.any(axis=0)))
+
+
+def _svd(
+    E: FloatArray, Q1: FloatArray, q: int, is_complete: bool, smallest: float, is_uneven: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """``E = U diag(d) V'`` with q columns in U, orthogonal to Q1; singular values that are rounding errors are zero."""
+    n, k = Q1.shape
+    if q == 0:
+        return np.zeros((n, 0)), np.zeros(0), np.zeros((E.shape[1], 0))
+    if not is_complete:
+        return _svd_by_columns(E)
+    # the complement of Q1 must be spanned: U would else take directions of Q1 for null ones
+    W = linalg.qr(Q1, mode="full", check_finite=False)[0][:, k:] if k else np.eye(n)
+    inside = W.T @ E if k else E
+    if smallest > _SQUARED * np.square(E).sum():
+        U, d, V = _svd_of_gram(inside)
+    elif is_uneven:
+        U, d, V = svd_of_wide(inside)
+        seen = row_space(inside)
+        d = d if seen is None else np.where(np.arange(len(d)) < seen.basis.shape[1], d, 0.0)
+    else:
+        U, d, Vt = linalg.svd(inside, full_matrices=False, check_finite=False)
+        d, V = np.where(d > max(E.shape) * np.finfo(float).eps * d[0], d, 0.0), Vt.T
+    return W @ U, d, V
+
+
+def _svd_by_columns(E: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """By Jacobi's method: columns in different units keep the digits of the small ones, too."""
+    U, d, V = svd_by_jacobi(E)
+    if d[-1] <= max(E.shape) * EPS * d[0]:
+        seen = row_space(E)
+        d = d if seen is None else np.where(np.arange(len(d)) < seen.basis.shape[1], d, 0.0)
+    return U, d, V
+
+
+def _svd_of_gram(E: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The same from ``E E'``, for penalties far above its rounding errors."""
+    e, U = linalg.eigh(E @ E.T, check_finite=False)
+    e = np.where(e > len(e) * np.finfo(float).eps * max(e[-1], 0.0), e, 0.0)
+    d = np.sqrt(e)
+    return U, d, (E.T @ U) / np.where(d > 0, d, np.inf)
+
+
+class _Path(NamedTuple):
+    """A residual ``constant - sum_q parts_q mu_q / (mu_q + lam)``: (Q,), (q, Q) and (q,)."""
+
+    constant: FloatArray
+    parts: FloatArray
+    mu: FloatArray
+
+
+@dataclass(frozen=True)
+class Deletions:
+    """One problem, of which rows can be left out: columns and y times the roots of the weights."""
+
+    columns: Columns
+    y: FloatArray
+    smallest: float
+    paths: dict[int, _Path | None]
+
+    @property
+    def most(self) -> int:
+        """Rows up to which that takes no longer than it may."""
+        n, r = self.columns.E.shape
+        return int(MOST_WORK // max(n * r * min(n, r), 1))
+
+    @classmethod
+    def of(cls, columns: Columns, y: FloatArray, smallest: float) -> Deletions:
+        """With no row left out yet."""
+        return cls(columns, y, smallest, {})
+
+    def output(self, one: slice) -> Deletions:
+        """The same with some outputs only."""
+        return Deletions.of(self.columns, self.y[:, one], self.smallest)
+
+    def residuals(self, row: int, lams: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+        """Residual of a row when it is left out, and its derivative in ``log lam``, (V, Q) at ``lams`` (V,).
+
+        None if the free columns alone reach the row: then there is no fit without it.
+        """
+        if row not in self.paths:
+            self.paths[row] = self._path(row)
+        path = self.paths[row]
+        if path is None:
+            return None
+        kept = path.mu / (path.mu + lams[:, None])  # (V, q)
+        return path.constant - kept @ path.parts, (kept * (1.0 - kept)) @ path.parts
+
+    def _path(self, row: int) -> _Path | None:
+        others = np.delete(np.arange(len(self.y)), row)
+        E, N = self.columns.E, self.columns.N
+        # without the row, what is large in it alone is no measure of rounding errors
+        size = self.columns.E_size - norms(E) + norms(E[others]) if self.columns.is_own else self.columns.E_size
+        columns = replace(self.columns.rows(others), E_size=np.maximum(size, norms(E[others])))
+        if columns.dependent():
+            return None
+        y = self.y[others]
+        fit = decompose_rows(columns, y, smallest=self.smallest)
+        free = (
+            linalg.lstsq(columns.N, np.hstack([columns.E, y]))[0]
+            if N.shape[1]
+            else np.zeros((0, E.shape[1] + y.shape[1]))
+        )
+        explained = N[row] @ free
+        V = np.where(fit.seen[:, None], fit.V, 0.0)
+        mu = fit.spectrum.mu[0]
+        known = mu > 0
+        along = (E[row] - explained[: E.shape[1]]) @ V[:, known] / np.sqrt(mu[known])
+        return _Path(self.y[row] - explained[E.shape[1] :], along[:, None] * fit.spectrum.gamma[0][known], mu[known])
+
+
+def spectrum_of_rows(
+    columns: Columns,
+    y: FloatArray,
+    root: FloatArray | None = None,
+    n_rows: int | None = None,
+    smallest: float = 0.0,
+) -> RowFit:
+    """`decompose_rows`, with rows that can be left out where leave-one-out needs it."""
+    fit = decompose_rows(columns, y, root, n_rows, smallest)
+    rows = fit.spectrum.rows
+    assert isinstance(rows, RowPart)
+    rows = replace(rows, deletions=Deletions.of(columns, y, smallest))
+    return replace(fit, spectrum=replace(fit.spectrum, rows=rows))
