@@ -28,13 +28,13 @@ class Refits(ABC):
     def __init__(self, model: Model, ids: np.ndarray) -> None:
         self.model, self.ids, self.tie = model, ids, np.inf
         n = len(ids)
-        self.heavy = np.ones(n, dtype=bool) if model.weights is None else model.weights > 0
+        self.fitted_rows = np.ones(n, dtype=bool) if model.weights is None else model.weights > 0
         self.w = [arb(1)] * n if model.weights is None else [arb(w) for w in model.weights.tolist()]
         self.Y = as_balls(model.Y)
 
     def training_rows(self, out: Sequence[int]) -> np.ndarray:
         """Rows that a fit without some folds sees."""
-        return np.flatnonzero(~np.isin(self.ids, out) & self.heavy)
+        return np.flatnonzero(~np.isin(self.ids, out) & self.fitted_rows)
 
     def residuals(self, out: tuple[int, ...], lams: Sequence[float]) -> dict[int, list[arb]]:
         """Residuals of the held-out rows, one for each output; without ``lams`` the penalty is chosen."""
@@ -108,7 +108,7 @@ class PrimalRefits(Refits):
         self.A, self.width = rows, p + int(model.fit_intercept)
         self.grams, self.rights = {}, {}
         for fold in np.unique(ids).tolist():
-            members = np.flatnonzero((ids == fold) & self.heavy).tolist()
+            members = np.flatnonzero((ids == fold) & self.fitted_rows).tolist()
             if members:
                 plain = arb_mat([rows[i] for i in members])
                 weighted = arb_mat([[self.w[i] * a for a in rows[i]] for i in members]).transpose()

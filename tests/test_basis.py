@@ -15,10 +15,10 @@ from scipy.interpolate import make_smoothing_spline
 from helpers import DATA
 from onefit import SplineRegression
 from onefit.errors import DataError
-from onefit.models.basis import KINDS, make_basis, place_knots
+from onefit.models.basis import BASES, make_basis, place_knots
 from onefit.models.smooth import make_smooth
 
-kinds = pytest.mark.parametrize("kind", KINDS)
+kinds = pytest.mark.parametrize("kind", BASES)
 cases = pytest.mark.parametrize("case", ["C1_cr_sim", "C3_cr_mcycle"])
 
 

@@ -15,7 +15,14 @@ from scipy import optimize
 
 from helpers import random_weights
 from onefit.criteria import criterion_values, multiple, search, spectrum_of_rows
-from onefit.criteria.multiple import KINDS, choose, coefficients_at, coordinates_of, criterion, statistics_of_rows
+from onefit.criteria.multiple import (
+    KINDS,
+    choose_jointly,
+    coefficients_at,
+    coordinates_of,
+    criterion,
+    statistics_of_rows,
+)
 from onefit.criteria.points import GRID, GcvPoint, GuardedGcv, RemlPoint
 from onefit.criteria.reduced import reduce
 from onefit.errors import DataError, TrainingSetError
@@ -83,7 +90,7 @@ def value_at(statistics, roots, lams, kind):
 def grid_of(statistics, roots, seed, size=5, spread=2.0):
     """Places around the chosen penalties."""
     rng = np.random.default_rng(seed)
-    centre = np.log(choose(statistics, roots, "reml").lams)
+    centre = np.log(choose_jointly(statistics, roots, "reml").lams)
     centre = np.minimum(centre, np.log(1e3) + centre.min())
     return centre + spread * rng.standard_normal((size, len(roots)))
 
@@ -234,7 +241,7 @@ def test_one_penalty_is_that_of_the_single_search(n, seed, kind):
     design, roots, y = ridge_terms(n, (9,), seed=seed, n_outputs=1 + seed % 2)
     weights = random_weights(n, "positive", seed=seed)
     statistics = weighted(design, y, weights)
-    choice = choose(statistics, roots, kind)
+    choice = choose_jointly(statistics, roots, kind)
     root = np.sqrt(weights)
     spectrum = spectrum_of_rows(columns_of(design[:, 1:], None, True).weighted(root), root[:, None] * y).spectrum
     lam = search(spectrum, kind)
@@ -248,7 +255,7 @@ def test_one_penalty_is_that_of_the_single_search(n, seed, kind):
 def test_one_smooth_penalty_is_that_of_the_single_search(kind):
     design, roots, y = additive(50, 12, 1, seed=7)
     statistics = statistics_of_rows(design, y)
-    choice = choose(statistics, roots, kind)
+    choice = choose_jointly(statistics, roots, kind)
     penalty = roots[0].T @ roots[0]
     spectrum = spectrum_of_rows(columns_of(design, penalty, False), y).spectrum
     lam = search(spectrum, kind)
@@ -277,7 +284,7 @@ def best_of_many(statistics, roots, kind, centre, seed, n_starts=20):
 def test_no_other_optimizer_finds_a_lower_value(seed, kind):
     design, roots, y = additive(100, 7, 3, seed=seed)
     statistics = statistics_of_rows(design, y)
-    choice = choose(statistics, roots, kind)
+    choice = choose_jointly(statistics, roots, kind)
     assert choice.converged
     best = best_of_many(statistics, roots, kind, np.zeros(3), seed)
     assert value_at(statistics, roots, choice.lams, kind) <= best + 1e-9 * abs(best)
@@ -288,7 +295,7 @@ def test_no_other_optimizer_finds_a_lower_value(seed, kind):
 def test_gradient_vanishes_at_an_inner_minimum_and_the_hessian_is_positive(seed, kind):
     design, roots, y = ridge_terms(80, (4, 6, 5), seed=seed)
     statistics = statistics_of_rows(design, y)
-    choice = choose(statistics, roots, kind)
+    choice = choose_jointly(statistics, roots, kind)
     assert choice.at_end == ("", "", "")
     _, gradient, hessian = criterion(statistics, roots, np.log(choice.lams), kind)
     assert np.linalg.eigvalsh(hessian).min() > 0
@@ -301,22 +308,22 @@ def test_rounding_errors_do_not_change_the_choice(seed, kind):
     design, roots, y = additive(70, 8, 3, seed=seed)
     rng = np.random.default_rng(seed)
     order, rotation = rng.permutation(70), np.linalg.qr(rng.standard_normal((70, 70)))[0]
-    one = choose(statistics_of_rows(design, y), roots, kind)
+    one = choose_jointly(statistics_of_rows(design, y), roots, kind)
     for A, b in ((design[order], y[order]), (rotation @ design, rotation @ y)):
-        other = choose(statistics_of_rows(A, b), roots, kind)
+        other = choose_jointly(statistics_of_rows(A, b), roots, kind)
         assert other.at_end == one.at_end
         np.testing.assert_allclose(other.lams, one.lams, rtol=1e-9)
     statistics = statistics_of_rows(design, y)
     turn = np.linalg.qr(rng.standard_normal((len(statistics.R),) * 2))[0]
     turned = replace(statistics, R=turn @ statistics.R, z=turn @ statistics.z)
-    np.testing.assert_allclose(choose(turned, roots, kind).lams, one.lams, rtol=1e-9)
+    np.testing.assert_allclose(choose_jointly(turned, roots, kind).lams, one.lams, rtol=1e-9)
 
 
 @kinds
 def test_one_choice_serves_all_outputs(kind):
     design, roots, y = ridge_terms(60, (4, 5), seed=8, n_outputs=3)
     statistics = statistics_of_rows(design, y)
-    choice = choose(statistics, roots, kind)
+    choice = choose_jointly(statistics, roots, kind)
     alone = [statistics_of_rows(design, y[:, [q]]) for q in range(3)]
 
     def total(rho):
@@ -334,7 +341,7 @@ def test_one_choice_serves_all_outputs(kind):
 def test_penalties_that_are_given_stay_and_the_others_are_best_beside_them(given, kind):
     design, roots, y = additive(100, 7, 3, seed=9)
     statistics = statistics_of_rows(design, y)
-    choice = choose(statistics, roots, kind, np.array([np.nan, given, np.nan]))
+    choice = choose_jointly(statistics, roots, kind, np.array([np.nan, given, np.nan]))
     assert choice.lams[1] == given
     assert choice.at_end[1] == ""
     open_ones = np.array([True, False, True])
@@ -353,7 +360,7 @@ def test_penalties_that_are_given_stay_and_the_others_are_best_beside_them(given
 def test_coordinates_serve_in_place_of_the_roots(kind):
     design, roots, y = additive(60, 6, 2, seed=10)
     statistics, coordinates = statistics_of_rows(design, y), coordinates_of(roots, design.shape[1])
-    one, other = choose(statistics, roots, kind), choose(statistics, coordinates, kind)
+    one, other = choose_jointly(statistics, roots, kind), choose_jointly(statistics, coordinates, kind)
     np.testing.assert_array_equal(one.lams, other.lams)
     np.testing.assert_array_equal(*(coefficients_at(statistics, each, one.lams) for each in (roots, coordinates)))
 
@@ -364,12 +371,12 @@ def test_coordinates_serve_in_place_of_the_roots(kind):
 @kinds
 def test_the_fit_does_not_depend_on_units(kind):
     design, roots, y = additive(60, 7, 3, seed=11)
-    choice = choose(statistics_of_rows(design, y), roots, kind)
+    choice = choose_jointly(statistics_of_rows(design, y), roots, kind)
     here = coefficients_at(statistics_of_rows(design, y), roots, choice.lams)
     units = np.repeat([1.0, 1e3, 1.0, 1.0, 1.0], [1, 7, 7, 7, 1])
     scaled = (roots[0], roots[1], 1e4 * roots[2])
     statistics = statistics_of_rows(design * units, 1e-3 * y)
-    other = choose(statistics, scaled, kind)
+    other = choose_jointly(statistics, scaled, kind)
     assert other.at_end == choice.at_end
     np.testing.assert_allclose(other.lams, choice.lams * [1e6, 1.0, 1e-8], rtol=1e-8)
     there = coefficients_at(statistics, scaled, other.lams)
@@ -397,7 +404,7 @@ def orthogonal_terms(signal, seed=12, n=80):
 def test_a_term_without_signal_is_shrunk_to_its_null_space_exactly_at_the_end(kind):
     design, roots, y = orthogonal_terms(signal=0.0)
     statistics = statistics_of_rows(design, y)
-    choice = choose(statistics, roots, kind)
+    choice = choose_jointly(statistics, roots, kind)
     assert choice.at_end == ("", "most")
     assert choice.converged
     np.testing.assert_allclose(roots[1] @ coefficients_at(statistics, roots, choice.lams), 0, atol=1e-12)
@@ -417,7 +424,7 @@ def term_eigenvalues(design, roots, t):
 def test_a_term_with_signal_has_a_finite_penalty(kind):
     design, roots, y = orthogonal_terms(signal=3.0)
     statistics = statistics_of_rows(design, y)
-    choice = choose(statistics, roots, kind)
+    choice = choose_jointly(statistics, roots, kind)
     assert choice.at_end == ("", "")
     mu = term_eigenvalues(design, roots, 1)
     assert (mu / (mu + choice.lams[1])).sum() > 0.5
@@ -428,7 +435,7 @@ def test_the_end_of_the_axis_is_that_of_the_single_search():
     y = y - design[:, 1:] @ np.linalg.lstsq(design, y, rcond=None)[0][1:]
     spectrum = spectrum_of_rows(columns_of(design[:, 1:], None, True), y).spectrum
     for kind in KINDS:
-        choice = choose(statistics_of_rows(design, y), roots, kind)
+        choice = choose_jointly(statistics_of_rows(design, y), roots, kind)
         assert choice.at_end == ("most",)
         np.testing.assert_allclose(choice.lams, 1e8 * spectrum.mu.sum(), rtol=1e-12)
         np.testing.assert_allclose(choice.lams, search(spectrum, kind), rtol=1e-12)
@@ -439,7 +446,7 @@ def test_an_exact_relation_is_not_shrunk(kind):
     design, roots, _ = ridge_terms(40, (3, 4), seed=14)
     y = design @ np.arange(1.0, 9.0)[:, None]
     statistics = statistics_of_rows(design, y)
-    found = coefficients_at(statistics, roots, choose(statistics, roots, kind).lams)
+    found = coefficients_at(statistics, roots, choose_jointly(statistics, roots, kind).lams)
     np.testing.assert_allclose(design @ found, y, rtol=1e-7)
 
 
@@ -449,7 +456,7 @@ def test_a_constant_y_is_predicted(level, kind):
     design, roots, _ = ridge_terms(15, (3, 4), seed=15)
     y = np.full((15, 1), level)
     statistics = statistics_of_rows(design, y)
-    choice = choose(statistics, roots, kind)
+    choice = choose_jointly(statistics, roots, kind)
     found = coefficients_at(statistics, roots, choice.lams)
     np.testing.assert_allclose(design @ found, y, rtol=1e-11, atol=1e-14)
     if level == 0:
@@ -461,7 +468,7 @@ def test_a_term_that_no_row_sees_is_penalized_most_and_its_coefficients_vanish()
     design[:, 4:] = 0
     statistics = statistics_of_rows(design, y)
     for kind in KINDS:
-        choice = choose(statistics, roots, kind)
+        choice = choose_jointly(statistics, roots, kind)
         assert choice.at_end[1] == "most"
         np.testing.assert_allclose(coefficients_at(statistics, roots, choice.lams)[4:], 0, atol=1e-15)
 
@@ -470,7 +477,7 @@ def test_without_penalties_there_is_nothing_to_choose():
     design, _, y = ridge_terms(30, (3, 4), seed=17)
     statistics = statistics_of_rows(design, y)
     rss = np.linalg.lstsq(design, y, rcond=None)[1].sum()
-    choice = choose(statistics, (), "gcv")
+    choice = choose_jointly(statistics, (), "gcv")
     assert choice.lams.shape == (0,)
     np.testing.assert_allclose(value_at(statistics, (), choice.lams, "gcv"), 30 * rss / 22**2, rtol=1e-12)
     found = coefficients_at(statistics, (), choice.lams)
@@ -489,7 +496,7 @@ def test_more_columns_than_rows(is_padded, kind):
     if is_padded:
         pad = np.zeros((6, 21))
         statistics = replace(statistics, R=np.vstack([statistics.R, pad]), z=np.vstack([statistics.z, pad[:, :1]]))
-    choice = choose(statistics, roots, kind)
+    choice = choose_jointly(statistics, roots, kind)
     lams = choice.lams
     V = np.eye(15) + sum(design @ root.T @ root @ design.T / lam for lam, root in zip(lams, roots, strict=True))
     inverse, ones = np.linalg.inv(V), np.ones((15, 1))
@@ -522,7 +529,7 @@ def left_over(design, roots, lams):
 def test_gcv_chooses_a_minimum_of_its_own_away_from_interpolation_or_says_so(seed):
     design, roots, y = ridge_terms(15, (8, 12), seed=seed)
     statistics = statistics_of_rows(design, y)
-    choice = choose(statistics, roots, "gcv")
+    choice = choose_jointly(statistics, roots, "gcv")
     assert choice.converged == (left_over(design, roots, choice.lams) >= 1.5)
     if not choice.converged:
         assert left_over(design, roots, choice.lams) > 0.5
@@ -539,7 +546,7 @@ def test_both_answers_of_gcv_near_interpolation_occur():
     found = set()
     for seed in range(12):
         design, roots, y = ridge_terms(15, (8, 12), seed=seed)
-        found.add(choose(statistics_of_rows(design, y), roots, "gcv").converged)
+        found.add(choose_jointly(statistics_of_rows(design, y), roots, "gcv").converged)
     assert found == {True, False}
 
 
@@ -574,7 +581,7 @@ def test_with_one_row_more_than_free_directions_nothing_decides_and_the_most_pen
     statistics = statistics_of_rows(design[:4], y[:4])
     values = [criterion(statistics, roots, np.array([rho]), kind)[0] for rho in (-3.0, 0.0, 4.0)]
     np.testing.assert_allclose(values, values[0], rtol=1e-9)
-    choice = choose(statistics, roots, kind)
+    choice = choose_jointly(statistics, roots, kind)
     assert choice.at_end == ("most",)
     assert choice.converged
 
@@ -582,7 +589,7 @@ def test_with_one_row_more_than_free_directions_nothing_decides_and_the_most_pen
 def test_no_degrees_of_freedom_at_all_give_the_most_penalized_answer():
     design, roots, y = ridge_terms(1, (3, 2), seed=20)
     for kind in KINDS:
-        assert choose(statistics_of_rows(design, y), roots, kind).at_end == ("most", "most")
+        assert choose_jointly(statistics_of_rows(design, y), roots, kind).at_end == ("most", "most")
 
 
 # -------------------------------------------------------------------------------------------------- errors
@@ -592,15 +599,15 @@ def test_errors_name_cause_and_remedy():
     design, roots, y = ridge_terms(20, (3, 4), seed=21)
     statistics = statistics_of_rows(design, y)
     with pytest.raises(DataError, match=r"'aic'.*choose 'gcv' or 'reml'"):
-        choose(statistics, roots, "aic")
+        choose_jointly(statistics, roots, "aic")
     with pytest.raises(DataError, match=r"Penalty 1 shares columns.*columns of its own"):
-        choose(statistics, (roots[0], np.eye(8)[3:6]), "reml")
+        choose_jointly(statistics, (roots[0], np.eye(8)[3:6]), "reml")
     with pytest.raises(DataError, match=r"root 0 are linearly dependent.*full row rank"):
-        choose(statistics, (np.vstack([roots[0], roots[0][:1]]),), "reml")
+        choose_jointly(statistics, (np.vstack([roots[0], roots[0][:1]]),), "reml")
     doubled = np.hstack([design, design[:, :1]])
     wider = tuple(np.hstack([root, np.zeros((len(root), 1))]) for root in roots)
     with pytest.raises(TrainingSetError, match=r"do not determine the 2 unpenalized directions.*use more rows"):
-        choose(statistics_of_rows(doubled, y), wider, "reml")
+        choose_jointly(statistics_of_rows(doubled, y), wider, "reml")
     wide, wide_roots, short = ridge_terms(5, (3, 4), seed=21)
     with pytest.raises(TrainingSetError, match=r"without a penalty; use a positive one"):
         coefficients_at(statistics_of_rows(wide, short), wide_roots, np.zeros(2))
@@ -620,7 +627,7 @@ def test_no_single_penalty_could_do_better(n, sizes, seed, n_outputs, kind):
     assume(kind == "reml" or n - 1 - sum(sizes) >= n / 10)  # GCV without its guard
     design, roots, y = ridge_terms(n, sizes, seed, n_outputs)
     statistics = statistics_of_rows(design, y)
-    choice = choose(statistics, roots, kind)
+    choice = choose_jointly(statistics, roots, kind)
     value = value_at(statistics, roots, choice.lams, kind)
     assert np.isfinite(choice.lams).all()
     assert all(choice.lams > 0)
@@ -673,6 +680,6 @@ def test_a_search_ends_after_so_many_decompositions(monkeypatch):
     original = RemlPoint.__init__
     monkeypatch.setattr(RemlPoint, "__init__", lambda self, *args: (made.append(1), original(self, *args))[1])
     monkeypatch.setattr(multiple, "_step", lambda gradient, hessian: 1e-3 * gradient)  # uphill: no step is of use
-    choice = choose(statistics_of_rows(design, y + 5 * design[:, 5:6]), (eye[1:5], eye[5:9], eye[9:13]), "reml")
+    choice = choose_jointly(statistics_of_rows(design, y + 5 * design[:, 5:6]), (eye[1:5], eye[5:9], eye[9:13]), "reml")
     assert len(made) <= 5 + 2 * multiple.MOST_ROUNDS
     assert np.isfinite(choice.lams).all()

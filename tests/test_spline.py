@@ -30,11 +30,11 @@ from helpers import (
 )
 from onefit import SplineRegression
 from onefit.errors import DataError, ExtrapolationWarning, RankWarning
-from onefit.models.basis import KINDS
+from onefit.models.basis import BASES
 
 CASES = ("C1_cr_sim", "C3_cr_mcycle")
 cases = pytest.mark.parametrize("case", CASES)
-kinds = pytest.mark.parametrize("kind", KINDS)
+kinds = pytest.mark.parametrize("kind", BASES)
 criteria = pytest.mark.parametrize("criterion", ["gcv", "loo", "reml"])
 
 
@@ -392,7 +392,7 @@ def test_held_out_rows_outside_the_knots_are_no_news_in_cross_validation():
     n=st.integers(25, 60),
     p=st.integers(1, 3),
     K=st.integers(3, 7),
-    kind=st.sampled_from(KINDS),
+    kind=st.sampled_from(BASES),
     n_basis=st.integers(3, 8),
     power=st.floats(-4, 4),
     weighted=st.sampled_from(["none", "positive", "zeros"]),

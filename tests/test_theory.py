@@ -22,7 +22,7 @@ from helpers import (
 from onefit.criteria import criterion_values, spectrum_of_rows
 from onefit.inference.fold_errors import covariance_terms
 from onefit.inference.intervals import Context, covariance, covariance_centre
-from onefit.inference.montecarlo import is_settled
+from onefit.inference.montecarlo import is_precise
 from onefit.linalg.columns import Penalty, columns_of
 from onefit.linalg.dual import dual_of
 from onefit.linalg.reinsch import demmler_reinsch
@@ -669,7 +669,7 @@ def test_i15_stopping_rule_turns_at_its_bounds(which, nudge, settled):
         repeat_centre=lambda e, scale: centre,
         repeat_floor=lambda e, scale: np.full((L, 1, 1), 0.5),
     )
-    assert is_settled(errors, rule, "log") is settled
+    assert is_precise(errors, rule, "log") is settled
 
 
 # ----------------------------------------------------------------------------------------------- selection

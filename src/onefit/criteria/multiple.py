@@ -8,22 +8,22 @@ import numpy as np
 
 from ..errors import DataError
 from ..typing import FloatArray
-from .points import GRID, LEAST, MOST, TINY, GcvPoint, GuardedGcv, Point, RemlPoint, StrictGcv, eigen, inside
+from .points import GRID, LEAST, MOST, SMALLEST_NORMAL, GcvPoint, GuardedGcv, Point, RemlPoint, StrictGcv, eigen, inside
 from .reduced import Reduced, Roots, Statistics, coefficients_at, coordinates_of, reduce, statistics_of_rows
 from .single import Spectrum, criterion_values
 
 __all__ = [
-    "KINDS",
+    "JOINT_CRITERIA",
     "Choice",
     "Statistics",
-    "choose",
+    "choose_jointly",
     "coefficients_at",
     "coordinates_of",
     "criterion",
     "statistics_of_rows",
 ]
 
-KINDS = ("gcv", "reml")
+JOINT_CRITERIA = ("gcv", "reml")
 
 _SINGULAR = 1e-9
 
@@ -63,7 +63,7 @@ class Choice:
 
 
 def _check_kind(kind: str) -> None:
-    if kind not in KINDS:
+    if kind not in JOINT_CRITERIA:
         raise DataError(f"There is no criterion {kind!r} for several penalties; choose 'gcv' or 'reml'.")
 
 
@@ -100,7 +100,7 @@ def criterion(statistics: Statistics, roots: Roots, rho: FloatArray, kind: str) 
     return (RemlPoint if kind == "reml" else GcvPoint)(problem, problem.place(rho)).report()
 
 
-def choose(statistics: Statistics, roots: Roots, kind: str, lams: FloatArray | None = None) -> Choice:
+def choose_jointly(statistics: Statistics, roots: Roots, kind: str, lams: FloatArray | None = None) -> Choice:
     """Choose the penalties that minimize a criterion, summed over the outputs.
 
     A scan of a shift common to all penalties, then of one axis after the other, finds where Newton's method starts.
@@ -128,12 +128,12 @@ def choose(statistics: Statistics, roots: Roots, kind: str, lams: FloatArray | N
     Examples
     --------
     >>> import numpy as np
-    >>> from onefit.criteria.multiple import choose, statistics_of_rows
+    >>> from onefit.criteria.multiple import choose_jointly, statistics_of_rows
     >>> x = np.linspace(-1, 1, 20)[:, None]
     >>> design = np.hstack([np.ones((20, 1)), x, x**2 - np.mean(x**2)])
     >>> roots = np.eye(3)[[1]], np.eye(3)[[2]]  # a penalty on the slope, and one on the curvature
     >>> y = x + 0.1 * (-1.0) ** np.arange(20)[:, None]
-    >>> choice = choose(statistics_of_rows(design, y), roots, "reml")
+    >>> choice = choose_jointly(statistics_of_rows(design, y), roots, "reml")
     >>> choice.at_end
     ('', 'most')
     """
@@ -258,10 +258,10 @@ def _newton(at: Point, scans: bool = True) -> tuple[Point, bool]:
 
 def _step(gradient: FloatArray, hessian: FloatArray) -> FloatArray:
     """Newton's step with the Hessian made positive definite, limited in length."""
-    unit = np.sqrt(np.maximum(np.abs(hessian.diagonal()), TINY))
+    unit = np.sqrt(np.maximum(np.abs(hessian.diagonal()), SMALLEST_NORMAL))
     w, P = eigen(hessian / unit / unit[:, None])
     step: FloatArray = -(P @ ((P.T @ (gradient / unit)) / np.maximum(np.abs(w), _SINGULAR))) / unit
-    return step * min(1.0, STEP_LIMIT / max(float(np.abs(step).max()), TINY))
+    return step * min(1.0, STEP_LIMIT / max(float(np.abs(step).max()), SMALLEST_NORMAL))
 
 
 def _lower(at: Point, step: FloatArray) -> Point | None:

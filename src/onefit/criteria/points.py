@@ -34,7 +34,7 @@ __all__ = [
     "GRID",
     "LEAST",
     "MOST",
-    "TINY",
+    "SMALLEST_NORMAL",
     "GcvPoint",
     "GuardedGcv",
     "Point",
@@ -48,7 +48,7 @@ GRID = np.log(10.0) * np.linspace(*AXIS, AXIS_POINTS)
 """Places at which an axis is scanned; most penalized first."""
 
 MOST, LEAST = float(GRID[0]), float(GRID[-1])
-TINY = float(np.finfo(np.float64).tiny)
+SMALLEST_NORMAL = float(np.finfo(np.float64).tiny)
 
 ROUNDING = TIED * (MOST - LEAST)
 """Values are sums of logarithms that run through the whole axis: smaller differences may be rounding errors."""
@@ -158,7 +158,7 @@ class Point(ABC):
         s, P = eigen(self.LL[own, own])
         s = np.minimum(np.maximum(s, 0.0), 1.0)[:, None]
         c = np.exp(self.rho[term] - GRID)
-        D = np.maximum(1.0 - s, TINY) + c * s
+        D = np.maximum(1.0 - s, SMALLEST_NORMAL) + c * s
         return P, (c - 1.0) / D, D
 
 
@@ -169,7 +169,7 @@ class RemlPoint(Point):
         super().__init__(problem, rho)
         self.dimension = problem.n - problem.coordinates.k
         self.tolerance = ROUNDING * max(self.dimension, 1) * problem.z.shape[1]
-        self.penalized = np.maximum(problem.rest + np.square(self.y).sum(axis=0), TINY)
+        self.penalized = np.maximum(problem.rest + np.square(self.y).sum(axis=0), SMALLEST_NORMAL)
         self.log_det = 2.0 * float(np.log(np.abs(self.V.diagonal())).sum())
         self.value = float(self._values(np.log(self.penalized).sum(), self.log_det))
 
@@ -193,11 +193,11 @@ class RemlPoint(Point):
         """Values on the grid of one axis."""
         P, shrink, D = self.line(term)
         change = np.square(P.T @ self.a[self.problem.coordinates.terms[term]]).T @ shrink
-        penalized = np.maximum(self.penalized[:, None] - change, TINY)
+        penalized = np.maximum(self.penalized[:, None] - change, SMALLEST_NORMAL)
         return self._values(np.log(penalized).sum(axis=0), self.log_det + np.log(D).sum(axis=0))
 
     def _shift(self, there: Self, by: Shift) -> None:
-        there.penalized = np.maximum(self.penalized - by.shrink @ np.square(by.b), TINY)
+        there.penalized = np.maximum(self.penalized - by.shrink @ np.square(by.b), SMALLEST_NORMAL)
         there.log_det = self.log_det + float(np.log(by.D).sum())
         there.value = float(there._values(np.log(there.penalized).sum(), there.log_det))
 
@@ -218,7 +218,7 @@ class GcvPoint(Point):
         solved = _solve(self.V, np.hstack([self.Lt, self.y]), transposed=False)
         self.Nt, self.x = solved[:, :r], solved[:, r:]
         self.rest = float(problem.rest.sum())
-        self.rss = max(self.rest + float(np.square(self.x).sum()), TINY)
+        self.rss = max(self.rest + float(np.square(self.x).sum()), SMALLEST_NORMAL)
         self.left = problem.spare + float(np.square(_inverse(self.V)).sum())
         self.value = float(self._values(self.rss, self.left))
 
@@ -257,14 +257,14 @@ class GcvPoint(Point):
         C, alpha = self.Nt[:, own] @ P, P.T @ self.a[own]
         change = C @ (alpha.T[:, :, None] * shrink)
         rss = self.rest + np.square(self.x.T[:, :, None] - change).sum(axis=(0, 1))
-        return self._values(np.maximum(rss, TINY), self.left - np.square(C).sum(axis=0) @ shrink)
+        return self._values(np.maximum(rss, SMALLEST_NORMAL), self.left - np.square(C).sum(axis=0) @ shrink)
 
     def _shift(self, there: Self, by: Shift) -> None:
         own, P, shrink, D, root, K, b = by
         C = self.Nt[:, own] @ P
         there.Nt, there.x = self.Nt - (C * shrink) @ K.T, self.x - C @ (shrink[:, None] * b)
         there.Nt[:, own] = root * (C / D) @ P.T
-        there.rss = max(self.rest + float(np.square(there.x).sum()), TINY)
+        there.rss = max(self.rest + float(np.square(there.x).sum()), SMALLEST_NORMAL)
         there.left = self.left - float(np.square(C).sum(axis=0) @ shrink)
         there.value = float(there._values(there.rss, there.left))
 

@@ -105,7 +105,7 @@ def plot_curve(
     error = tuple(np.asarray(part, dtype=float) for part in (estimate, low, high))
     change = tuple(np.asarray(part, dtype=float) for part in (difference, difference_low, difference_high))
     for part in (upper, lower):
-        positions.prepare(part)
+        positions.set_ticks(part)
     labels = selected_labels(upper, positions, selected)
     far, near = reaches(*error) if positions.names is None else (np.inf, np.inf)
     _draw_part(upper, positions, *error, reach=far, room=headroom(upper, labels))

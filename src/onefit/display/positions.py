@@ -62,7 +62,7 @@ class Positions:
         same: BoolArray = np.isclose(self.at[:, None], places, rtol=1e-9, atol=0.0)
         return np.asarray(same.any(axis=1))
 
-    def prepare(self, axes: Axes) -> None:
+    def set_ticks(self, axes: Axes) -> None:
         """Set scale, limits and ticks of the horizontal axis."""
         if self.names is not None:
             long = sum(len(name) + 2 for name in self.names) > LONG_LABELS

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 from ..typing import FloatArray
-from .fold_errors import FoldErrors, Rows
+from .fold_errors import FoldErrors, RowRoles
 from .intervals import Interval
 
 __all__ = ["Figure", "r2", "rmse"]
@@ -27,7 +27,9 @@ def rmse(interval: Interval) -> Figure:
     return Figure(*(np.sqrt(np.maximum(v, 0.0)) for v in (interval.estimate, interval.low, interval.high)))
 
 
-def r2(interval: Interval, errors: FoldErrors, losses: FloatArray, y: FloatArray, rows: Rows, level: float) -> Figure:
+def r2(
+    interval: Interval, errors: FoldErrors, losses: FloatArray, y: FloatArray, rows: RowRoles, level: float
+) -> Figure:
     """One minus the error over that of predicting the mean of the other rows.
 
     Numerator and denominator are paired by row: the variance of the log ratio is that of
@@ -46,7 +48,7 @@ def r2(interval: Interval, errors: FoldErrors, losses: FloatArray, y: FloatArray
     t = special.stdtrit(errors.n_units - 1, 0.5 + level / 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = interval.estimate / base
-        totals = Rows(None, groups).totals(losses / mean - baseline / base)
+        totals = RowRoles(None, groups).totals(losses / mean - baseline / base)
         paired = len(totals) / (len(totals) - 1) * np.square(totals).sum(axis=0) / len(y) ** 2
         half = t * np.sqrt(np.square(ratio) * paired + extra / np.square(base))
         on_log = half < t * ratio  # as for the error itself, whose interval leaves the log scale when it is that wide

@@ -21,8 +21,8 @@ __all__ = [
     "FoldErrors",
     "HeldOut",
     "PairErrors",
+    "RowRoles",
     "RowTotals",
-    "Rows",
     "concatenate",
     "moments",
     "overflowing",
@@ -69,21 +69,21 @@ class HeldOut:
             cell = table[repeat, :, value]
             cell[~np.isnan(cell)] = 0.0
 
-    def cv_means(self, rows: Rows) -> FloatArray:
+    def cv_means(self, rows: RowRoles) -> FloatArray:
         """Row-mean cross-validation error of each repeat, (L, V, R)."""
         means: FloatArray = np.nanmean(rows.weigh(self.losses), axis=1)
         return means
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowRoles:
     """What the fold errors must know of the rows: relative weights w_i / mean(w), and groups numbered from 0."""
 
     weights: FloatArray | None = None
     groups: IntArray | None = None
 
     @classmethod
-    def of(cls, weights: FloatArray | None, groups: IntArray | None) -> Rows:
+    def of(cls, weights: FloatArray | None, groups: IntArray | None) -> RowRoles:
         """From the weights as given; their mean is over all rows."""
         return cls(None if weights is None else weights / weights.mean(), groups)
 
@@ -218,7 +218,7 @@ def moments(losses: FloatArray, present: BoolArray) -> tuple[FloatArray, FloatAr
     return mean, np.einsum("...mq,...mq->...q", deviation, deviation)
 
 
-def summarize(pairs: PairErrors, folds: Folds, rows: Rows, chain: Chain) -> FoldErrors:
+def summarize(pairs: PairErrors, folds: Folds, rows: RowRoles, chain: Chain) -> FoldErrors:
     """Reduce the held-out losses of a block to the tables of fold errors."""
     K, single = folds.n_folds, pairs.single.losses
     L, V, R = len(single), *single.shape[2:]
@@ -279,7 +279,7 @@ def _reduce_pairs(
     return e_in, raw, ((scatter + between) * others).sum(axis=(1, 2))
 
 
-def spread_of_losses(losses: FloatArray, rows: Rows, chain: Chain) -> dict[str, FloatArray]:
+def spread_of_losses(losses: FloatArray, rows: RowRoles, chain: Chain) -> dict[str, FloatArray]:
     """``total``, ``cross``, ``weight`` and the paired ones of `FoldErrors`, from losses (L, n, V, R)."""
     weights = np.ones(losses.shape[1]) if rows.weights is None else rows.weights
     if rows.groups is None and not np.isnan(losses).any():
@@ -297,7 +297,7 @@ def _spread_between(
     weighted: FloatArray, weights: FloatArray, groups: IntArray | None, chain: Chain
 ) -> dict[str, FloatArray]:
     """The same for weighted losses (L, n, V, R) of rows that are all scored."""
-    part = Rows(None, groups)
+    part = RowRoles(None, groups)
     B = part.totals(weights - weights.mean())
     scale = len(B) / (len(B) - 1) / len(weights) ** 2
 

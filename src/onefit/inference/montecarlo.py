@@ -9,7 +9,7 @@ from ..typing import BoolArray, FloatArray
 from .fold_errors import FoldErrors
 from .intervals import Rule
 
-__all__ = ["HALF_WIDTH_TARGET", "MOST_REPEATS", "SCHEDULE", "half_width_error", "is_settled"]
+__all__ = ["HALF_WIDTH_TARGET", "MOST_REPEATS", "SCHEDULE", "half_width_error", "is_precise"]
 
 MOST_REPEATS = 200
 SCHEDULE = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 65, 80, 100, 125, 150, 175, MOST_REPEATS)
@@ -33,7 +33,7 @@ def half_width_error(errors: FoldErrors, rule: Rule, scale: str) -> FloatArray:
     return np.where(level > 0, relative.std(axis=0, ddof=1) / (2 * np.sqrt(used)), 0.0)
 
 
-def is_settled(errors: FoldErrors, rule: Rule, scale: str, kept: BoolArray | None = None) -> bool:
+def is_precise(errors: FoldErrors, rule: Rule, scale: str, kept: BoolArray | None = None) -> bool:
     """Whether the half-width's error is below 5% and the centre's below a tenth of the half-width, at values ``kept``.
 
     Both standard errors are themselves estimated from few repeats, and stopping at the first small one would

@@ -41,16 +41,16 @@ class DesignSmoother(Smoother):
     ) -> None:
         super().__init__(lams, weights, fit_intercept)
         # a training set may lack what other rows have of a column, so it is refitted to columns that are not mixed
-        self._unmixed = columns_of(X, penalty, fit_intercept, None if self.weights is None else self._heavy_of)
+        self._unmixed = columns_of(X, penalty, fit_intercept, None if self.weights is None else self._weighted_rows)
         self.is_ridge = is_ridge
-        self._check_span(norms(X if self.weights is None else X[self._heavy_of]))
+        self._check_span(norms(X if self.weights is None else X[self._weighted_rows]))
         self._prepare_values()
 
     def _prepare_values(self) -> None:
         """Rotate to directions that some row sees, if a penalty holds the others."""
         self._columns = self._unmixed
         if self._all_penalized:
-            self._columns = self._columns.full_rank(float(self.lams.min()), self.heavy)
+            self._columns = self._columns.full_rank(float(self.lams.min()), self.fitted_rows)
 
     @property
     def n(self) -> int:
@@ -73,9 +73,9 @@ class DesignSmoother(Smoother):
         return int(self._columns.N.shape[1])
 
     def count_lost(self, lam: float) -> int:
-        """How many free columns depend on the others in the heavy rows."""
+        """How many free columns depend on the others in the rows that a fit sees."""
         columns = self._unmixed.free() if lam > 0 else self._unmixed
-        return columns.rows(self.heavy).weighted(self.root_weights(self.heavy)).at(lam).dependent()
+        return columns.rows(self.fitted_rows).weighted(self.root_weights(self.fitted_rows)).at(lam).dependent()
 
     @cached_property
     def _narrow(self) -> Columns:
@@ -96,11 +96,11 @@ class DesignSmoother(Smoother):
 
     @cached_property
     def dual(self) -> Dual:
-        """The residual operator of the heavy rows in dual form."""
-        rows = self.heavy
+        """The residual operator of the rows that a fit sees in dual form."""
+        rows = self.fitted_rows
         return dual_of(self._columns.rows(rows).weighted(self.root_weights(rows)))
 
     @property
     def wants_dual(self) -> bool:
         """As many columns as rows, and all of them identified by the penalty."""
-        return self._all_penalized and self._columns.width >= len(self.heavy)
+        return self._all_penalized and self._columns.width >= len(self.fitted_rows)

@@ -78,10 +78,10 @@ class KernelSmoother(Smoother):
         An error D of K moves predictions by about ``D alpha`` with the dual coefficients ``alpha = Qy``; the residuals
         that leave one row out are ``alpha_i / Q_ii``.
         """
-        F, e, root = self.dual.F, self.dual.e, self.root_weights(self.heavy)[:, None]
+        F, e, root = self.dual.F, self.dual.e, self.root_weights(self.fitted_rows)[:, None]
         squares, refused = np.square(F), dict[int, str]()
         for outputs, path in self.outputs(y.shape[1]):
-            projected = F.T @ (root * y[self.heavy][:, outputs])
+            projected = F.T @ (root * y[self.fitted_rows][:, outputs])
             for value, lam in enumerate(map(float, path)):
                 if lam > 0:
                     alpha = F @ (projected / (e + lam)[:, None])
@@ -127,10 +127,10 @@ class KernelSmoother(Smoother):
 
     @cached_property
     def dual(self) -> Dual:
-        """The residual operator of the heavy rows in dual form."""
+        """The residual operator of the rows that a fit sees in dual form."""
         if self.weights is None:
             return self._own
-        rows = self.heavy
+        rows = self.fitted_rows
         return dual_of(self._columns.rows(rows).weighted(self.root_weights(rows)))
 
     @property

@@ -68,7 +68,7 @@ class Smoother(Learner):
 
     def centre(self, y: FloatArray) -> FloatArray:
         """Y without its mean if an intercept absorbs it: residuals stay the same, and keep more digits."""
-        return y - y[self.heavy].mean(axis=0) if self.fit_intercept else y
+        return y - y[self.fitted_rows].mean(axis=0) if self.fit_intercept else y
 
     @property
     def n_values(self) -> int:
@@ -88,12 +88,12 @@ class Smoother(Learner):
         """Make what depends on which values there are."""
 
     @property
-    def heavy(self) -> IntArray:
+    def fitted_rows(self) -> IntArray:
         """Rows with a positive weight: those that a fit sees."""
-        return np.arange(self.n) if self.weights is None else self._heavy_of
+        return np.arange(self.n) if self.weights is None else self._weighted_rows
 
     @cached_property
-    def _heavy_of(self) -> IntArray:
+    def _weighted_rows(self) -> IntArray:
         assert self.weights is not None
         return np.flatnonzero(self.weights > 0)
 
@@ -140,7 +140,7 @@ class Smoother(Learner):
 
     @cached_property
     def dual(self) -> Dual:
-        """The residual operator of the heavy rows, times the roots of their weights, in dual form."""
+        """The residual operator of the rows that a fit sees, times the roots of their weights, in dual form."""
         raise NotImplementedError
 
     def outputs(self, n_outputs: int) -> Iterator[tuple[IntArray, FloatArray]]:
@@ -212,7 +212,7 @@ class Smoother(Learner):
         names = [name for name in CRITERIA if name != "reml" or self.has_unit]
         reasons = {} if self.has_unit else {"reml": "the features of a kernel have no unit"}
         degrees, *tables = np.full((1 + len(names), self.n_values, y.shape[1]), np.nan)
-        rows = self.heavy
+        rows = self.fitted_rows
         root = self.root_weights(rows)
         columns = self.take(rows).weighted(root).narrow()
         weighted = root[:, None] * self.centre(y)[rows]
@@ -225,4 +225,4 @@ class Smoother(Learner):
 
     @abstractmethod
     def count_lost(self, lam: float) -> int:
-        """How many free columns depend on the others in the heavy rows."""
+        """How many free columns depend on the others in the rows that a fit sees."""

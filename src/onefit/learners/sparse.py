@@ -75,7 +75,7 @@ class SparseSmoother(Smoother):
 
     def is_accurate(self) -> bool:
         """Whether the Gram matrices of all rows determine the fit at every value; else it takes their rows."""
-        if self.weights is not None and is_light(self.weights[self.heavy]).any():
+        if self.weights is not None and is_light(self.weights[self.fitted_rows]).any():
             return False  # the squares of their roots are lost in sums
         try:
             for _, lams in self.outputs(self.lams.shape[1]):

@@ -14,7 +14,7 @@ from ..typing import FloatArray, IntArray
 __all__ = [
     "EPS",
     "MOST_SPAN",
-    "TINY",
+    "NEGLIGIBLE",
     "Columns",
     "Penalty",
     "as_penalty",
@@ -38,7 +38,7 @@ UNEVEN = 1e3
 MOST_SPAN = 1e30
 """Columns whose sizes differ more than this have no common unit in double precision, whatever the method."""
 
-TINY = 1e-9
+NEGLIGIBLE = 1e-9
 """Penalties below this part of ``||E||^2`` cannot be told from rounding errors in E E' with certainty."""
 
 
@@ -134,7 +134,7 @@ class Columns:
         errors of E, and they would be fitted to those. ``rows`` are those that count.
         """
         seen = self.E[rows]
-        if lam > TINY * np.square(norms(seen)).sum():
+        if lam > NEGLIGIBLE * np.square(norms(seen)).sum():
             return self
         space = row_space(without(seen, self.N[rows]))
         if space is None:
@@ -316,16 +316,16 @@ def middle(X: FloatArray) -> FloatArray:
 
 
 def columns_of(
-    X: FloatArray, penalty: Penalty | FloatArray | None, fit_intercept: bool, heavy: IntArray | None = None
+    X: FloatArray, penalty: Penalty | FloatArray | None, fit_intercept: bool, fitted_rows: IntArray | None = None
 ) -> Columns:
     """Penalized and free columns of a design whose coefficients carry ``lam b'Sb``; the intercept is free.
 
     With an intercept the columns are centred, beside the column of ones and not in its place: the intercept absorbs
     the shift exactly, in every training set, and columns with a large offset keep their accuracy. Centre and sizes are
-    those of the rows ``heavy``, which count in the fits; the others may be anywhere.
+    those of the rows ``fitted_rows``, which count in the fits; the others may be anywhere.
     """
     ones = np.ones((X.shape[0], 1 if fit_intercept else 0))
-    rows = slice(None) if heavy is None else heavy
+    rows = slice(None) if fitted_rows is None else fitted_rows
     seen = X[rows]
     centre = middle(seen) if fit_intercept else None
     moved = X if centre is None else X - centre  # before any product, which would round by the size of the offset

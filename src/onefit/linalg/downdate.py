@@ -20,7 +20,7 @@ eigendecomposition with d = 200 and 50 values, 1.1 with d = 300 and 50, 1.7 with
 
 HELD = 1e200
 
-SPAN = 1e8
+SPAN_OF_A_SYSTEM = 1e8
 """Largest ratio of values that share a decomposition, made at their geometric mean: the error grows with its root."""
 
 
@@ -75,7 +75,7 @@ class Downdate:
         sorted_lams = np.array(self.lams)[order]
         segments, start = [], 0
         for end in range(1, len(order) + 1):
-            if end == len(order) or sorted_lams[end] > SPAN * max(sorted_lams[start], 1e-300):
+            if end == len(order) or sorted_lams[end] > SPAN_OF_A_SYSTEM * max(sorted_lams[start], 1e-300):
                 segments.append(order[start:end])
                 start = end
         return segments

@@ -108,14 +108,14 @@ def dual_operator(Q: FloatArray, y: FloatArray, root: FloatArray, light: BoolArr
 
     ``root`` are the roots of the weights of all rows; Q and ``hat`` act on y times them.
     """
-    n, heavy = len(y), np.flatnonzero(~light)
+    n, seen = len(y), np.flatnonzero(~light)
     without = np.flatnonzero(light)
     scale = float(np.diag(Q).max())
-    weighted = root[heavy, None] * y[heavy]
+    weighted = root[seen, None] * y[seen]
     stored = np.zeros((n + 1, n + 1))
     r = np.zeros((n + 1, y.shape[1]))
-    stored[np.ix_(heavy, heavy)], r[heavy] = Q, Q @ weighted
-    stored[np.ix_(without, heavy)], r[without] = -scale * hat, scale * (y[without] - hat @ weighted)
+    stored[np.ix_(seen, seen)], r[seen] = Q, Q @ weighted
+    stored[np.ix_(without, seen)], r[without] = -scale * hat, scale * (y[without] - hat @ weighted)
     stored[without, without] = scale
     rho = np.append(np.where(light, 1.0, root), 1.0)
     return Operator(None, None, stored, r, rho, np.append(light, False), scale)

@@ -14,10 +14,10 @@ from .columns import Columns
 from .stacked import graded_qr
 from .weights import is_light
 
-__all__ = ["Basis", "DenseBasis", "Reinsch", "demmler_reinsch", "geometric_mean", "spans"]
+__all__ = ["DenseBasis", "Reinsch", "ReinschBasis", "demmler_reinsch", "geometric_mean", "spans"]
 
 
-class Basis(Protocol):
+class ReinschBasis(Protocol):
     """Rows of Z, on demand; row n is padding and zero."""
 
     width: int
@@ -62,7 +62,7 @@ class Reinsch:
     cancels. The rows of Z are those of the design, without the weights W.
     """
 
-    basis: Basis
+    basis: ReinschBasis
     x: FloatArray
     s: FloatArray
 

@@ -8,7 +8,7 @@ from scipy.linalg import lapack
 
 from ..errors import TrainingSetError
 from ..typing import FloatArray, IntArray
-from .columns import TINY, Columns, clean, norms, row_space
+from .columns import NEGLIGIBLE, Columns, clean, norms, row_space
 
 __all__ = ["fit_stacked", "graded_qr", "prediction_weights"]
 
@@ -100,7 +100,7 @@ def _ridge(E: FloatArray, y: FloatArray, lam: float) -> FloatArray:
     From the QR of ``[E; sqrt(lam) I]``, or of ``[E'; sqrt(lam) I]`` if there are more columns than rows: the normal
     equations would square the condition number. A null space of E that the penalty cannot hold at zero is left out.
     """
-    is_tiny = lam <= TINY * np.square(norms(E)).sum()
+    is_tiny = lam <= NEGLIGIBLE * np.square(norms(E)).sum()
     space = row_space(E) if is_tiny else None
     a = _ridge_by_qr(E, y, lam) if space is None else space.basis @ _ridge_by_qr(space.design, y, lam)
     # lam a = E'(y - E a): of a column that is small beside the penalty, or zero here and large in other rows, the QR

@@ -77,7 +77,7 @@ class Loss:
             losses = self.function(observed, predicted)[..., None]
         return np.asarray(losses, dtype=np.float64)
 
-    def settle(self, y: FloatArray, u: FloatArray) -> FloatArray:
+    def decided_residuals(self, y: FloatArray, u: FloatArray) -> FloatArray:
         """Residuals of the predictions that are made: of the class decided on rather than its scores."""
         return u if self.classes is None else y - self.classes.encode(self.classes.decide(y - u))
 

@@ -18,7 +18,7 @@ from sklearn.utils.validation import (
 )
 
 from ..checks import check_choice, check_integer, check_level, check_penalty_value, check_range_of
-from ..criteria.multiple import KINDS
+from ..criteria.multiple import JOINT_CRITERIA
 from ..display import TermPanel, plot_terms
 from ..errors import DataError
 from ..frames import is_frame
@@ -28,8 +28,8 @@ from .base import DesignModel, learner_of
 from .fitting import Design, PenalizedFit, fit_design, unit_of
 from .joint import AdditiveLearner, check_path, choose_from_rows, joint_penalty
 from .summary import FitFacts, additive_summary
-from .table import Table
-from .terms import Defaults, FactorTerm, Part, Rows, SmoothPart, Term, as_terms, default_terms, rare_level
+from .table import ColumnTable
+from .terms import Defaults, FactorTerm, Part, SmoothPart, Term, WeightedTable, as_terms, default_terms, rare_level
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -185,7 +185,7 @@ class AdditiveModel(DesignModel):
 
     # ------------------------------------------------------------------------------------------------- rows and terms
 
-    def _check_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Rows, FloatArray]:
+    def _check_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[WeightedTable, FloatArray]:
         """X, y and weights, checked as scikit-learn does; of a data frame only the columns that terms use."""
         if self._reads_columns(X):
             X, y = validate_data(self, X, y, skip_check_array=True)
@@ -198,19 +198,19 @@ class AdditiveModel(DesignModel):
         weights = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
         if not (weights > 0).any():
             raise DataError("All sample weights are zero; at least one row must count.")
-        return Rows(Table.of(X), weights), y
+        return WeightedTable(ColumnTable.of(X), weights), y
 
     def _reads_columns(self, X: Any) -> bool:
         """Whether each column of X is read by itself: it may hold categories."""
         has_factor = isinstance(self.terms, list | tuple) and any(isinstance(term, FactorTerm) for term in self.terms)
         return is_frame(X) or (has_factor and getattr(X, "ndim", 0) == 2 and X.dtype.kind in "OUS")
 
-    def _rows(self, X: Any, weights: FloatArray | None) -> Rows:
+    def _rows(self, X: Any, weights: FloatArray | None) -> WeightedTable:
         """Rows as the routes give them."""
-        table = Table.of(X)
-        return Rows(table, np.ones(table.n) if weights is None else weights)
+        table = ColumnTable.of(X)
+        return WeightedTable(table, np.ones(table.n) if weights is None else weights)
 
-    def _make(self, rows: Rows) -> list[tuple[Term, Part]]:
+    def _make(self, rows: WeightedTable) -> list[tuple[Term, Part]]:
         """The terms for these rows."""
         if int(rows.seen.sum()) == 1:
             raise DataError("An additive model needs at least two rows; there is n_samples = 1.")
@@ -237,7 +237,7 @@ class AdditiveModel(DesignModel):
                 f'lam={given!r} must be "reml" or "gcv", a number, zero or larger, or a list with one for each smooth '
                 "term."
             )
-        criterion = check_choice("lam", given, KINDS) if isinstance(given, str) else "reml"
+        criterion = check_choice("lam", given, JOINT_CRITERIA) if isinstance(given, str) else "reml"
         if isinstance(given, str):
             values = [np.nan] * len(smooths)
         elif isinstance(given, list | tuple) or (isinstance(given, np.ndarray) and given.ndim == 1):
@@ -253,7 +253,7 @@ class AdditiveModel(DesignModel):
         return np.array([lam if len(part.root) else 0.0 for part, lam in zip(parts, lams, strict=True)]), criterion
 
     def _columns(self, X: Any) -> FloatArray:
-        table = Table.of(X)
+        table = ColumnTable.of(X)
         for part in self._parts:
             part.warn_outside(part.read(table), stacklevel=4)
         return _side_by_side(self._parts, table)
@@ -289,7 +289,7 @@ class AdditiveModel(DesignModel):
         intercept: a straight line has none at the mean of its column, nor a factor at its first level.
         """
         check_is_fitted(self)
-        table = None if X is None else Table.of(self._check_new(X))
+        table = None if X is None else ColumnTable.of(self._check_new(X))
         z = float(ndtri((1.0 + check_level(confidence_level)) / 2))
         frames = []
         for t, part in enumerate(self._parts):
@@ -413,12 +413,12 @@ class AdditiveModel(DesignModel):
         return frozen
 
 
-def _side_by_side(parts: list[Part], table: Table) -> FloatArray:
+def _side_by_side(parts: list[Part], table: ColumnTable) -> FloatArray:
     """Columns of all terms in the rows of a table."""
     return np.hstack([part.at(part.read(table)) for part in parts])
 
 
-def _design(parts: list[Part], table: Table, lams: FloatArray) -> Design:
+def _design(parts: list[Part], table: ColumnTable, lams: FloatArray) -> Design:
     """Columns of all terms, and their penalties at given strengths."""
     return Design(_side_by_side(parts, table), joint_penalty([part.root for part in parts], lams))
 

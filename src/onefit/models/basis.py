@@ -23,17 +23,17 @@ from ..typing import FloatArray
 from .penalty import difference_root, integral_root
 
 __all__ = [
-    "KINDS",
+    "BASES",
     "BSplineBasis",
-    "Basis",
     "CubicRegressionBasis",
+    "SplineBasis",
     "ThinPlateBasis",
     "clamped_knots",
     "make_basis",
     "place_knots",
 ]
 
-KINDS = ("cr", "ps", "bs", "tp")
+BASES = ("cr", "ps", "bs", "tp")
 DEGREE = 3
 MOST_THIN_PLATE_POINTS = 1000
 """Above this many distinct values thin plate splines are built on quantiles of them."""
@@ -44,7 +44,7 @@ SAME = 1e-9
 """Values closer than this part of the range are taken for one: a spline between them would be noise."""
 
 
-class Basis(ABC):
+class SplineBasis(ABC):
     """Functions of one variable on an interval.
 
     Attributes
@@ -99,7 +99,7 @@ class Basis(ABC):
         return outside
 
 
-class CubicRegressionBasis(Basis):
+class CubicRegressionBasis(SplineBasis):
     """Natural cubic splines; coefficients are the values at the knots."""
 
     def __init__(self, knots: FloatArray) -> None:
@@ -131,7 +131,7 @@ class CubicRegressionBasis(Basis):
         return root
 
 
-class BSplineBasis(Basis):
+class BSplineBasis(SplineBasis):
     """B-splines on a full vector of knots; the penalty is on differences of coefficients or on a derivative."""
 
     def __init__(self, knots: FloatArray, full: FloatArray, degree: int, by_differences: bool) -> None:
@@ -157,7 +157,7 @@ class BSplineBasis(Basis):
         return _full_row_rank(integral_root(self._spline.derivative(2), breaks, self.degree - 2), 2)
 
 
-class ThinPlateBasis(Basis):
+class ThinPlateBasis(SplineBasis):
     r"""Thin plate regression splines in one dimension.
 
     The smoothing spline with knots :math:`x_j` is :math:`\sum_j \delta_j |x - x_j|^3/12` plus a straight line, with
@@ -244,13 +244,13 @@ def clamped_knots(knots: FloatArray, degree: int) -> FloatArray:
     return np.concatenate([np.repeat(knots[0], degree), knots, np.repeat(knots[-1], degree)])
 
 
-def make_basis(kind: str, x: FloatArray, n_basis: int, knots: FloatArray | Basis | None = None) -> Basis:
+def make_basis(kind: str, x: FloatArray, n_basis: int, knots: FloatArray | SplineBasis | None = None) -> SplineBasis:
     """A basis for the values x, smaller than asked for if there are fewer distinct ones.
 
     ``knots`` None places them by the values. Two distinct values carry a straight line, and up to three a natural
     cubic spline, whatever the kind.
     """
-    if isinstance(knots, Basis):
+    if isinstance(knots, SplineBasis):
         return knots
     if knots is not None:
         return _from_knots(kind, knots, n_basis)
@@ -267,7 +267,7 @@ def make_basis(kind: str, x: FloatArray, n_basis: int, knots: FloatArray | Basis
     return _from_knots(kind, place_knots(distinct, inner), n_basis)
 
 
-def _from_knots(kind: str, knots: FloatArray, n_basis: int) -> Basis:
+def _from_knots(kind: str, knots: FloatArray, n_basis: int) -> SplineBasis:
     if kind == "cr" or (kind == "tp" and len(knots) <= DEGREE):
         return CubicRegressionBasis(knots)
     if kind == "tp":

@@ -84,7 +84,7 @@ class ComponentsLearner(StatisticsLearner):
     ) -> None:
         self.smoother, self.root, self.n_components, self.lam = smoother, root, n_components, lam
         # the components are those of centred columns even if the fit has no intercept
-        self._mean = X[smoother.heavy].mean(axis=0) if fit_intercept else np.zeros(X.shape[1])
+        self._mean = X[smoother.fitted_rows].mean(axis=0) if fit_intercept else np.zeros(X.shape[1])
         self.X = np.hstack([np.ones((len(X), 1)), X - self._mean])
         self._length = float(np.linalg.norm(smoother.root_weights(np.arange(len(X)))[:, None] * X))
         self.fit_intercept = fit_intercept

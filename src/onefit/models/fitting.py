@@ -94,22 +94,22 @@ def fit_design(
     if (unit := unit_of(weights)) != 1.0:
         own = lam if isinstance(lam, str) else lam / unit
         return fit_design(design, y, weights / unit, own, minimum_norm=minimum_norm).in_units(unit)
-    heavy = np.flatnonzero(weights > 0)
-    root = np.sqrt(weights[heavy])
-    design = replace(design, X=design.X[heavy])  # the others may be anywhere
+    counted = np.flatnonzero(weights > 0)
+    root = np.sqrt(weights[counted])
+    design = replace(design, X=design.X[counted])  # the others may be anywhere
     columns = columns_of(design.X, design.penalty, design.fit_intercept).weighted(root)
-    shift = y[heavy].mean(axis=0) if design.fit_intercept else np.zeros(y.shape[1])
-    weighted = root[:, None] * (y[heavy] - shift)
+    shift = y[counted].mean(axis=0) if design.fit_intercept else np.zeros(y.shape[1])
+    weighted = root[:, None] * (y[counted] - shift)
     to_free = np.eye(columns.N.shape[1])
     if not isinstance(lam, str) and lam == 0 and minimum_norm and columns.at(0.0).dependent():
-        return replace(fit_design(_unpenalized(design), y[heavy], weights[heavy], 1.0, minimum_norm=True), lam=0.0)
+        return replace(fit_design(_unpenalized(design), y[counted], weights[counted], 1.0, minimum_norm=True), lam=0.0)
     if minimum_norm and columns.dependent():
         to_free = _seen(columns, root, int(design.fit_intercept))
         columns = replace(columns, N=columns.N @ to_free, N_size=np.abs(columns.N_size @ np.abs(to_free)))
     spectrum = spectrum_of_rows(columns.narrow(), weighted, root, len(y)).spectrum
     chosen = _choose(spectrum, lam)
     a, b = fit_stacked(columns, weighted, chosen)
-    left = float(len(heavy) - edf(spectrum, np.array([[chosen]]))[0, 0])
+    left = float(len(counted) - edf(spectrum, np.array([[chosen]]))[0, 0])
     rss = np.square(weighted - columns.E @ a - columns.N @ b).sum(axis=0)
     first = int(design.fit_intercept)
     free = to_free @ b
@@ -120,10 +120,10 @@ def fit_design(
         coef=coef,
         intercept=intercept,
         lam=chosen,
-        edf=float(len(heavy) - left),
+        edf=float(len(counted) - left),
         lam_range=search_range(spectrum),
         scores={name: criterion_values(spectrum, np.array([[chosen]]), name)[0, 0] for name in CRITERIA},
-        scale=rss / left if left > 1e-8 * len(heavy) else np.full(len(rss), np.nan),
+        scale=rss / left if left > 1e-8 * len(counted) else np.full(len(rss), np.nan),
         root=_covariance_root(columns, chosen, replace(design, penalty=maps), to_free),
     )
 

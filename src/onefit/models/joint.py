@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 from scipy import linalg
 
-from ..criteria.multiple import Choice, choose
+from ..criteria.multiple import Choice, choose_jointly
 from ..criteria.reduced import Roots, Statistics, coefficients_at, coordinates_of, statistics_of_rows
 from ..errors import DataError, RouteError, SmoothnessWarning, TrainingSetError
 from ..learners import Coefficients, Smoother, StatisticsLearner, TrainingStatistics
@@ -48,7 +48,7 @@ def _choose(statistics: Statistics, roots: Roots, lams: FloatArray, kind: str) -
     """Fill in the penalties that are NaN."""
     if not np.isnan(lams).any():
         return Choice(lams, ("",) * len(lams), True)
-    return choose(statistics, roots, kind, lams)
+    return choose_jointly(statistics, roots, kind, lams)
 
 
 def choose_from_rows(
@@ -61,16 +61,16 @@ def choose_from_rows(
     """
     used = _penalized(roots, lams)
     maps = [Penalty.of_root(roots[t] if t in used else roots[t][:0]) for t in range(len(roots))]
-    heavy = weights > 0
-    root, mass = np.sqrt(weights[heavy])[:, None], weights[heavy]
-    columns = columns[heavy] - np.average(columns[heavy], axis=0, weights=mass)
+    seen = weights > 0
+    root, mass = np.sqrt(weights[seen])[:, None], weights[seen]
+    columns = columns[seen] - np.average(columns[seen], axis=0, weights=mass)
     free = columns @ linalg.block_diag(*(each.free for each in maps))
     span = _span(root * np.hstack([np.ones((len(columns), 1)), free]))
     penalized = [each.penalized for each in maps if each.penalized is not None]
     E = root * (columns @ linalg.block_diag(*penalized))
     ends = np.cumsum([span.shape[1], *(penalized[t].shape[1] for t in used)])
     eye = np.eye(ends[-1])
-    centred = root * (y[heavy] - np.average(y[heavy], axis=0, weights=mass))
+    centred = root * (y[seen] - np.average(y[seen], axis=0, weights=mass))
     statistics = statistics_of_rows(np.hstack([span, E]), centred)
     choice = _choose(statistics, tuple(eye[a:b] for a, b in pairwise(ends)), lams[used], kind)
     if not choice.converged:
@@ -144,7 +144,7 @@ class AdditiveLearner(StatisticsLearner):
         hint: str = "",
     ) -> None:
         self.smoother, self.kind, self._hint = smoother, kind, hint
-        self.X = np.hstack([np.ones((len(columns), 1)), columns - columns[smoother.heavy].mean(axis=0)])
+        self.X = np.hstack([np.ones((len(columns), 1)), columns - columns[smoother.fitted_rows].mean(axis=0)])
         used, d = _penalized(roots, lams), self.X.shape[1]
         ends = np.cumsum([1, *(root.shape[1] for root in roots)])
         wide = [np.zeros((len(roots[t]), d)) for t in used]

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import DataError, ExtrapolationWarning
 from ..extrapolation import is_measured
 from ..typing import FloatArray
-from .basis import KINDS, SAME, Basis, make_basis
+from .basis import BASES, SAME, SplineBasis, make_basis
 
 __all__ = ["Smooth", "check_knots", "make_smooth"]
 
@@ -24,13 +24,13 @@ class Smooth:
 
     Attributes
     ----------
-    basis : Basis or None
+    basis : SplineBasis or None
         None if the column was constant: the intercept has all of it.
     Z : array (size, size - 1)
         Coefficients of those functions.
     """
 
-    basis: Basis | None
+    basis: SplineBasis | None
     Z: FloatArray
 
     @property
@@ -73,20 +73,20 @@ def make_smooth(
     kind: str,
     x: FloatArray,
     n_basis: int,
-    knots: FloatArray | Basis | None,
+    knots: FloatArray | SplineBasis | None,
     name: str,
     weights: FloatArray | None = None,
 ) -> Smooth:
     """A smooth function of the values x; weighted sums over them are zero."""
-    if kind not in KINDS:
-        raise DataError(f"basis={kind!r} is unknown; choose one of {', '.join(map(repr, KINDS))}.")
+    if kind not in BASES:
+        raise DataError(f"basis={kind!r} is unknown; choose one of {', '.join(map(repr, BASES))}.")
     if isinstance(n_basis, bool) or not isinstance(n_basis, int | np.integer) or n_basis < LEAST_BASIS:
         raise DataError(f"n_basis={n_basis!r} must be an integer of at least {LEAST_BASIS}.")
     if knots is None and x.min() == x.max():
         return Smooth(None, np.zeros((0, 0)))
-    is_given = knots is not None and not isinstance(knots, Basis)
+    is_given = knots is not None and not isinstance(knots, SplineBasis)
     basis_knots = check_knots(knots, name) if is_given else knots
-    if kind != "ps" and not isinstance(basis_knots, Basis):  # differences of coefficients have no units
+    if kind != "ps" and not isinstance(basis_knots, SplineBasis):  # differences of coefficients have no units
         _check_span(x if basis_knots is None else basis_knots, name)
     basis = make_basis(kind, x, n_basis, basis_knots)
     relative = np.ones(len(x)) if weights is None else weights / weights.max()  # their squares must be numbers

@@ -18,7 +18,7 @@ from ..learners import Learner, Path, Refusal, Task
 from ..linalg.columns import Penalty
 from ..typing import FloatArray
 from .base import DesignModel, learner_of
-from .basis import Basis
+from .basis import SplineBasis
 from .fitting import Design
 from .smooth import Smooth, make_smooth
 
@@ -224,7 +224,7 @@ class SplineRegression(DesignModel):
         if self.knots is None or self._places_anew():
             return [None] * p
         is_list = isinstance(self.knots, list | tuple) and any(
-            each is None or isinstance(each, Basis) or np.ndim(each) > 0 for each in self.knots
+            each is None or isinstance(each, SplineBasis) or np.ndim(each) > 0 for each in self.knots
         )
         knots = list(self.knots) if is_list or np.ndim(self.knots) == 2 else [self.knots]
         if len(knots) != p:

@@ -15,7 +15,7 @@ from ..errors import DataError
 from ..frames import Frame, find_frame
 from ..typing import BoolArray, FloatArray
 
-__all__ = ["Table"]
+__all__ = ["ColumnTable"]
 
 _DATES = (datetime.date, datetime.timedelta)
 
@@ -24,7 +24,7 @@ MOST_NAMED = 10
 
 
 @dataclass(frozen=True)
-class Table:
+class ColumnTable:
     """A data frame, or an array with two dimensions.
 
     Attributes
@@ -41,7 +41,7 @@ class Table:
     shape: tuple[int, int]
 
     @classmethod
-    def of(cls, X: Any) -> Table:
+    def of(cls, X: Any) -> ColumnTable:
         """The table of a data frame, or of anything that is an array."""
         frame = find_frame(X)
         if frame is not None:

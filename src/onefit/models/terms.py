@@ -12,9 +12,9 @@ import pandas as pd
 from ..checks import check_penalty_value, check_range_of
 from ..errors import DataError
 from ..typing import BoolArray, FloatArray
-from .basis import Basis
+from .basis import SplineBasis
 from .smooth import Smooth, check_knots, make_smooth
-from .table import Table, listed
+from .table import ColumnTable, listed
 
 __all__ = [
     "FactorTerm",
@@ -38,10 +38,10 @@ FEW_ROWS = 5
 
 
 @dataclass(frozen=True)
-class Rows:
+class WeightedTable:
     """A table and the weights of its rows; only rows with a positive weight are seen."""
 
-    table: Table
+    table: ColumnTable
     weights: FloatArray
 
     @property
@@ -101,7 +101,7 @@ class Part(ABC):
         return np.zeros((0, self.size))
 
     @abstractmethod
-    def read(self, table: Table) -> Any:
+    def read(self, table: ColumnTable) -> Any:
         """Values of its column in a table."""
 
     @abstractmethod
@@ -141,7 +141,7 @@ class SmoothPart(Part):
         """Root of the penalty."""
         return self.curve.unit_root
 
-    def read(self, table: Table) -> FloatArray:
+    def read(self, table: ColumnTable) -> FloatArray:
         """Values of its column in a table."""
         return table.numbers(self.place)
 
@@ -168,7 +168,7 @@ class LinearPart(Part):
         self.centre = float(np.average(x, weights=weights))
         self.grid, self.rug = _range(x)
 
-    def read(self, table: Table) -> FloatArray:
+    def read(self, table: ColumnTable) -> FloatArray:
         """Values of its column in a table."""
         return table.numbers(self.place)
 
@@ -185,7 +185,7 @@ class FactorPart(Part):
         self.grid, self.rug = pd.Index(levels, dtype=object), np.zeros(0)
         self.size = len(levels) - 1
 
-    def read(self, table: Table) -> pd.Index[Any]:
+    def read(self, table: ColumnTable) -> pd.Index[Any]:
         """Values of its column in a table."""
         return table.values(self.place)
 
@@ -201,7 +201,7 @@ class FactorPart(Part):
         indicators: FloatArray = (codes[:, None] == np.arange(1, len(self.levels))).astype(np.float64)
         return indicators
 
-    def rarest(self, rows: Rows) -> tuple[int, str]:
+    def rarest(self, rows: WeightedTable) -> tuple[int, str]:
         """Number of rows of the level that has fewest, and what to do about it."""
         counts = np.bincount(self.grid.get_indexer(self.read(rows.table)[rows.seen]), minlength=len(self.levels))
         count, level = int(counts.min()), self.levels[int(counts.argmin())]
@@ -209,7 +209,7 @@ class FactorPart(Part):
         return count, f"{where} has {count} row(s); merge it with another level or drop the rows"
 
 
-def rare_level(parts: list[Part], rows: Rows) -> str:
+def rare_level(parts: list[Part], rows: WeightedTable) -> str:
     """What to say if a training set does not determine the fit; refuses a level that one without a fold cannot have."""
     found = [part.rarest(rows) for part in parts if isinstance(part, FactorPart)]
     count, advice = min(found, default=(rows.table.n, ""))
@@ -228,10 +228,10 @@ class SmoothTerm:
     column: str | int
     n_basis: int | None = None
     basis: str | None = None
-    knots: tuple[float, ...] | Basis | None = None
+    knots: tuple[float, ...] | SplineBasis | None = None
     lam: float | None = None
 
-    def make(self, rows: Rows, place: int, defaults: Defaults) -> SmoothPart:
+    def make(self, rows: WeightedTable, place: int, defaults: Defaults) -> SmoothPart:
         """The term for some rows."""
         name, (x, weights) = rows.table.name(place), rows.numbers(place)
         if self.knots is None and x.min() == x.max():
@@ -255,7 +255,7 @@ class LinearTerm:
 
     column: str | int
 
-    def make(self, rows: Rows, place: int, defaults: Defaults) -> LinearPart:
+    def make(self, rows: WeightedTable, place: int, defaults: Defaults) -> LinearPart:
         """The term for some rows."""
         name, (x, weights) = rows.table.name(place), rows.numbers(place)
         if x.min() == x.max():
@@ -274,7 +274,7 @@ class FactorTerm:
     column: str | int
     levels: tuple[Any, ...] | None = None
 
-    def make(self, rows: Rows, place: int, defaults: Defaults) -> FactorPart:
+    def make(self, rows: WeightedTable, place: int, defaults: Defaults) -> FactorPart:
         """The term for some rows."""
         name = rows.table.name(place)
         levels = rows.table.levels(place, rows.seen) if self.levels is None else self.levels
@@ -326,7 +326,7 @@ def smooth(
     6
     """
     column = _check_column(column)
-    if knots is not None and not isinstance(knots, Basis):
+    if knots is not None and not isinstance(knots, SplineBasis):
         knots = tuple(check_knots(knots, f"column {column!r}").tolist())
     return SmoothTerm(column, n_basis, basis, knots, None if lam is None else check_penalty_value("lam", lam))
 
@@ -395,7 +395,7 @@ def as_terms(terms: object) -> list[Term]:
     return [term if isinstance(term, SmoothTerm | LinearTerm | FactorTerm) else smooth(term) for term in terms]
 
 
-def default_terms(rows: Rows) -> list[Term]:
+def default_terms(rows: WeightedTable) -> list[Term]:
     """A smooth function of each column of numbers and a factor for each other one, without those that are constant."""
     terms: list[Term] = []
     for j in range(rows.table.n_columns):
@@ -407,7 +407,7 @@ def default_terms(rows: Rows) -> list[Term]:
     return terms
 
 
-def _count_levels(rows: Rows, j: int) -> int:
+def _count_levels(rows: WeightedTable, j: int) -> int:
     """Number of levels of a column that nobody called a factor; refuses numbers and identifiers."""
     rows.table.refuse_disguised(j)
     count, name = len(rows.table.levels(j, rows.seen)), rows.table.name(j)

@@ -18,7 +18,7 @@ from ..display.style import loss_label
 from ..metrics.losses import NAMED
 from ..vocabulary import EXACT
 from .subject import Subject
-from .tables import Row, Table
+from .tables import ReportTable, Row
 from .words import loss_text, title_of
 
 __all__ = ["asked", "coefficients", "computed", "fitted_facts", "headline", "python_call", "tiles"]
@@ -118,7 +118,7 @@ def fitted_facts(fitted: Any) -> Facts:
     return facts
 
 
-def coefficients(fitted: Any) -> Table | None:
+def coefficients(fitted: Any) -> ReportTable | None:
     """The largest coefficients by the names of their columns; None if the model has no such list."""
     coef = np.asarray(getattr(last_step(fitted), "coef_", np.empty((0, 0))))
     coef = coef[0] if coef.ndim == 2 and len(coef) == 1 else coef
@@ -131,7 +131,7 @@ def coefficients(fitted: Any) -> Table | None:
     scaled = " of the columns as the last step sees them" if hasattr(inner, "steps") else ""
     scaled += ", for the target as transformed" if _transforms_target(fitted) else ""
     left = f", the {MOST_COEFFICIENTS} largest of {len(coef)}" if len(coef) > MOST_COEFFICIENTS else ""
-    return Table(f"Coefficients{scaled}{left}", ["column", "coefficient"], rows)
+    return ReportTable(f"Coefficients{scaled}{left}", ["column", "coefficient"], rows)
 
 
 def _transforms_target(fitted: Any) -> bool:

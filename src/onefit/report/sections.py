@@ -20,7 +20,7 @@ from .charts import forest, predictions
 from .checks import Check, checks
 from .curve_chart import CurveData, curve_chart
 from .subject import Subject, of_output
-from .tables import Table
+from .tables import ReportTable
 from .words import title_of
 
 __all__ = ["Chart", "Section", "sections"]
@@ -44,8 +44,8 @@ class Section:
     paragraphs: Sequence[str] = ()
     charts: Sequence[Chart] = ()
     checks: Sequence[Check] = ()
-    tables: Sequence[Table] = ()
-    folded: Sequence[Table] = ()
+    tables: Sequence[ReportTable] = ()
+    folded: Sequence[ReportTable] = ()
 
 
 def sections(subject: Subject, output: int) -> list[Section]:

@@ -19,7 +19,7 @@ from .subject import Subject, of_output
 from .words import loss_text, title_of, told_apart
 
 __all__ = [
-    "Table",
+    "ReportTable",
     "confusion",
     "curve_values",
     "differences",
@@ -42,7 +42,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """A table: caption, column headers, rows, and the columns that hold words rather than numbers."""
 
     caption: str
@@ -51,7 +51,7 @@ class Table:
     words: frozenset[int] = frozenset()
 
 
-def rules(subject: Subject, output: int) -> Table:
+def rules(subject: Subject, output: int) -> ReportTable:
     """The interval of every rule."""
     result = subject.main(output)
     table = of_output(result.intervals, result.output_names, output)
@@ -63,7 +63,7 @@ def rules(subject: Subject, output: int) -> Table:
         error = [_error_text(result.loss, row[key], digits) for key in ("estimate", "low", "high", "standard_error")]
         rows.append(Row([str(name), *error, RULE_WORDS.get(str(name), "")], name == result.rule))
     columns = ["rule", "estimate", f"{level} from", "to", "standard error", "what it is"]
-    return Table(f"{title_of(result.loss)} by interval rule", columns, rows, frozenset({5}))
+    return ReportTable(f"{title_of(result.loss)} by interval rule", columns, rows, frozenset({5}))
 
 
 def _error_text(loss: str, value: float, digits: Digits) -> str:
@@ -71,17 +71,17 @@ def _error_text(loss: str, value: float, digits: Digits) -> str:
     return loss_text(loss, value, value, value)[0] if loss == "zero_one" else digits.text(float(value))
 
 
-def outputs(subject: Subject) -> Table:
+def outputs(subject: Subject) -> ReportTable:
     """The answer for each output."""
     rows, titles = [], [title for title, _ in figures(subject.main(0), 0)]
     for q, name in enumerate(subject.output_names or ()):
         shown = [text for _, text in figures(subject.main(q), q)]
         rows.append(Row([name, *(f"{estimate} ({low} to {high})" for estimate, low, high in shown)]))
     level = percent(subject.confidence_level)
-    return Table(f"Every output, with {level} intervals", ["output", *titles], rows)
+    return ReportTable(f"Every output, with {level} intervals", ["output", *titles], rows)
 
 
-def selected(curve: ErrorCurve, chosen: int, output: int) -> Table:
+def selected(curve: ErrorCurve, chosen: int, output: int) -> ReportTable:
     """What each rule selects on the curve."""
     rows = []
     for position, names in selections(curve, output).items():
@@ -90,7 +90,9 @@ def selected(curve: ErrorCurve, chosen: int, output: int) -> Table:
             for name in names
         ]
     columns = ["rule", *_value_columns(curve), "what it is"]
-    return Table(f"Selected values of {short_name(curve.param_name)}", columns, rows, frozenset({len(columns) - 1}))
+    return ReportTable(
+        f"Selected values of {short_name(curve.param_name)}", columns, rows, frozenset({len(columns) - 1})
+    )
 
 
 def _value_columns(curve: ErrorCurve) -> list[str]:
@@ -113,7 +115,7 @@ def _with_ends(texts: Sequence[str]) -> str:
     return estimate if low == "–" else f"{estimate} ({low} to {high})"
 
 
-def curve_values(curve: ErrorCurve, output: int) -> Table:
+def curve_values(curve: ErrorCurve, output: int) -> ReportTable:
     """Every value of the curve with its scores, or the reason why it could not be fitted."""
     frame = of_output(curve.to_frame(), curve.output_names, output).reset_index(drop=True)
     scores = [name for name in ("gcv", "loo", "reml", "kfold") if not frame[name].isna().all()]
@@ -127,10 +129,10 @@ def curve_values(curve: ErrorCurve, output: int) -> Table:
         rows.append(Row([*cells, reason or ("too close to call" if inside else "worse than the best")]))
     columns = [*_value_columns(curve), *scores, "verdict"]
     caption = f"All {len(rows)} values of {short_name(curve.param_name)}"
-    return Table(caption, columns, rows, frozenset({len(columns) - 1}))
+    return ReportTable(caption, columns, rows, frozenset({len(columns) - 1}))
 
 
-def models(subject: Subject, output: int) -> Table:
+def models(subject: Subject, output: int) -> ReportTable:
     """The models of a comparison."""
     comparison = subject.comparison
     assert comparison is not None
@@ -141,12 +143,12 @@ def models(subject: Subject, output: int) -> Table:
         rows.append(Row([name, _with_ends(error), *shown, result.route], name == best))
     titles = [title for title, _ in figures(subject.main(output), output)[1:]]
     columns = ["model", title_of(comparison.loss).lower(), *titles, "route"]
-    return Table(
+    return ReportTable(
         f"Models, with {percent(comparison.confidence_level)} intervals", columns, rows, frozenset({len(columns) - 1})
     )
 
 
-def differences(subject: Subject, output: int) -> Table:
+def differences(subject: Subject, output: int) -> ReportTable:
     """The paired differences of a comparison."""
     comparison = subject.comparison
     assert comparison is not None
@@ -157,10 +159,10 @@ def differences(subject: Subject, output: int) -> Table:
         verdict = f"{first if row['high'] < 0 else second} is better" if told_apart(row) else "cannot be told apart"
         rows.append(Row([f"{first} − {second}", *texts, verdict]))
     columns = ["first − second", "difference", f"{level} from", "to", "verdict"]
-    return Table("Paired differences on the same rows; negative favours the first", columns, rows, frozenset({4}))
+    return ReportTable("Paired differences on the same rows; negative favours the first", columns, rows, frozenset({4}))
 
 
-def influential(subject: Subject, output: int) -> Table:
+def influential(subject: Subject, output: int) -> ReportTable:
     """Rows with the largest held-out losses."""
     losses, predicted, observed = subject.losses(output), subject.predicted(output), subject.observed(output)
     order, shares = largest_losses(losses)
@@ -172,10 +174,10 @@ def influential(subject: Subject, output: int) -> Table:
     ]
     target = [] if observed is None else [subject.request.target or "observed"]
     columns = ["row", *target, "held-out prediction", "loss", "share of the total"]
-    return Table(f"Rows with the largest held-out losses; {subject.row_names}", columns, rows)
+    return ReportTable(f"Rows with the largest held-out losses; {subject.row_names}", columns, rows)
 
 
-def confusion(subject: Subject, output: int) -> Table | None:
+def confusion(subject: Subject, output: int) -> ReportTable | None:
     """Observed classes by those predicted most often, if they are few and y was given."""
     observed = subject.observed(output)
     if observed is None or subject.loss != "zero_one":
@@ -190,4 +192,4 @@ def confusion(subject: Subject, output: int) -> Table | None:
         for name, row in zip(counts.index, counts.to_numpy(), strict=True)
     ]
     columns = ["observed", *(f"predicted {name}" for name in counts.columns)]
-    return Table("Observed classes by those predicted without the row", columns, rows)
+    return ReportTable("Observed classes by those predicted without the row", columns, rows)

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import TrainingSetError
 from ..folds import Folds
 from ..inference.chain import Chain, outward
-from ..inference.fold_errors import Failure, HeldOut, PairErrors, Rows, moments
+from ..inference.fold_errors import Failure, HeldOut, PairErrors, RowRoles, moments
 from ..learners import Smoother
 from ..linalg import compiled
 from ..linalg.stacked import fit_stacked
@@ -85,7 +85,7 @@ class SmootherEngine(Engine):
         self.y = smoother.centre(problem.y)
         self.n_values = smoother.n_values
         self.outputs = list(smoother.outputs(problem.n_outputs))
-        relative = Rows.of(problem.weights, None).weights
+        relative = RowRoles.of(problem.weights, None).weights
         self._weights = None if relative is None else np.append(relative, 0.0)
         # padding gets a real row's y, so that a user's loss never sees made-up values
         self._observed = np.vstack([problem.y, problem.y[:1]])
@@ -205,7 +205,7 @@ class SmootherEngine(Engine):
         u = np.take_along_axis(piece.u.reshape(L, -1, V * Q), slots[..., None], axis=1).reshape(L, -1, V, Q)
         y = self._observed[:-1, None, outputs]
         losses = self.loss.of(y, u)
-        u = self.loss.settle(y, u)
+        u = self.loss.decided_residuals(y, u)
         if (slots < 0).any():
             u[slots < 0] = losses[slots < 0] = np.nan
         for table, found in ((single.residuals, u), (single.losses, losses)):
@@ -239,7 +239,7 @@ def refit_residuals(
     accurate. If the column is lost, the error says where.
     """
     rows = folds.training_rows(repeat, *out)
-    rows = np.intersect1d(rows, smoother.heavy)
+    rows = np.intersect1d(rows, smoother.fitted_rows)
     root = smoother.root_weights(rows)
     training = smoother.take(rows)
     # in its own centring: a column that does not vary here is then zero, not what rounding leaves of other rows' mean

@@ -11,7 +11,7 @@ from ..folds import Folds
 from ..learners import Learner, Refusal, Smoother, Task
 from ..linalg import batched, compiled
 from ..linalg.downdate import LARGE_COMPILED, MANY, MANY_COMPILED, Downdate
-from ..linalg.reinsch import Basis, Reinsch
+from ..linalg.reinsch import Reinsch, ReinschBasis
 from ..metrics.losses import Loss
 from ..typing import FloatArray, IntArray
 from ..validation import Problem
@@ -138,7 +138,7 @@ class _Block:
         outputs: IntArray,
         values: IntArray,
         downdate: Downdate,
-        basis: Basis,
+        basis: ReinschBasis,
         log: FailureLog,
     ) -> None:
         self.engine, self.folds, self.outputs, self.downdate, self.basis = engine, folds, outputs, downdate, basis

@@ -69,10 +69,10 @@ class LearnedEngine(TrainingSetsEngine):
         self.learner = learner
         self.X = learner.X
         self.padded_X = np.vstack([self.X, np.zeros(self.X.shape[1])])
-        heavy = learner.smoother.heavy
-        Q, self.R = linalg.qr(self.root[heavy, None] * self.X[heavy], mode="economic", check_finite=False)
+        seen = learner.smoother.fitted_rows
+        Q, self.R = linalg.qr(self.root[seen, None] * self.X[seen], mode="economic", check_finite=False)
         self.Q = np.zeros((problem.n + 1, Q.shape[1]))
-        self.Q[heavy] = Q
+        self.Q[seen] = Q
         rest = self.root[:, None] * self.padded_y
         for _ in range(2):  # twice, as orthogonalization needs
             rest = rest - self.Q @ (self.Q.T @ rest)

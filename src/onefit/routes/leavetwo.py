@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import LossOverflowError, OneFitWarning, RouteError
 from ..folds import Folds
 from ..inference.chain import Chain, ascending, outward, over_kept
-from ..inference.fold_errors import Failure, FoldErrors, HeldOut, Rows, RowTotals, overflowing, spread_of_losses
+from ..inference.fold_errors import Failure, FoldErrors, HeldOut, RowRoles, RowTotals, overflowing, spread_of_losses
 from ..learners import KernelSmoother, Learner, Refusal, Smoother, Task
 from ..linalg import batched, compiled
 from ..linalg.path import OperatorPath, StoredPath, factor_path
@@ -118,7 +118,7 @@ class LeaveTwoOut:
         self.n_threads = n_threads
         self.problem, self.smoothers, self.loss, self.tick = problem, list(smoothers), loss, tick
         self.n_values = sum(smoother.n_values for smoother in smoothers)
-        self.rows = Rows.of(problem.weights, None)
+        self.rows = RowRoles.of(problem.weights, None)
         n = problem.n
         self.folds = Folds(np.arange(n, dtype=np.intp)[None], n)
         said = [isinstance(smoother, KernelSmoother) and 8 * n**2 > KERNEL_BYTES for smoother in smoothers]
@@ -167,7 +167,7 @@ class LeaveTwoOut:
             chain = pairs.choose_chain() if chain is None else chain
             pairs.chain = chain
             u = pairs.u.swapaxes(0, 1)  # (n, V, Q)
-            single.residuals[0][:, :, outputs] = self.loss.settle(y[:, None], u)
+            single.residuals[0][:, :, outputs] = self.loss.decided_residuals(y[:, None], u)
             single.losses[0][:, :, losses] = self.loss.of(y[:, None], u)
             pairs.run()
             e_in[0][:, :, losses] = pairs.sums.columns.swapaxes(0, 1) / (n - 1)
@@ -199,7 +199,7 @@ class LeaveTwoOut:
 def make_paths(smoother: Smoother, y: FloatArray, lams: FloatArray) -> list[tuple[IntArray, OperatorPath]]:
     """The operators of a smoother's path, penalized and unpenalized values apart, with the values of each."""
     if smoother.wants_dual:
-        if len(smoother.heavy) == smoother.n:
+        if len(smoother.fitted_rows) == smoother.n:
             factors = 1.0 / (smoother.dual.e + lams[:, None])
             return [(np.arange(len(lams)), factor_path(smoother.dual.F, factors, y, smoother.weights, True))]
         if 8 * smoother.n**2 * len(lams) > 2 * LARGE_BYTES:

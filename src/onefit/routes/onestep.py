@@ -146,14 +146,14 @@ def make_operator(smoother: Smoother, y: FloatArray, lam: float) -> Operator:
         reinsch = smoother.reinsch([lam])
         Z = reinsch.basis.take(np.arange(len(y)))
         return primal_operator(Z, y, smoother.weights, TABLE_BYTES)
-    heavy = smoother.heavy
+    counted = smoother.fitted_rows
     light = np.ones(len(y), dtype=bool)
-    light[heavy] = False
+    light[counted] = False
     root = smoother.root_weights(np.arange(len(y)))
     Q = smoother.dual.matrix(lam)
-    hat = np.zeros((0, len(heavy)))
+    hat = np.zeros((0, len(counted)))
     if light.any():
-        seen = smoother.take(heavy).weighted(root[heavy])
+        seen = smoother.take(counted).weighted(root[counted])
         hat = prediction_weights(smoother.take(np.flatnonzero(light)), seen, lam)
     return dual_operator(Q, y, root, light, hat)
 
@@ -194,10 +194,10 @@ class _Block:
 
     def _is_sound(self, system: FloatArray, rows: IntArray) -> bool:
         """Whether the smallest eigenvalue is large against the errors; rows of no weight play no part in it."""
-        heavy = np.flatnonzero(~self.operator.light[rows])
-        if not len(heavy):
+        counted = np.flatnonzero(~self.operator.light[rows])
+        if not len(counted):
             return True
-        smallest = batched.smallest_eigenvalues(system[np.ix_(heavy, heavy)])
+        smallest = batched.smallest_eigenvalues(system[np.ix_(counted, counted)])
         return bool(smallest >= batched.TRUSTED * self.operator.scale)
 
     def _refit(self, repeat: int, *out: int) -> list[FloatArray]:

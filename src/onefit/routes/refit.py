@@ -25,7 +25,7 @@ from ..errors import DataError, RefitError
 from ..extrapolation import measured
 from ..folds import Folds, FoldSource
 from ..frames import in_few_blocks
-from ..inference.fold_errors import Failure, HeldOut, PairErrors, Rows, moments
+from ..inference.fold_errors import Failure, HeldOut, PairErrors, RowRoles, moments
 from ..learners import Learner, RefitLearner, Refusal, Task
 from ..metrics.losses import Loss
 from ..typing import FloatArray, IntArray
@@ -80,7 +80,7 @@ class RefitEngine(Engine):
         self._failed = set[int]()
         self._X = in_few_blocks(problem.X)
         self.n_values = len(self.estimators)
-        self._weights = Rows.of(problem.weights, None).weights
+        self._weights = RowRoles.of(problem.weights, None).weights
         self._kept: Any = None
         self._ahead: Any = None
         self._n_ahead = 0

@@ -21,13 +21,13 @@ from ..inference.fold_errors import (
     FoldErrors,
     HeldOut,
     PairErrors,
-    Rows,
+    RowRoles,
     RowTotals,
     concatenate,
     overflowing,
     summarize,
 )
-from ..inference.montecarlo import MOST_REPEATS, SCHEDULE, is_settled
+from ..inference.montecarlo import MOST_REPEATS, SCHEDULE, is_precise
 from ..learners import Learner, Refusal, Smoother, Task
 from ..typing import FloatArray
 from .contract import Computation, Engine, FoldPlan, Outcome, Partitions, Route, Ticks, Units, Workers
@@ -136,11 +136,11 @@ class RepeatedComputation:
     partitions: Partitions
     workers: Workers
     ticks: Ticks
-    rows: Rows = field(init=False)
+    rows: RowRoles = field(init=False)
 
     def __post_init__(self) -> None:
         problem = self.task.problem
-        self.rows = Rows.of(problem.weights, problem.groups)
+        self.rows = RowRoles.of(problem.weights, problem.groups)
         for engine in self._counted:
             engine.tick = self.ticks.advance
             engine.counts_sets = self.partitions.n_repeats == 1 and engine.goes_through_sets
@@ -248,7 +248,7 @@ class RepeatedComputation:
         """Whether the repeats so far suffice for every value that can be fitted."""
         kept = np.ones(self.n_values, dtype=bool)
         kept[[failure.value for failure in done.failures]] = False
-        return is_settled(done.errors, self.task.rule, self.task.loss.scale, kept)
+        return is_precise(done.errors, self.task.rule, self.task.loss.scale, kept)
 
     def _pairs(self, folds: Folds) -> PairErrors:
         return joined_pairs([engine.pairs(folds) for engine in self.engines])

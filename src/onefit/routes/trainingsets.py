@@ -98,9 +98,9 @@ class Repeat(ABC):
     def __init__(self, engine: TrainingSetsEngine, folds: Folds, repeat: int, log: FailureLog) -> None:
         self.engine, self.folds, self.number, self.log = engine, folds, repeat, log
         self.members, self.ids = folds.members[repeat], folds.ids[repeat]
-        heavy = engine.root > 0
-        self.heavy_in_fold = heavy[self.members].sum(axis=1)
-        self.n_heavy = int(heavy.sum())
+        seen = engine.root > 0
+        self.fitted_in_fold = seen[self.members].sum(axis=1)
+        self.n_fitted = int(seen.sum())
 
     @property
     @abstractmethod
@@ -130,12 +130,12 @@ class Repeat(ABC):
 
     def n_train(self, out: IntArray) -> IntArray:
         """Rows of the training sets that have a weight."""
-        n_train: IntArray = self.n_heavy - self.heavy_in_fold[out].sum(axis=1)
+        n_train: IntArray = self.n_fitted - self.fitted_in_fold[out].sum(axis=1)
         return n_train
 
     def training_rows(self, out: IntArray) -> IntArray:
         """Rows of one training set that have a weight."""
-        return np.intersect1d(self.folds.training_rows(self.number, *out), self.engine.smoother.heavy)
+        return np.intersect1d(self.folds.training_rows(self.number, *out), self.engine.smoother.fitted_rows)
 
     def is_out(self, out: IntArray) -> BoolArray:
         """Which rows each training set leaves out, (B, n)."""

@@ -22,7 +22,7 @@ from .trainingsets import NOT_TUNED, Repeat, TrainingSetsEngine, inverse_factors
 
 __all__ = ["TunedEngine", "TunedRoute"]
 
-SPAN = 1e8
+KNOWN_SPAN = 1e8
 """Eigenvalues up to this factor from tau, both ways, are known well enough to choose a penalty."""
 
 NEAR = 1e6
@@ -100,7 +100,7 @@ class _Whole:
 
 def _decompose(engine: TunedEngine) -> _Whole:
     """Choose the penalty on all rows, and decompose them about it: the training sets will choose a similar one."""
-    smoother, rows, root = engine.smoother, engine.smoother.heavy, engine.root
+    smoother, rows, root = engine.smoother, engine.smoother.fitted_rows, engine.root
     design = smoother.decomposed().rows(rows).weighted(root[rows])
     spectrum = spectrum_of_rows(design, root[rows, None] * engine.y[rows], smallest=engine.tuned.smallest).spectrum
     tau = float(np.exp(np.log(engine.tuned.choose(spectrum)).mean()))
@@ -236,5 +236,5 @@ def _is_known(mu: FloatArray, lams: FloatArray, magnified: FloatArray) -> BoolAr
         error = (mu + 1.0 / mu) * magnified[:, None]
         ratio = mu[:, :, None] / lams[:, None, :]
         moved = ratio / np.square(1.0 + ratio) * error[:, :, None]
-    known: BoolArray = np.logical_and(np.all(error < SPAN, axis=1), np.all(moved < AMPLIFIED, axis=(1, 2)))
+    known: BoolArray = np.logical_and(np.all(error < KNOWN_SPAN, axis=1), np.all(moved < AMPLIFIED, axis=(1, 2)))
     return known

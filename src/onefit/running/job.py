@@ -11,7 +11,7 @@ import numpy as np
 from ..checks import check_choice, check_integer, check_jobs, check_level
 from ..errors import FoldError, IntervalError, TrainingSetError
 from ..folds import ExplicitFolds, Folds, FoldSource, RandomFolds, entropy_of, explicit_folds, is_single
-from ..inference.fold_errors import Rows
+from ..inference.fold_errors import RowRoles
 from ..inference.intervals import RULES, Rule
 from ..learners import Learner, Path, RefitLearner, Refusal, Task, adapt, frozen
 from ..metrics import Loss, find_loss
@@ -109,9 +109,9 @@ class Job:
         return self.partitions.n_repeats
 
     @property
-    def rows(self) -> Rows:
+    def rows(self) -> RowRoles:
         """Weights and groups of the rows."""
-        return Rows.of(self.problem.weights, self.problem.groups)
+        return RowRoles.of(self.problem.weights, self.problem.groups)
 
     def bid_at(self, value: int) -> Bid:
         """The bid that a place on the axis of computed values belongs to."""
