@@ -430,3 +430,13 @@ def test_an_eigenvalue_far_beyond_a_penalty_is_not_known_and_warns_of_nothing():
     with np.errstate(all="raise"):
         known = _is_known(np.array([[1e250], [1.0]]), np.array([[1e-90], [1.0]]), np.ones(2))
     assert known.tolist() == [False, True]
+
+
+def test_a_gaussian_kernel_knows_rows_apart_that_share_a_large_number():
+    rng = np.random.default_rng(11)
+    X, y = np.c_[1e9 * (np.arange(20) % 2), rng.normal(size=20)], rng.normal(size=20)
+    settings = {"folds": np.arange(20) % 5, "route": "gram"}
+    K = np.exp(-0.5 * np.square(X[:, None] - X).sum(axis=2))
+    one = quiet_nested_cv(KernelRidge(kernel="rbf", alpha=0.1), X, y, **settings)
+    other = quiet_nested_cv(KernelRidge(kernel="precomputed", alpha=0.1), K, y, **settings)
+    assert relative_gap(one.heldout["prediction"], other.heldout["prediction"]) < 1e-10

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier, RidgeClassifierCV, RidgeCV
@@ -318,6 +319,9 @@ def _kernel_ridge(estimator: KernelRidge, problem: Problem, lams: FloatArray | N
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # said below
             K = pairwise_kernels(X, metric=estimator.kernel, filter_params=True, **parameters)
+            if estimator.kernel == "rbf":  # scikit-learn takes products apart, which lose what some rows share
+                gamma = 1.0 / X.shape[1] if estimator.gamma is None else estimator.gamma
+                K = np.exp(-gamma * cdist(X, X, "sqeuclidean"))
     except Exception as error:
         raise DataError(f"The kernel {estimator.kernel!r} failed: {type(error).__name__}: {error}") from error
     if not np.isfinite(K).all():
