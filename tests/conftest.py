@@ -62,10 +62,10 @@ def start_series(phase):
 
 # Without the extras: files that are about one are not collected, and a test that meets the lack of one is skipped.
 FILES_OF = {
-    "matplotlib": ["test_display.py", "test_examples.py"],
-    "pyarrow": ["test_cli_tables.py"],
-    "jinja2": ["test_report.py", "test_report_browser.py"],
-    "typer": ["test_cli.py", "test_cli_docs.py", "test_cli_files.py"],
+    "matplotlib": ["display/test_display.py", "project/test_examples.py"],
+    "pyarrow": ["cli/test_cli_tables.py"],
+    "jinja2": ["report/test_report.py", "report/test_report_browser.py"],
+    "typer": ["cli/test_cli.py", "cli/test_cli_docs.py", "cli/test_cli_files.py", "cli/test_cli_options.py"],
 }
 LACKING = [name for name in (*FILES_OF, "plotly", "polars", "rich", "sympy") if find_spec(name) is None]
 collect_ignore = [file for name in FILES_OF if name in LACKING for file in FILES_OF[name]]

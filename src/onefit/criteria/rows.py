@@ -16,11 +16,14 @@ from scipy import linalg
 from ..linalg.columns import EPS, Columns, clean, norms, row_space
 from ..linalg.jacobi import svd_by_jacobi, svd_of_wide
 from ..typing import BoolArray, FloatArray
-from .single import RowPart, Spectrum
+from .single import AXIS, RowPart, Spectrum
 
 __all__ = ["Deletions", "RowFit", "spectrum_of_rows"]
 
 _SQUARED = 1e-8
+
+SHRUNK = 1e-8
+"""Part of the smallest penalty below which an eigenvalue of the Gram matrix is as good as none."""
 
 MOST_WORK = 2e8
 """Products in all decompositions without a row: about a second."""
@@ -79,20 +82,25 @@ def decompose_rows(
     if not is_complete:
         U = np.where(d > 0, U, 0.0)  # what no column reaches is no direction of theirs, but of the rest
     gamma = U.T @ y2
-    r0 = np.zeros_like(y) if is_complete else y2 - U @ gamma
-    a0 = np.zeros(n) if is_complete else 1.0 - np.square(Q1).sum(axis=1) - np.square(U).sum(axis=1)
+    r0, a0, inside = np.zeros_like(y), np.zeros(n), U
+    if not is_complete:
+        # a direction that every penalty shrinks to nothing may be made of rounding errors: it counts to what is left
+        least = smallest if smallest > 0 else 10.0 ** AXIS[1] * np.square(d).sum()
+        inside = np.where(np.square(d) > SHRUNK * least, U, 0.0)
+        r0 = y2 - inside @ (inside.T @ y2)
+        a0 = 1.0 - np.square(Q1).sum(axis=1) - np.square(inside).sum(axis=1)
     with np.errstate(divide="ignore"):
         log_det = 2.0 * np.log(np.abs(np.diag(R1))).sum()
         log_weights = 0.0 if root is None else 2.0 * np.log(root).sum()
     spectrum = Spectrum(
         mu=np.square(d)[None],
         gamma=gamma[None],
-        rest=np.square(r0).sum(axis=0)[None],
+        rest=np.square(np.zeros_like(y) if is_complete else y2 - U @ gamma).sum(axis=0)[None],
         spare=np.array([float(n - k - q)]),
         n=np.array([float(n)]),
         n_rows=np.array([float(n if n_rows is None else n_rows)]),
         constant=np.array([(log_det - log_weights) / 2]),
-        rows=RowPart.of(U[None], a0[None], r0[None]),
+        rows=RowPart.of(inside[None], a0[None], r0[None]),
     )
     return RowFit(spectrum, columns, y, V, np.asarray(E.any(axis=0)))
 

@@ -232,7 +232,7 @@ def _is_known(mu: FloatArray, lams: FloatArray, magnified: FloatArray) -> BoolAr
     ``mu + 1/mu`` times that, and the error of the shrinkage at lam ``f (1 - f)`` times the error of mu. A training set
     that is near to losing a direction has the errors ``magnified``.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         error = (mu + 1.0 / mu) * magnified[:, None]
         ratio = mu[:, :, None] / lams[:, None, :]
         moved = ratio / np.square(1.0 + ratio) * error[:, :, None]

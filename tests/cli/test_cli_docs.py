@@ -7,11 +7,11 @@ import shlex
 from pathlib import Path
 
 import pytest
-
-from onefit.cli.app import app
 from test_cli import HOUSES, onefit_cli
 
-ROOT = Path(__file__).resolve().parents[1]
+from onefit.cli.app import app
+
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"(?ms)^```console\n\$ onefit ([^\n]*)\n(.*?)^```$", PAGE)
 

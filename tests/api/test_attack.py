@@ -17,6 +17,7 @@ from helpers import quiet_nested_cv, quietly, relative_gap
 from onefit.criteria import criterion_values, spectrum_of_rows
 from onefit.errors import DataError, OneFitError, RouteError, TrainingSetError
 from onefit.linalg.columns import columns_of
+from onefit.routes.tuned import _is_known
 
 FAST = ({"route": "gram"}, {"route": "onestep"}, {"n_folds": "n"})
 
@@ -356,11 +357,17 @@ def test_rows_of_no_weight_beside_free_columns_that_reach_everything_are_refused
 
 
 @pytest.mark.parametrize("size", [1.0, 1e4, 4e7])
-def test_leave_one_out_of_a_row_that_alone_sees_a_large_column_is_that_of_a_fit_without_it(size):
-    """Of such a row, residual and one minus leverage are as small as the penalty beside the column's square."""
+@pytest.mark.parametrize("offset", [None, 1e3, 1e6])
+def test_leave_one_out_of_a_row_that_alone_sees_a_large_column_is_that_of_a_fit_without_it(size, offset):
+    """Of such a row, residual and one minus leverage are as small as the penalty beside the column's square.
+
+    With columns that are sums of others up to the last bits of an offset there are directions of rounding errors.
+    """
     rng = np.random.default_rng(8)
     X, y, lams = rng.normal(size=(12, 3)), rng.normal(size=(12, 1)), np.array([1e-12, 1e-9, 1e-4, 1.8, 4e5])
     X[:, 1] = size * (np.arange(12) == 4)
+    if offset:
+        X, lams = np.c_[X, X[:, 0] + X[:, 2] + offset, X[:, 2] - X[:, 0] + offset], lams[2:]
     columns = columns_of(X, None, True)
     columns = columns.moved(columns.means())
     found = criterion_values(spectrum_of_rows(columns, y - y.mean()).spectrum, lams[None], "loo")[0, :, 0]
@@ -369,9 +376,9 @@ def test_leave_one_out_of_a_row_that_alone_sees_a_large_column_is_that_of_a_fit_
         for row in range(12):
             others = np.delete(np.arange(12), row)
             centre, mean = X[others].mean(axis=0), y[others].mean()
-            stacked = np.vstack([X[others] - centre, np.sqrt(lam) * np.eye(3)])
+            stacked = np.vstack([X[others] - centre, np.sqrt(lam) * np.eye(X.shape[1])])
             length = np.linalg.norm(stacked, axis=0)
-            right = np.append(y[others, 0] - mean, np.zeros(3))
+            right = np.append(y[others, 0] - mean, np.zeros(X.shape[1]))
             coef = np.linalg.lstsq(stacked / length, right, rcond=None)[0] / length
             expected[at] += np.square(y[row, 0] - mean - (X[row] - centre) @ coef) / 12
     np.testing.assert_allclose(found, expected, rtol=1e-7)
@@ -417,3 +424,19 @@ def test_rows_of_little_weight_have_no_rounding_errors_of_heavy_ones(settings):
             fitted = sum(Fraction(v) * b for v, b in zip(X[row], coef, strict=True))
             expected[row] = float(Fraction(y[row]) - fitted)
     assert relative_gap(y - result.heldout["prediction"], expected) < 1e-6
+
+
+def test_an_eigenvalue_far_beyond_a_penalty_is_not_known_and_warns_of_nothing():
+    with np.errstate(all="raise"):
+        known = _is_known(np.array([[1e250], [1.0]]), np.array([[1e-90], [1.0]]), np.ones(2))
+    assert known.tolist() == [False, True]
+
+
+def test_a_gaussian_kernel_knows_rows_apart_that_share_a_large_number():
+    rng = np.random.default_rng(11)
+    X, y = np.c_[1e9 * (np.arange(20) % 2), rng.normal(size=20)], rng.normal(size=20)
+    settings = {"folds": np.arange(20) % 5, "route": "gram"}
+    K = np.exp(-0.5 * np.square(X[:, None] - X).sum(axis=2))
+    one = quiet_nested_cv(KernelRidge(kernel="rbf", alpha=0.1), X, y, **settings)
+    other = quiet_nested_cv(KernelRidge(kernel="precomputed", alpha=0.1), K, y, **settings)
+    assert relative_gap(one.heldout["prediction"], other.heldout["prediction"]) < 1e-10

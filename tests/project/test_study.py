@@ -17,7 +17,7 @@ import onefit
 from helpers import STRICT, quiet_nested_cv, quietly
 from onefit.datasets import make_grouped, make_linear
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 CHEAP = "ols-40-5"
 
 

@@ -20,7 +20,7 @@ import pytest
 import onefit
 from onefit import datasets, errors, losses, report
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 BUILT = {"_build", "gallery", "generated", "_static", "_templates"}
 PAGES = [

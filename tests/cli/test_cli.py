@@ -28,7 +28,7 @@ from helpers import quietly
 from onefit.cli.app import app
 from onefit.cli.showing import as_options
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 HOUSES = ROOT / "tests" / "data" / "cli" / "houses.csv"
 EXACT = {"rtol": 1e-12}
 DROPPED = ["--drop", "street", "--drop", "trust"]

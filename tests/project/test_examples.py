@@ -20,7 +20,7 @@ from helpers import DATA, quiet_nested_cv
 from onefit import FPCR, SplineRegression
 from onefit.datasets import load_motorcycle, make_signal
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 QUICK_ROWS = 100 * 50
 
 

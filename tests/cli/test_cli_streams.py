@@ -18,7 +18,7 @@ from onefit.cli.group import _one_line
 from onefit.errors import OneFitError
 from onefit.files import write_whole
 
-HOUSES = Path(__file__).parent / "data" / "cli" / "houses.csv"
+HOUSES = Path(__file__).parents[1] / "data" / "cli" / "houses.csv"
 RUN = ["run", str(HOUSES), "--target", "price", "--drop", "street", "--drop", "trust", "--folds", "5", "--quiet"]
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="devices and pipes of a Unix")
 full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")

@@ -14,7 +14,7 @@ from helpers import warned_nested_cv
 from onefit.datasets import make_linear
 from onefit.errors import MonteCarloWarning
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)

@@ -26,7 +26,7 @@ from fuzz.reference import reference
 from fuzz.run import Outcome, judge_seed, run, seeds
 from helpers import relative_gap
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 FINE = {
     "classifier": (1000001, 1000013, 1000020, 1000024, 1000146, 1000186),

@@ -30,7 +30,7 @@ from reference import quartic
 
 sympy = optional("sympy")
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs" / "theory").glob("*.md"))
 CLOSE = {"rtol": 1e-10, "atol": 1e-11}
 

@@ -26,7 +26,7 @@ from onefit.losses import huber, nonnegative, pinball
 from onefit.results import Finding
 from onefit.results.findings import FEW_GROUPS, KINDS, MOST_MONTE_CARLO_ERROR
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 RNG = np.random.default_rng(5)
 CALM = data(60, 3, 0)
 NOISE = RNG.standard_normal((40, 5)), RNG.standard_normal(40)

@@ -20,7 +20,7 @@ from reference import quartic
 
 sympy = optional("sympy")
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module", autouse=True)

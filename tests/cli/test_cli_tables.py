@@ -16,10 +16,10 @@ import pyarrow
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from test_cli import DROPPED, EXACT, HOUSES, document, houses, onefit_cli
 
 import onefit
 from helpers import quietly
-from test_cli import DROPPED, EXACT, HOUSES, document, houses, onefit_cli
 
 
 def refused(path, *options, target="y"):

@@ -713,7 +713,7 @@ def test_a_classifier_by_refits_along_c():
 
 
 def test_the_example_ends_in_advice_and_a_picture(tmp_path, capsys):
-    example = Path(__file__).resolve().parents[1] / "examples" / "diabetes_curve.py"
+    example = Path(__file__).resolve().parents[2] / "examples" / "diabetes_curve.py"
     runpy.run_path(str(example))["main"](["--output", str(tmp_path)])
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
     printed = capsys.readouterr().out

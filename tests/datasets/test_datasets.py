@@ -40,7 +40,7 @@ from onefit.datasets import (
 )
 from onefit.errors import DataError, OneFitWarning
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 EXACT = 1e-12
 QUADRATURE = 1e-10
 MAKERS = {
