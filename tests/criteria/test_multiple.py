@@ -16,7 +16,7 @@ from scipy import optimize
 from helpers import random_weights
 from onefit.criteria import criterion_values, multiple, search, spectrum_of_rows
 from onefit.criteria.multiple import (
-    KINDS,
+    JOINT_CRITERIA,
     choose_jointly,
     coefficients_at,
     coordinates_of,
@@ -28,7 +28,7 @@ from onefit.criteria.reduced import reduce
 from onefit.errors import DataError, TrainingSetError
 from onefit.linalg.columns import columns_of
 
-kinds = pytest.mark.parametrize("kind", KINDS)
+kinds = pytest.mark.parametrize("kind", JOINT_CRITERIA)
 SHAPES = [(120, 6, 3), (30, 9, 3), (20, 8, 4)]  # rows, columns of a term, terms: the last is wider than tall
 shapes = pytest.mark.parametrize("shape", SHAPES)
 
@@ -110,7 +110,7 @@ def test_fits_and_criteria_equal_the_dense_formulas(shape, is_weighted):
         found = coefficients_at(statistics, roots, np.exp(rho))
         np.testing.assert_allclose(found, expected["b"], rtol=1e-8, atol=1e-9 * size)
         expected["reml"] += np.log(weights).sum() / 2  # a constant
-        for kind in KINDS:
+        for kind in JOINT_CRITERIA:
             value = criterion(statistics, roots, rho, kind)[0]
             np.testing.assert_allclose(value, expected[kind].sum(), rtol=1e-8)
 
@@ -434,7 +434,7 @@ def test_the_end_of_the_axis_is_that_of_the_single_search():
     design, roots, y = ridge_terms(40, (4,), seed=13)
     y = y - design[:, 1:] @ np.linalg.lstsq(design, y, rcond=None)[0][1:]
     spectrum = spectrum_of_rows(columns_of(design[:, 1:], None, True), y).spectrum
-    for kind in KINDS:
+    for kind in JOINT_CRITERIA:
         choice = choose_jointly(statistics_of_rows(design, y), roots, kind)
         assert choice.at_end == ("most",)
         np.testing.assert_allclose(choice.lams, 1e8 * spectrum.mu.sum(), rtol=1e-12)
@@ -467,7 +467,7 @@ def test_a_term_that_no_row_sees_is_penalized_most_and_its_coefficients_vanish()
     design, roots, y = ridge_terms(30, (3, 4), seed=16)
     design[:, 4:] = 0
     statistics = statistics_of_rows(design, y)
-    for kind in KINDS:
+    for kind in JOINT_CRITERIA:
         choice = choose_jointly(statistics, roots, kind)
         assert choice.at_end[1] == "most"
         np.testing.assert_allclose(coefficients_at(statistics, roots, choice.lams)[4:], 0, atol=1e-15)
@@ -588,7 +588,7 @@ def test_with_one_row_more_than_free_directions_nothing_decides_and_the_most_pen
 
 def test_no_degrees_of_freedom_at_all_give_the_most_penalized_answer():
     design, roots, y = ridge_terms(1, (3, 2), seed=20)
-    for kind in KINDS:
+    for kind in JOINT_CRITERIA:
         assert choose_jointly(statistics_of_rows(design, y), roots, kind).at_end == ("most", "most")
 
 
@@ -621,7 +621,7 @@ def test_errors_name_cause_and_remedy():
     sizes=st.lists(st.integers(1, 7), min_size=1, max_size=4),
     seed=st.integers(0, 2**32 - 1),
     n_outputs=st.integers(1, 2),
-    kind=st.sampled_from(KINDS),
+    kind=st.sampled_from(JOINT_CRITERIA),
 )
 def test_no_single_penalty_could_do_better(n, sizes, seed, n_outputs, kind):
     assume(kind == "reml" or n - 1 - sum(sizes) >= n / 10)  # GCV without its guard
@@ -639,7 +639,7 @@ def test_no_single_penalty_could_do_better(n, sizes, seed, n_outputs, kind):
         assert value <= min(values) + 1e-9 * max(n, abs(value))
 
 
-@given(seed=st.integers(0, 2**32 - 1), kind=st.sampled_from(KINDS), order=st.permutations(range(3)))
+@given(seed=st.integers(0, 2**32 - 1), kind=st.sampled_from(JOINT_CRITERIA), order=st.permutations(range(3)))
 def test_the_order_of_the_terms_does_not_matter_to_the_value_at_given_penalties(seed, kind, order):
     design, roots, y = ridge_terms(25, (2, 3, 4), seed)
     statistics = statistics_of_rows(design, y)

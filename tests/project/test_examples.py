@@ -246,9 +246,9 @@ CLAIMS = {
 
 def test_the_page_on_the_models_names_tests_and_files_that_exist():
     page = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
-    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").glob("test_*.py"))
+    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
     named = re.findall(r"`(test_\w+)`", page)
     assert len(named) >= 5
     assert [name for name in named if f"def {name}(" not in sources] == []
-    assert all((ROOT / path).exists() for path in re.findall(r"`(?:python )?((?:tests|examples)/\w+\.py)`", page))
+    assert all((ROOT / path).exists() for path in re.findall(r"`(?:python )?((?:tests|examples)/[\w/]+\.py)`", page))
     assert all((ROOT / "docs" / path).exists() for path in re.findall(r"\]\((images/[^)]+|guide\.md)", page))
