@@ -23,6 +23,7 @@ ORDER = [
     "losses",
     "checks",
     "frames",
+    "sources",
     "validation",
     "folds",
     "inference",

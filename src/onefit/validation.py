@@ -15,8 +15,9 @@ from sklearn.utils import get_tags
 
 from .checks import MOST_SIZE, check_estimator, check_range_of
 from .errors import DataError
-from .frames import as_array, find_frame, for_estimators, in_double, is_frame
+from .frames import as_array, find_frame, for_estimators, in_double, in_few_blocks, is_frame
 from .metrics.losses import Classes
+from .sources import MemorySource, Source
 from .typing import AnyArray, ArrayLike, Data, Estimator, FloatArray, IntArray, Shaped
 
 __all__ = ["Problem", "check_columns", "check_problem", "numeric_matrix"]
@@ -59,6 +60,11 @@ class Problem:
         return self.y[:, 0] if self.output_names is None else self.y
 
     @cached_property
+    def source(self) -> Source:
+        """The rows of X, so that some of them come fast."""
+        return MemorySource(in_few_blocks(self.X))
+
+    @cached_property
     def _matrix(self) -> FloatArray:
         if not _is_table(self.X):
             raise DataError(
@@ -85,7 +91,7 @@ def check_problem(
     if len({is_classifier(estimator) for estimator in estimators}) > 1:
         raise DataError("Some estimators are classifiers and some are not; their losses cannot be compared.")
     X = _as_container(X)
-    n = count_rows(X)
+    n = MemorySource(X).n_rows
     labels = classes = output_names = None
     if is_classifier(estimators[0]):
         labels, classes, codes = _check_labels(y)
@@ -105,11 +111,6 @@ def check_problem(
         X = _in_double(X)
     weights, group_ids = _check_weights(sample_weight, n), _check_groups(groups, n)
     return Problem(X, y_array, output_names, feature_names, weights, group_ids, labels, classes)
-
-
-def count_rows(X: Data) -> int:
-    """Number of rows of a table, or of a vector of objects, which may be a list."""
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def numeric_matrix(problem: Problem) -> FloatArray:
@@ -335,7 +336,7 @@ def _check_finite(X: Any, names: tuple[str, ...] | None, may_be_missing: bool) -
 
 
 def _refuse_missing(array: FloatArray, names: tuple[str, ...] | None) -> None:
-    if np.isfinite(array).all():
+    if all(np.isfinite(block).all() for block in MemorySource(array).blocks()):
         return
     column = int(np.flatnonzero(~np.isfinite(array).all(axis=0))[0])
     count = int((~np.isfinite(array[:, column])).sum())

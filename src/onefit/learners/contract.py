@@ -25,6 +25,7 @@ from ..checks import check_penalty_value
 from ..errors import DataError
 from ..inference.intervals import Rule
 from ..metrics import Loss
+from ..sources import Source
 from ..typing import FloatArray
 from ..validation import Problem
 from ..vocabulary import EXACT, FROZEN
@@ -55,6 +56,11 @@ class Task:
     rule: Rule
     transformers: str = "refit"
     needs: frozenset[str] = frozenset()
+
+    @property
+    def source(self) -> Source:
+        """Where the rows of X are read."""
+        return self.problem.source
 
 
 @dataclass(frozen=True)

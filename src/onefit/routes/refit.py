@@ -18,16 +18,16 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from ..errors import DataError, RefitError
 from ..extrapolation import measured
 from ..folds import Folds, FoldSource
-from ..frames import in_few_blocks
 from ..inference.fold_errors import Failure, HeldOut, PairErrors, RowRoles, moments
 from ..learners import Learner, RefitLearner, Refusal, Task
 from ..metrics.losses import Loss
+from ..sources import Source
 from ..typing import FloatArray, IntArray
 from ..validation import Problem
 from .contract import Engine, FoldPlan, Offer, Workers, ignore
@@ -78,7 +78,7 @@ class RefitEngine(Engine):
         self.problem, self.estimators, self.loss = problem, list(estimators), loss
         self.n_jobs, self.tick = n_jobs, ignore
         self._failed = set[int]()
-        self._X = in_few_blocks(problem.X)
+        self._source = problem.source
         self.n_values = len(self.estimators)
         self._weights = RowRoles.of(problem.weights, None).weights
         self._kept: Any = None
@@ -202,7 +202,7 @@ class RefitEngine(Engine):
             self.n_values == 1,
             os.getpid(),
             self.estimators[value],
-            self._X,
+            self._source,
             self.problem.target,
             self.problem.weights,
             folds.training_rows(repeat, *held),
@@ -287,7 +287,7 @@ def _predictions_or_error(is_alone: bool, *arguments: Any) -> list[Any] | RefitE
 def _heldout_predictions(
     parent: int,
     estimator: Any,
-    X: Any,
+    source: Source,
     y: Any,
     weights: FloatArray | None,
     train: IntArray,
@@ -301,8 +301,8 @@ def _heldout_predictions(
         fitted = clone(estimator, safe=False)
         extra = {} if weights is None else {weight_name(estimator): weights[train]}
         with measured():
-            fitted.fit(_rows(estimator, X, train, train), y[train], **extra)
-            predictions = [np.asarray(fitted.predict(_rows(estimator, X, test, train))) for test in tests]
+            fitted.fit(_rows(estimator, source, train, train), y[train], **extra)
+            predictions = [np.asarray(fitted.predict(_rows(estimator, source, test, train))) for test in tests]
     except Exception as error:
         message = f"{name} failed in {where} ({len(train)} training rows): {type(error).__name__}: {error}"
         raise RefitError(message) from error
@@ -331,10 +331,10 @@ def weight_name(estimator: Any) -> str:
     return "sample_weight"
 
 
-def _rows(estimator: Any, X: Any, rows: IntArray, train: IntArray) -> Any:
+def _rows(estimator: Any, source: Source, rows: IntArray, train: IntArray) -> Any:
     """Some rows of X; for estimators that take a matrix between rows, the training columns of it."""
     try:
         pairwise = get_tags(estimator).input_tags.pairwise
     except (AttributeError, TypeError):
         pairwise = False
-    return np.asarray(X)[np.ix_(rows, train)] if pairwise else _safe_indexing(X, rows)
+    return source.between(rows, train) if pairwise else source.take(rows)
