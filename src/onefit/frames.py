@@ -78,11 +78,13 @@ class Frame:
 
 def is_frame(X: object) -> bool:
     """Whether X is a data frame in memory."""
-    return bool(nw.dependencies.is_into_dataframe(X))
+    return not isinstance(X, np.ndarray) and bool(nw.dependencies.is_into_dataframe(X))
 
 
 def find_frame(X: Any, what: str = "X") -> Frame | None:
     """The frame that X is, or None; what would have to be read first is refused."""
+    if isinstance(X, np.ndarray | list | tuple):
+        return None  # at once: to look for the library of a frame takes longer than many a job
     if not is_frame(X):
         if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
             raise DataError(f"{what} is a lazy frame; pass {what}.collect(), or {what}.compute() for Dask.")
