@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import onefit
-from helpers import assert_same_results
+from helpers import assert_same_results, quiet_nested_cv
 from onefit import PenalizedRegression, SplineRegression
 from onefit.errors import DataError, RouteError
 from onefit.inference.intervals import RULES
@@ -198,3 +198,21 @@ def test_a_path_knows_penalties_from_names():
     assert Path("alpha", (1.0, 2)).penalties().tolist() == [[1.0], [2.0]]
     with pytest.raises(DataError, match="names make no curve"):
         Path("lam", ("gcv", 1.0)).penalties()
+
+
+def test_a_foreign_estimator_with_weights_too_far_apart_is_refitted_like_our_own():
+    X, y = data()
+    weights = np.ones(len(y))
+    weights[0] = 1e20
+    result = quiet_nested_cv(Shrunk(), X, y, n_folds=4, n_repeats=1, sample_weight=weights)
+    assert result.route == "refit"
+    assert "sample_weight" in result.route_reason
+
+
+def test_marks_and_values_of_a_refit_learner_survive_each_other():
+    learner = RefitLearner([Ridge(1.0), Ridge(2.0)])
+    assert learner.exactness == "exact"
+    marked = learner.given_transformers()
+    assert marked.exactness == marked.at([1]).exactness == "given the transformers"
+    assert [each.alpha for each in marked.at([1]).estimators] == [2.0]
+    assert learner.exactness == "exact"

@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import onefit
+from helpers import quietly
 from onefit.errors import LossOverflowError, RefitError, TrainingSetError
 
 FITS = []
@@ -170,3 +171,81 @@ def test_losses_that_overflow_at_one_value_leave_the_others_alone(n_folds):
     assert_same_curve(curve, alone, [0, 1])
     with pytest.raises(LossOverflowError):
         onefit.nested_cv(Ridge(1e9), X, y, loss=wild, n_folds=n_folds, n_repeats=1)
+
+
+# -------------------------------------------------------------------- models have no other value, so they raise
+
+
+def two_ones(n=40):
+    """A column that a pair of rows, and nothing less, takes away."""
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.normal(size=(n, 2)), np.isin(np.arange(n), (3, 7))]
+    return X, X @ [1.0, 2.0, 3.0] + rng.normal(size=n)
+
+
+def test_a_comparison_raises_what_fails_in_one_of_its_models():
+    X, y = two_ones()
+    with pytest.raises(TrainingSetError, match="folds 3 and 7 held out"):
+        onefit.compare({"ols": LinearRegression(), "ridge": Ridge()}, X, y)
+
+
+class Huge(RegressorMixin, BaseEstimator):
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), 1e160)
+
+
+def test_a_comparison_raises_losses_that_overflow():
+    X, y = data()
+    with pytest.raises(LossOverflowError):
+        onefit.compare({"huge": Huge(), "ridge": Ridge()}, X, y, n_folds=5, n_repeats=1)
+
+
+def test_a_pair_of_rows_that_fails_at_one_value_is_data_on_a_curve():
+    X, y = two_ones()
+    curve = onefit.error_curve(Ridge(), X, y, param_name="alpha", param_range=[0.0, 0.1, 1.0])
+    alone = onefit.error_curve(Ridge(), X, y, param_name="alpha", param_range=[0.1, 1.0])
+    assert "folds 3 and 7 held out" in curve.reasons[0]
+    assert_same_curve(curve, alone, [1, 2])
+
+
+def test_progress_is_counted_once_if_losses_overflow_with_two_rows_out():
+    X = np.where(np.arange(40) % 2 == 0, 1.0, -1.0)[:, None]
+    y = 10.0 * X[:, 0] + np.random.default_rng(0).normal(size=40)
+    reports = []
+
+    def wild(observed, predicted):
+        return np.where(np.abs(predicted) < 4.0, 1e200, np.abs(observed - predicted))
+
+    onefit.error_curve(
+        Ridge(), X, y, param_name="alpha", param_range=[0.1, 1e9], loss=wild, progress=lambda *at: reports.append(at)
+    )
+    assert [done for done, _ in reports] == sorted(done for done, _ in reports)
+    assert max(done for done, total in reports[:-1]) < reports[-1][1]
+
+
+def test_which_value_fails_in_a_later_repeat_does_not_change_a_bit_with_jobs():
+    rng = np.random.default_rng(2)
+    X = np.c_[rng.normal(size=(36, 2)), np.isin(np.arange(36), (0, 1, 2))]  # lost if three rows share two folds
+    y = X @ [1.0, 1.0, 2.0] + rng.normal(size=36)
+    pipeline = make_pipeline(StandardScaler(), Ridge())
+    options = {"param_name": "ridge__alpha", "param_range": [0.0, 1e-3, 0.1, 1.0, 10.0], "n_folds": 6, "n_repeats": 12}
+    for seed in range(6):
+        one, two = (
+            quietly(onefit.error_curve, pipeline, X, y, random_state=seed, n_jobs=jobs, **options) for jobs in (1, 3)
+        )
+        assert one.reasons == two.reasons
+        for name in ("estimate", "low", "high", "standard_error"):
+            assert np.array_equal(getattr(one.difference, name), getattr(two.difference, name), equal_nan=True)
+
+
+def test_refits_that_fail_at_every_value_end_at_once():
+    X, y = data()
+    FITS.clear()
+    with pytest.raises(RefitError):
+        onefit.error_curve(
+            Fragile(bad=(1.0, 2.0)), X, y, param_name="factor", param_range=[1.0, 2.0], n_folds=10, n_repeats=1
+        )
+    assert len(FITS) <= 4

@@ -18,8 +18,8 @@ import onefit
 from ..display.estimators import last_step
 from ..errors import DataError, InterruptedWarning, OneFitError
 from ..files import check_writable
+from ..learners.refitted import weight_name
 from ..results import Comparison, ErrorCurve, NestedCVResult
-from ..routes.refit import weight_name
 from ..typing import FloatArray
 from .asking import Ask
 from .options import STANDARD_INPUT

@@ -38,11 +38,12 @@ class Failure(NamedTuple):
     out: tuple[int, ...]
     value: int
     error: OneFitError
+    is_of_bias: bool = False
 
     @property
-    def order(self) -> tuple[int, int, tuple[int, ...], int]:
-        """Which is told before others, whichever thread found it."""
-        return self.repeat, len(self.out), self.out, self.value
+    def order(self) -> tuple[bool, int, int, tuple[int, ...], int]:
+        """Which is told before others, whichever thread found it; partitions of the bias come after the repeats."""
+        return self.is_of_bias, self.repeat, len(self.out), self.out, self.value
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
 from scipy import sparse
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier, RidgeClassifierCV, RidgeCV
 from sklearn.pipeline import Pipeline
 
-from ..errors import DataError, OneFitError, RouteError
+from ..errors import DataError, RouteError
 from ..validation import numeric_matrix
 from ..vocabulary import EXACT
 from .contract import Learner, Path, Refusal, Task, joins
@@ -26,15 +28,19 @@ from .tuned import TunedLearner
 
 __all__ = ["LEARNERS", "Known", "adapt", "frozen"]
 
-MOST_TRIED_COLUMNS = 500
-"""Columns of a sparse matrix up to which "freeze" is tried before it is recommended: its Gram matrix is dense."""
+MOST_TRIED, MOST_TRIED_CELLS = 1e8, 2e5
+"""Operations and cells of X up to which "freeze" is tried before it is recommended: it is one sentence of a message."""
 
 
 class Known(NamedTuple):
-    """How a class of scikit-learn becomes a learner, and the name of its penalty."""
+    """How a class of scikit-learn becomes a learner, the name of its penalty, and whether columns may be scaled before.
+
+    ``is_ridge`` is for ridge regressions on the columns as they get them: a scaler then changes their penalty alone.
+    """
 
     make: Callable[[Any, Task, Path | None], Learner]
     penalty: str | None = None
+    is_ridge: bool = True
 
 
 LEARNERS: dict[type, Known] = {
@@ -43,7 +49,7 @@ LEARNERS: dict[type, Known] = {
     RidgeClassifier: Known(ridge, "alpha"),
     RidgeCV: Known(ridge_cv),
     RidgeClassifierCV: Known(ridge_cv),
-    KernelRidge: Known(kernel_ridge, "alpha"),
+    KernelRidge: Known(kernel_ridge, "alpha", is_ridge=False),
 }
 
 
@@ -101,44 +107,73 @@ def _adapt_pipeline(pipeline: Pipeline, task: Task, path: Path | None) -> Learne
     if not stateful or task.transformers == "freeze":
         found = adapt(last, transformed(task, steps), path)
         return found.given_transformers() if stateful and isinstance(found, Learner) else found
-    reason = f"{names_of(stateful)} must be fitted anew in every training set"
-    if scales_only(steps, task.problem):
-        numeric_matrix(transformed(task, steps[:-1]).problem)  # says what is wrong with columns before they are scaled
-    try:
-        after = transformed(task, steps)
-        if _is_long_to_try(after):
-            return Refusal(reason)
-        found = adapt(last, after, path)
-    except OneFitError:
-        return Refusal(reason)  # on some training sets it may work
-    if isinstance(found, Refusal):
-        return found
-    if scales_only(steps, task.problem) and _is_ridge(found):
-        return _scaled(steps, last, found, task, path)
-    if task.problem.weights is not None and scales_only(steps, replace(task.problem, weights=None)):
-        reason += ", without the sample_weight, which goes to the last step only"
-    return Refusal(reason, 'transformers="freeze" fits once on all rows and takes a fast route')
+    if scales_only(steps, task.problem) and (joins(last) or LEARNERS[type(last)].is_ridge):
+        scaled = _adapt_scaled(steps, last, task, path)
+        if scaled is not None:
+            return scaled
+    return _refused(stateful, steps, last, task, path)
 
 
-def _is_long_to_try(task: Task) -> bool:
-    """Whether a learner would take longer to make than a remedy in a message is worth."""
-    X = task.problem.X
-    return bool(sparse.issparse(X) and X.shape[1] > MOST_TRIED_COLUMNS)
-
-
-def _is_ridge(learner: Learner) -> bool:
-    """Whether the scales of the columns, and nothing else, matter to a learner, and its intercept absorbs means."""
-    smoother = learner.smoother if isinstance(learner, TunedLearner) else learner
-    return isinstance(smoother, Smoother) and smoother.is_ridge and smoother.fit_intercept
-
-
-def _scaled(steps: list[Any], last: Any, inner: Learner, task: Task, path: Path | None) -> Learner | Refusal:
-    """A ridge regression whose columns are scaled anew in every training set."""
+def _adapt_scaled(steps: list[Any], last: Any, task: Task, path: Path | None) -> Learner | Refusal | None:
+    """A ridge regression whose columns are scaled anew in every training set; None if the last step is none."""
     before = transformed(task, steps[:-1])
+    X = numeric_matrix(before.problem)  # says what is wrong with columns before they are scaled
+    inner = adapt(last, transformed(before, steps[-1:]), path)
+    if isinstance(inner, Refusal):
+        return inner
+    smoother = inner.smoother if isinstance(inner, TunedLearner) else inner
+    if not (isinstance(smoother, Smoother) and smoother.is_ridge and smoother.fit_intercept):
+        return None
     if not steps[-1].with_std or type(last) is LinearRegression:
         return adapt(last, before, path)  # the intercept absorbs the means, least squares the scales
     assert isinstance(inner, Smoother | TunedLearner)
-    return ScaledLearner(inner, numeric_matrix(before.problem))
+    return ScaledLearner(inner, X)
+
+
+def _refused(stateful: list[Any], steps: list[Any], last: Any, task: Task, path: Path | None) -> Refusal:
+    """What stands in the way of a fast route; "freeze" is the remedy if it has been seen to work, at little cost."""
+    reason = f"{names_of(stateful)} must be fitted anew in every training set"
+    if task.problem.weights is not None and scales_only(steps, replace(task.problem, weights=None)):
+        reason += ", without the sample_weight, which goes to the last step only"
+    found = _tried(steps, last, task, path)
+    if isinstance(found, Refusal):
+        return found
+    if found is None:
+        return Refusal(reason)
+    return Refusal(reason, 'transformers="freeze" fits once on all rows and takes a fast route')
+
+
+def _tried(steps: list[Any], last: Any, task: Task, path: Path | None) -> Learner | Refusal | None:
+    """The learner behind transformers that are fitted on all rows; None if there is none, or no time to find out.
+
+    It leaves no trace: neither a warning nor a draw of NumPy's global random numbers.
+    """
+    n, X = task.problem.n, task.problem.X
+    if n * (X.shape[1] if len(getattr(X, "shape", ())) == 2 else n) > MOST_TRIED_CELLS:
+        return None
+    state = np.random.get_state()  # noqa: NPY002  (of transformers that have no random_state)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            after = transformed(task, steps)
+            if _operations(last, after.problem.X) > MOST_TRIED:
+                return None
+            found = adapt(last, after, path)
+            if isinstance(found, Learner):
+                found.check_fits(n // 3)  # of the fewest folds that there can be
+            return found
+    except Exception:  # whatever it is, refits may do without
+        return None
+    finally:
+        np.random.set_state(state)  # noqa: NPY002
+
+
+def _operations(last: Any, X: Any) -> float:
+    """About what it takes to make the learner of a last step."""
+    n, p = X.shape
+    if type(last) is KernelRidge:
+        return float(n) ** 3
+    return float(p) ** 3 if sparse.issparse(X) else float(n) * p * min(n, p)
 
 
 def frozen(estimator: Any, task: Task) -> tuple[Any, str]:
@@ -155,5 +190,8 @@ def frozen(estimator: Any, task: Task) -> tuple[Any, str]:
         return Pipeline([*estimator.steps[:-1], (name, inner)]), exactness
     if not joins(estimator):
         return estimator, EXACT
-    found = estimator.__onefit_learner__(replace(task, needs=task.needs | {"refits"}), None)
+    try:
+        found = estimator.__onefit_learner__(replace(task, needs=task.needs | {"refits"}), None)
+    except RouteError:
+        return estimator, EXACT  # no fast route, but nothing that it takes from all rows either
     return (found.estimators[0], found.exactness) if isinstance(found, RefitLearner) else (estimator, EXACT)

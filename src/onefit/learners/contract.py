@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Self
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from ..typing import FloatArray
 from ..validation import Problem
 from ..vocabulary import EXACT, FROZEN
 
-__all__ = ["Joins", "Learner", "Path", "Refusal", "Scores", "Task", "joins"]
+__all__ = ["Learner", "Path", "Refusal", "Scores", "Task", "joins"]
 
 
 @dataclass(frozen=True)
@@ -149,14 +149,6 @@ class Learner(ABC):
         marked = copy(self)
         marked._exactness = FROZEN
         return marked
-
-
-@runtime_checkable
-class Joins(Protocol):
-    """An estimator that says itself how routes can see it."""
-
-    def __onefit_learner__(self, task: Task, path: Path | None = None) -> Learner | Refusal:
-        """A learner at the values of ``path``, or of the estimator as it is; or why there is none."""
 
 
 def joins(estimator: object) -> bool:

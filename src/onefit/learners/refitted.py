@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any, Self
 
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+from ..errors import DataError
 from .contract import Learner, Refusal
 
-__all__ = ["RefitLearner"]
+__all__ = ["RefitLearner", "weight_name"]
 
 
 class RefitLearner(Learner):
@@ -27,7 +32,7 @@ class RefitLearner(Learner):
     def __init__(
         self,
         estimators: Sequence[Any],
-        refusal: Refusal = Refusal("asked for"),  # noqa: B008  (frozen)
+        refusal: Refusal = Refusal("the estimator says that it is to be refitted"),  # noqa: B008  (frozen)
         frozen: Callable[[Any], tuple[Any, str]] | None = None,
     ) -> None:
         self._given, self.refusal, self._freeze = tuple(estimators), refusal, frozen
@@ -53,4 +58,26 @@ class RefitLearner(Learner):
 
     def at(self, values: Sequence[int]) -> Self:
         """The estimators at some of the values."""
-        return type(self)([self._given[value] for value in values], self.refusal, self._freeze)
+        other = copy(self)
+        other.__dict__.pop("_frozen", None)
+        other._given = tuple(self._given[value] for value in values)
+        return other
+
+    def given_transformers(self) -> Self:
+        """The same estimators, marked as ones whose transformers were fitted on all rows."""
+        marked = super().given_transformers()
+        marked.__dict__.pop("_frozen", None)
+        return marked
+
+
+def weight_name(estimator: Any) -> str:
+    """The keyword by which ``fit`` takes sample weights; those of a pipeline go to its last step."""
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        return f"{name}__{weight_name(last)}"
+    if not has_fit_parameter(estimator, "sample_weight"):
+        raise DataError(
+            f"{type(estimator).__name__}.fit takes no sample_weight, so its fits cannot be weighted; leave "
+            "sample_weight out, or choose an estimator that takes it."
+        )
+    return "sample_weight"

@@ -157,7 +157,7 @@ def build_curve(
     figures = Figures(job, outcome)
     computed = [at for at in range(len(job.values)) if at not in outcome.failures]
     kept = [job.values[at] for at in computed]
-    reasons = dict(job.failures) | {job.values[at]: reason for at, reason in outcome.failures.items()}
+    reasons = dict(job.failures) | {job.values[at]: str(error) for at, error in outcome.failures.items()}
     fitted = {v: build_result(job, outcome, at, figures) for at, v in zip(computed, kept, strict=True)}
     R = job.loss.n_losses(job.problem.n_outputs)
 

@@ -17,7 +17,7 @@ from .. import display
 from ..checks import check_choice, check_level
 from ..display.html import curve_html
 from ..errors import DataError
-from ..routes.refit import weight_name
+from ..learners.refitted import weight_name
 from ..typing import BoolArray, FloatArray, IntArray
 from ..vocabulary import SELECTION_WORDS
 from .nested import NestedCVResult

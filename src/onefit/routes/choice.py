@@ -108,8 +108,8 @@ def _bid(candidate: Candidate, task: Task, plan: FoldPlan, asked: str) -> Bid | 
             answer = route.offer([learner], task, plan)
             if isinstance(answer, Offer):
                 offers[route, learner] = answer
-            elif not isinstance(learner, RefitLearner):
-                refusals.setdefault(route.name, answer)
+            elif not isinstance(learner, RefitLearner) and (answer.remedy or route.name not in refusals):
+                refusals[route.name] = answer  # of several routes of a name, that of the one that knows a remedy
     if not offers:
         refitted = [learner for learner in candidate if isinstance(learner, RefitLearner)]
         if len(refitted) == len(candidate) and asked not in ("auto", "refit"):

@@ -16,6 +16,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 from joblib import effective_n_jobs
 
+from ..errors import OneFitError
 from ..folds import Folds, FoldSource
 from ..inference.chain import Chain, ascending
 from ..inference.fold_errors import FoldErrors, HeldOut, PairErrors, RowTotals
@@ -148,7 +149,7 @@ class Outcome:
     totals : RowTotals
     bias_cv : (V, R) or None
         Mean cross-validation error over the partitions of the bias correction.
-    failures : mapping of int to str
+    failures : mapping of int to OneFitError
         By place on the axis of values, why one could not be fitted; its columns in the tables mean nothing.
     notes : tuple of str
         What happened on the way.
@@ -157,7 +158,7 @@ class Outcome:
     errors: FoldErrors
     totals: RowTotals
     bias_cv: FloatArray | None = None
-    failures: Mapping[int, str] = field(default_factory=dict)
+    failures: Mapping[int, OneFitError] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import TrainingSetError
+from ..errors import OneFitError, TrainingSetError
 from ..folds import Folds
 from ..inference.chain import Chain, outward
 from ..inference.fold_errors import Failure, HeldOut, PairErrors, RowRoles, moments
@@ -60,14 +60,19 @@ class Piece:
 
 
 class FailureLog:
-    """Values that could not be fitted, as they are found; what is at fault at every value is raised."""
+    """Values that could not be fitted, as they are found.
 
-    def __init__(self, n_values: int) -> None:
-        self.n_values, self.found = n_values, list[Failure]()
+    What is at fault at every value is raised, and so is what is at fault in a model that has no other value: ``values``
+    are the numbers of values of the models, one after the other.
+    """
 
-    def add(self, error: TrainingSetError, repeat: int, out: tuple[int, ...], value: int) -> None:
+    def __init__(self, *values: int) -> None:
+        self._is_only = [count == 1 for count in values for _ in range(count)]
+        self.found = list[Failure]()
+
+    def add(self, error: OneFitError, repeat: int, out: tuple[int, ...], value: int) -> None:
         """Note that a value failed in a repeat with the folds ``out`` held out."""
-        if self.n_values == 1 or error.lam is None:
+        if self._is_only[value] or (isinstance(error, TrainingSetError) and error.lam is None):
             raise error
         self.found.append(Failure(repeat, out, value, error))
 

@@ -18,7 +18,7 @@ from ..validation import Problem
 from .contract import Engine, FoldPlan, Offer, Workers
 from .costs import Shape, seconds_of
 from .engine import TABLE_BYTES, FailureLog, Piece, SmootherEngine, per_block, refit_or_log
-from .repeats import NOT_A_SMOOTHER, RepeatedRoute, shape_of
+from .repeats import RepeatedRoute, not_a_smoother, shape_of
 
 __all__ = ["GramEngine", "GramRoute", "gram_flops", "gram_work", "offer_gram"]
 
@@ -32,7 +32,7 @@ class GramRoute(RepeatedRoute):
         """The cost of p x p systems."""
         (learner,) = learners
         if not isinstance(learner, Smoother):
-            return NOT_A_SMOOTHER
+            return not_a_smoother(learner)
         if plan.is_trial:
             return Refusal("folds of single rows suit the one-step route")
         return offer_gram(shape_of(learner, plan))

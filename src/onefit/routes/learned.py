@@ -45,9 +45,11 @@ class LearnedRoute(RepeatedRoute):
             return Refusal("leaving out every row would take too long for so many rows and columns")
         folds = Folds(np.arange(problem.n, dtype=np.intp)[None], problem.n)
         try:
-            residuals = LearnedEngine(problem, learner, task.loss).singles(folds).residuals[0]
+            single = LearnedEngine(problem, learner, task.loss).singles(folds)
         except TrainingSetError as error:
             return Refusal(str(error))
+        residuals = single.residuals[0]
+        residuals[:, [failure.value for failure in single.failures]] = np.nan
         weights = np.ones(problem.n) if problem.weights is None else problem.weights
         scores: FloatArray = (weights[:, None, None] * np.square(residuals)).mean(axis=0)
         return scores

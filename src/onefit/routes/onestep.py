@@ -18,7 +18,7 @@ from ..validation import Problem
 from .contract import Engine, FoldPlan, Offer, Workers
 from .costs import Shape, seconds_of
 from .engine import TABLE_BYTES, FailureLog, Piece, SmootherEngine, per_block, refit_or_log
-from .repeats import NOT_A_SMOOTHER, RepeatedRoute, shape_of
+from .repeats import RepeatedRoute, not_a_smoother, shape_of
 
 __all__ = [
     "OneStepEngine",
@@ -45,7 +45,7 @@ class OneStepRoute(RepeatedRoute):
         """The cost of systems of the size of the folds."""
         (learner,) = learners
         if not isinstance(learner, Smoother):
-            return NOT_A_SMOOTHER
+            return not_a_smoother(learner)
         if learner.why_not_onestep:
             return Refusal(learner.why_not_onestep, 'or use route="gram"')
         if plan.is_trial and task.problem.n > MOST_TRIED_ROWS:

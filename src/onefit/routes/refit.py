@@ -17,23 +17,20 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
-from sklearn.utils.validation import has_fit_parameter
 
-from ..errors import DataError, RefitError
+from ..errors import RefitError
 from ..extrapolation import measured
 from ..folds import Folds, FoldSource
 from ..inference.fold_errors import Failure, HeldOut, PairErrors, RowRoles, moments
 from ..learners import Learner, RefitLearner, Refusal, Task
-from ..metrics.losses import Loss
+from ..learners.refitted import weight_name
 from ..sources import Source
 from ..typing import FloatArray, IntArray
-from ..validation import Problem
 from .contract import Engine, FoldPlan, Offer, Workers, ignore
 from .repeats import RepeatedRoute
 
-__all__ = ["RefitEngine", "RefitRoute", "weight_name"]
+__all__ = ["RefitEngine", "RefitRoute"]
 
 MOST_TASKS = 256
 """Fits between two reports of progress, if the backend cannot hand over results as they come."""
@@ -60,7 +57,7 @@ class RefitRoute(RepeatedRoute):
     def engine(self, learner: Learner, task: Task, workers: Workers) -> Engine:
         """Look at the estimators."""
         assert isinstance(learner, RefitLearner)
-        return RefitEngine(task.problem, learner.estimators, task.loss, workers.n_jobs)
+        return RefitEngine(task, learner.estimators, workers.n_jobs)
 
 
 class RefitEngine(Engine):
@@ -74,11 +71,12 @@ class RefitEngine(Engine):
     is_refitted = True
     units = "fits"
 
-    def __init__(self, problem: Problem, estimators: Sequence[Any], loss: Loss, n_jobs: int | None = None) -> None:
-        self.problem, self.estimators, self.loss = problem, list(estimators), loss
+    def __init__(self, task: Task, estimators: Sequence[Any], n_jobs: int | None = None) -> None:
+        problem = task.problem
+        self.problem, self.estimators, self.loss = problem, list(estimators), task.loss
         self.n_jobs, self.tick = n_jobs, ignore
         self._failed = set[int]()
-        self._source = problem.source
+        self._source = task.source
         self.n_values = len(self.estimators)
         self._weights = RowRoles.of(problem.weights, None).weights
         self._kept: Any = None
@@ -170,10 +168,10 @@ class RefitEngine(Engine):
                 try:
                     residuals = [self._residuals(*each) for each in zip(tests, _unless_error(parts), strict=True)]
                 except RefitError as error:
-                    if self.n_values == 1:
-                        raise
-                    failures.append(Failure(folds.first + repeat, held, value, error))
                     failed.add(value)
+                    if len(failed) == self.n_values:
+                        raise  # no value is left
+                    failures.append(Failure(folds.first + repeat, held, value, error))
             yield repeat, held, value, residuals
         self._failed = failed
 
@@ -316,19 +314,6 @@ def _heldout_predictions(
         if prediction.dtype.kind == "f" and not np.isfinite(prediction).all():
             raise RefitError(f"{name} predicts NaN or infinite values in {where}.")
     return predictions
-
-
-def weight_name(estimator: Any) -> str:
-    """The keyword by which ``fit`` takes sample weights; those of a pipeline go to its last step."""
-    if isinstance(estimator, Pipeline):
-        name, last = estimator.steps[-1]
-        return f"{name}__{weight_name(last)}"
-    if not has_fit_parameter(estimator, "sample_weight"):
-        raise DataError(
-            f"{type(estimator).__name__}.fit takes no sample_weight, so its fits cannot be weighted; leave "
-            "sample_weight out, or choose an estimator that takes it."
-        )
-    return "sample_weight"
 
 
 def _rows(estimator: Any, source: Source, rows: IntArray, train: IntArray) -> Any:

@@ -28,21 +28,21 @@ from ..inference.fold_errors import (
     summarize,
 )
 from ..inference.montecarlo import MOST_REPEATS, SCHEDULE, is_precise
-from ..learners import Learner, Refusal, Smoother, Task
+from ..learners import Learner, Refusal, Smoother, StatisticsLearner, Task, TunedLearner
 from ..typing import FloatArray
 from .contract import Computation, Engine, FoldPlan, Outcome, Partitions, Route, Ticks, Units, Workers
 from .costs import Shape
-from .engine import TABLE_BYTES, per_block
+from .engine import TABLE_BYTES, FailureLog, per_block
 from .sidebyside import joined_pairs, joined_singles
 from .threads import threads
 
 __all__ = [
-    "NOT_A_SMOOTHER",
     "OVERFLOW",
     "RepeatedComputation",
     "RepeatedRoute",
     "SideBySide",
-    "reasons_of",
+    "first_errors",
+    "not_a_smoother",
     "shape_of",
     "stopped_after",
     "stopped_in_bias",
@@ -50,10 +50,15 @@ __all__ = [
 
 OVERFLOW = "The losses overflow: rescale y (and X), or leave out the model that predicts such."
 
-NOT_A_SMOOTHER = Refusal(
-    "it tunes its penalty or its components, and the residual operator changes with them",
-    'use route="gram" or "auto"',
-)
+
+def not_a_smoother(learner: Learner) -> Refusal:
+    """Why a route for linear smoothers cannot serve."""
+    remedy = 'use route="gram" or "auto"'
+    if isinstance(learner, TunedLearner):
+        return Refusal("it tunes its penalty in every training set, and the residual operator changes with it", remedy)
+    if isinstance(learner, StatisticsLearner):
+        return Refusal(f"{learner.reason}, and the residual operator changes with it", remedy)
+    return Refusal("it is no linear smoother")
 
 
 def shape_of(smoother: Smoother, plan: FoldPlan) -> Shape:
@@ -184,7 +189,7 @@ class RepeatedComputation:
                 bias_cv, count = self._mean_cv(*bias, failures)
                 if count < bias[1]:
                     notes.append(stopped_in_bias(count, bias[1]))
-        return Outcome(errors, done.totals, bias_cv, reasons_of(failures, self.n_values), tuple(notes))
+        return Outcome(errors, done.totals, bias_cv, first_errors(failures, self.n_values), tuple(notes))
 
     def _collect(self) -> _Collected:
         """Fold errors and row means of the repeats asked for, or of as many as the stopping rule asks for."""
@@ -226,8 +231,9 @@ class RepeatedComputation:
         pairs = self._pairs(folds)
         if chain is None:
             make_chain = self.engines[0].make_chain if len(self.engines) == 1 else ascending
-            failed = {failure.value for failure in pairs.single.failures}
-            reasons_of(pairs.single.failures, self.n_values)  # raises if nothing is left
+            # of the first repeat alone: which others are in its block must not matter
+            failed = {failure.value for failure in pairs.single.failures if failure.repeat == folds.first}
+            first_errors(pairs.single.failures, self.n_values)  # raises if nothing is left
             means = pairs.single.cv_means(self.rows)[0].mean(axis=1)
             chain = over_kept(make_chain, means, failed | set(np.flatnonzero(~np.isfinite(means))))
         errors = summarize(pairs, folds, self.rows, chain)
@@ -238,11 +244,13 @@ class RepeatedComputation:
 
     def _blank(self, pairs: PairErrors, lost: Iterable[tuple[int, int]], first: int) -> None:
         """Put zeros where losses overflow, and note it."""
+        log = FailureLog(*(engine.n_values for engine in self.engines))
         for repeat, value in lost:
-            pairs.single.failures.append(Failure(repeat, (), value, LossOverflowError(OVERFLOW)))
+            log.add(LossOverflowError(OVERFLOW), repeat, (), value)
             pairs.single.blank(repeat - first, value)
             pairs.mean[repeat - first, ..., value, :] = pairs.scatter[repeat - first, ..., value, :] = 0.0
-        reasons_of(pairs.single.failures, self.n_values)  # raises if nothing is left
+        pairs.single.failures.extend(log.found)
+        first_errors(pairs.single.failures, self.n_values)  # raises if nothing is left
 
     def _suffices(self, done: _Collected) -> bool:
         """Whether the repeats so far suffice for every value that can be fitted."""
@@ -266,7 +274,7 @@ class RepeatedComputation:
             for start in range(0, count, step):
                 folds = source.block(start, min(start + step, count))
                 single = joined_singles([engine.singles(folds) for engine in self.engines])
-                failures.extend(single.failures)
+                failures.extend(failure._replace(is_of_bias=True) for failure in single.failures)
                 means.append(single.cv_means(self.rows))
         except KeyboardInterrupt as error:
             if not self._is_refitted or _is_second(error, outer):
@@ -274,14 +282,14 @@ class RepeatedComputation:
         return (np.concatenate(means).mean(axis=0) if means else None), sum(map(len, means))
 
 
-def reasons_of(failures: Iterable[Failure], n_values: int) -> dict[int, str]:
+def first_errors(failures: Iterable[Failure], n_values: int) -> dict[int, OneFitError]:
     """By value, what went wrong first; raises it if no value is left."""
     errors: dict[int, OneFitError] = {}
     for failure in sorted(failures, key=lambda failure: failure.order):
         errors.setdefault(failure.value, failure.error)
     if len(errors) == n_values:
         raise next(iter(errors.values()))
-    return {value: str(error) for value, error in errors.items()}
+    return errors
 
 
 def _is_second(error: BaseException, outer: BaseException | None) -> bool:

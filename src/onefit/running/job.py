@@ -122,9 +122,13 @@ class Job:
         # overflow is spoken of once, by the value that it is about
         with np.errstate(over="ignore", invalid="ignore"), self.progress.running(self.computation.units):
             try:
-                return self.computation.run()
+                outcome = self.computation.run()
             except TrainingSetError as error:
                 raise _with_hints(error, [bid.learner for bid in self.bids]) from error.__cause__
+        for place, failure in outcome.failures.items():
+            if self.bid_at(place).learner.n_values == 1:
+                raise failure  # there is no other value to show: routes raise it themselves, as soon as they see it
+        return outcome
 
 
 def _with_hints(error: TrainingSetError, learners: Sequence[Learner]) -> TrainingSetError:
