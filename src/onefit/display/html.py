@@ -14,6 +14,7 @@ import pandas as pd
 
 from ..errors import DataError
 from ..typing import FloatArray
+from ..vocabulary import SelectionName
 from .estimators import short_name
 from .method import method_line
 from .numbers import interval_text, number_text, percent
@@ -26,7 +27,7 @@ CELL = "padding:.2em .8em;text-align:right;font-variant-numeric:tabular-nums"
 NAME = "padding:.2em .8em .2em 0;text-align:left;font-weight:600"
 SMALL = "margin:.4em 0 0;font-size:.9em;opacity:.8"
 MOST_ROWS = 60  # of a table; what a notebook shows without scrolling for long
-RULE_ORDER = ("min", "one_se", "gcv", "loo", "reml", "kfold")
+RULE_ORDER: tuple[SelectionName, ...] = ("min", "one_se", "gcv", "loo", "reml", "kfold")
 
 
 def result_html(result: ShownResult) -> str:
@@ -90,9 +91,9 @@ def comparison_html(comparison: ShownComparison) -> str:
     return models + _block("Paired differences", columns, _rows(comparison.differences), [note])
 
 
-def selections(curve: ShownCurve, output: int = 0) -> dict[int, list[str]]:
+def selections(curve: ShownCurve, output: int = 0) -> dict[int, list[SelectionName]]:
     """Selected positions of an `ErrorCurve` with the rules that select them; scores that do not apply are left out."""
-    found: dict[int, list[str]] = {}
+    found: dict[int, list[SelectionName]] = {}
     for rule in RULE_ORDER:
         try:
             value = curve.select(rule)
