@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..errors import DataError
-from ..typing import FloatArray
+from ..typing import AnyArray, FloatArray
 from ..vocabulary import SelectionName
 from .estimators import short_name
 from .method import method_line
@@ -123,7 +122,7 @@ def r2_text(estimate: float, low: float, high: float) -> tuple[str, str, str]:
     return interval_text(estimate, low, high, decimals=decimals)
 
 
-def span(values: Any) -> str:
+def span(values: AnyArray | list[AnyArray]) -> str:
     """The first and last of a set of numbers, or the names in it, in brackets."""
     if len(values) == 0:
         return ""
@@ -145,7 +144,7 @@ def _rows(table: pd.DataFrame) -> list[Sequence[str]]:
     return [[name, *interval_text(*map(float, each))] for name, each in zip(names, ends, strict=True)]
 
 
-def _pair(key: Any, levels: Sequence[str]) -> list[str]:
+def _pair(key: object, levels: Sequence[str]) -> list[str]:
     """Parts of a row's label, the output, if there is one, in front."""
     parts = dict(zip(levels, key if isinstance(key, tuple) else (key,), strict=True))
     output = parts.pop("output", None)

@@ -12,6 +12,7 @@ from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier, Ridge
 from sklearn.pipeline import Pipeline
 
 from ..errors import DataError, OneFitError, RouteError
+from ..typing import Estimator
 from ..validation import numeric_matrix
 from ..vocabulary import EXACT
 from .contract import Learner, Path, Refusal, Task, joins
@@ -47,7 +48,7 @@ LEARNERS: dict[type, Known] = {
 }
 
 
-def adapt(estimator: Any, task: Task, path: Path | None = None) -> Learner | Refusal:
+def adapt(estimator: Estimator, task: Task, path: Path | None = None) -> Learner | Refusal:
     """Find the learner of an estimator, or of its path; never guesses: a subclass is not the class it derives from."""
     if type(estimator) is Pipeline:
         return _adapt_pipeline(estimator, task, path)
@@ -65,7 +66,7 @@ def adapt(estimator: Any, task: Task, path: Path | None = None) -> Learner | Ref
         return Refusal(str(error))
 
 
-def _checked(estimator: Any, found: object, path: Path | None) -> Learner | Refusal:
+def _checked(estimator: Estimator, found: object, path: Path | None) -> Learner | Refusal:
     """What an estimator says of itself, if it is what it should be."""
     name, n_values = type(estimator).__name__, 1 if path is None else len(path.values)
     if not isinstance(found, Learner | Refusal):
@@ -132,7 +133,7 @@ def _is_ridge(learner: Learner) -> bool:
     return isinstance(smoother, Smoother) and smoother.is_ridge and smoother.fit_intercept
 
 
-def _scaled(steps: list[Any], last: Any, inner: Learner, task: Task, path: Path | None) -> Learner | Refusal:
+def _scaled(steps: list[Any], last: Estimator, inner: Learner, task: Task, path: Path | None) -> Learner | Refusal:
     """A ridge regression whose columns are scaled anew in every training set."""
     before = transformed(task, steps[:-1])
     if not steps[-1].with_std or type(last) is LinearRegression:
@@ -141,7 +142,7 @@ def _scaled(steps: list[Any], last: Any, inner: Learner, task: Task, path: Path 
     return ScaledLearner(inner, numeric_matrix(before.problem))
 
 
-def frozen(estimator: Any, task: Task) -> tuple[Any, str]:
+def frozen(estimator: Any, task: Task) -> tuple[Estimator, str]:
     """An estimator as it is refitted, and its exactness: one that joins may keep what it takes from all rows.
 
     All routes give the same numbers, so what the fast ones take as given must be given here, too. In a pipeline with a

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
+from ..typing import Estimator
 from .contract import Learner, Refusal
 
 __all__ = ["RefitLearner"]
@@ -26,9 +27,9 @@ class RefitLearner(Learner):
 
     def __init__(
         self,
-        estimators: Sequence[Any],
+        estimators: Sequence[Estimator],
         refusal: Refusal = Refusal("asked for"),  # noqa: B008  (frozen)
-        frozen: Callable[[Any], tuple[Any, str]] | None = None,
+        frozen: Callable[[Estimator], tuple[Estimator, str]] | None = None,
     ) -> None:
         self._given, self.refusal, self._freeze = tuple(estimators), refusal, frozen
 
@@ -38,11 +39,11 @@ class RefitLearner(Learner):
         return len(self._given)
 
     @cached_property
-    def _frozen(self) -> list[tuple[Any, str]]:
+    def _frozen(self) -> list[tuple[Estimator, str]]:
         return [(each, self._exactness) if self._freeze is None else self._freeze(each) for each in self._given]
 
     @property
-    def estimators(self) -> list[Any]:
+    def estimators(self) -> list[Estimator]:
         """What is fitted."""
         return [estimator for estimator, _ in self._frozen]
 

@@ -9,6 +9,7 @@ from ..display.estimators import short_name
 from ..display.html import at, r2_text, span
 from ..display.numbers import interval_text, number_text, percent
 from ..display.style import loss_label
+from ..results.curve import ErrorCurve
 from ..results.nested import NestedCVResult
 from .subject import Subject, of_output
 
@@ -89,7 +90,7 @@ def remarks(subject: Subject, output: int) -> list[str]:
     return [*said, *(text for _, text in caveats(subject, output))]
 
 
-def _flatness(curve: Any, output: int) -> str:
+def _flatness(curve: ErrorCurve, output: int) -> str:
     """How many values the data cannot tell from the best."""
     same = curve.indistinguishable()
     same = same[output] if curve.output_names else same
