@@ -55,14 +55,11 @@ class Predictor(Protocol):
         """Predictions for rows."""
 
 
-class Estimator(Protocol):
+class Estimator(Predictor, Protocol):
     """What can be fitted and predict."""
 
     def fit(self, X: Any, y: Any, /) -> Any:
         """Fit to rows; returns itself."""
-
-    def predict(self, X: Any, /) -> Any:
-        """Predictions for rows."""
 
 
 class Splitter(Protocol):

@@ -16,7 +16,7 @@ from ..display.html import at, figures
 from ..display.numbers import column_texts, number_text, percent
 from ..display.style import loss_label
 from ..metrics.losses import NAMED
-from ..typing import Predictor
+from ..typing import AnyArray, Predictor
 from ..vocabulary import EXACT
 from .subject import Subject
 from .tables import ReportTable, Row
@@ -140,7 +140,7 @@ def _transforms_target(fitted: Predictor) -> bool:
     return any(hasattr(each, "regressor_") for each in (fitted, *(step for _, step in getattr(fitted, "steps", ()))))
 
 
-def _names(fitted: Any) -> Any:
+def _names(fitted: Any) -> AnyArray | None:
     """Names of the columns that the model itself saw, or None."""
     fitted = getattr(fitted, "regressor_", fitted)
     if not hasattr(fitted, "steps"):
@@ -149,9 +149,10 @@ def _names(fitted: Any) -> Any:
     if hasattr(getattr(last, "regressor_", last), "steps"):
         return None  # a pipeline at the end of a pipeline: the first one's names are not the model's
     try:
-        return fitted[:-1].get_feature_names_out()
+        names: AnyArray = fitted[:-1].get_feature_names_out()
     except (AttributeError, ValueError, NotImplementedError):
         return None  # a transformer that does not name its columns
+    return names
 
 
 def python_call(subject: Subject) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import pandas as pd
+
 from ..display.estimators import short_name
 from ..display.html import at, r2_text, span
 from ..display.numbers import interval_text, number_text, percent
@@ -99,7 +101,7 @@ def _flatness(curve: ErrorCurve, output: int) -> str:
     return f"These data cannot tell apart {len(same)} of the {len(curve.values)} values{span(same)}."
 
 
-def told_apart(row: Any) -> bool:
+def told_apart(row: pd.Series[float]) -> bool:
     """Whether the interval of a paired difference leaves out zero; one that is missing tells nothing."""
     return bool(row["low"] > 0 or row["high"] < 0)
 
