@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -14,7 +15,8 @@ from .simulation import Law, Simulation, check_coefficients, check_deviation, si
 
 __all__ = ["make_grouped", "make_linear", "make_signal"]
 
-NOISE_KINDS = ("normal", "t5", "t3", "exponential", "heteroscedastic")
+NoiseKind = Literal["normal", "t5", "t3", "exponential", "heteroscedastic"]
+NOISE_KINDS: tuple[NoiseKind, ...] = ("normal", "t5", "t3", "exponential", "heteroscedastic")
 
 
 @dataclass(frozen=True)
@@ -220,7 +222,7 @@ def make_linear(
     *,
     noise: float = 1.0,
     beta: ArrayLike = 1.0,
-    noise_kind: str = "normal",
+    noise_kind: NoiseKind = "normal",
     random_state: Seed = None,
 ) -> Simulation:
     """Simulate a linear regression as Bates, Hastie and Tibshirani do.

@@ -28,7 +28,7 @@ from ..metrics import Loss
 from ..sources import Source
 from ..typing import Estimator, FloatArray
 from ..validation import Problem
-from ..vocabulary import EXACT, FROZEN
+from ..vocabulary import EXACT, FROZEN, Transformers
 
 __all__ = ["Joins", "Learner", "Path", "Refusal", "Scores", "Task", "joins"]
 
@@ -54,7 +54,7 @@ class Task:
     problem: Problem
     loss: Loss
     rule: Rule
-    transformers: str = "refit"
+    transformers: Transformers = "refit"
     needs: frozenset[str] = frozenset()
 
     @property
