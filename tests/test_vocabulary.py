@@ -19,7 +19,9 @@ def test_every_rule_and_every_loss_has_its_words():
     [
         (vocabulary.ROUTES, vocabulary.RouteName),
         (vocabulary.RULE_WORDS, vocabulary.RuleName),
+        (vocabulary.LOSS_WORDS, vocabulary.LossName),
         (vocabulary.SELECTION_WORDS, vocabulary.SelectionName),
+        (vocabulary.CRITERIA, vocabulary.CriterionName),
         (vocabulary.TRANSFORMERS, vocabulary.Transformers),
         (vocabulary.SIMPLER, vocabulary.Simpler),
     ],

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from sklearn.base import clone
@@ -11,35 +10,39 @@ from sklearn.base import clone
 from .checks import check_choice, check_estimator
 from .errors import DataError
 from .learners import Path
+from .metrics import LossLike
 from .results.build import build_comparison, build_curve, build_result
 from .results.comparison import Comparison
 from .results.curve import Deployment, ErrorCurve, as_values
 from .results.nested import NestedCVResult
 from .results.warn import emit_warnings
 from .running.job import Contender, Settings, make_job
+from .running.progress import Report
+from .typing import ArrayLike, Data, Estimator, Rows, Seed, Splitter
+from .vocabulary import Folds, Repeats, RouteName, RuleName, Simpler, Transformers
 
 __all__ = ["compare", "error_curve", "nested_cv"]
 
 
 def nested_cv(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: Estimator,
+    X: Data,
+    y: Rows,
     *,
-    n_folds: int | str = "auto",
-    n_repeats: int | str = "auto",
-    loss: Any = None,
+    n_folds: Folds = "auto",
+    n_repeats: Repeats = "auto",
+    loss: LossLike = None,
     confidence_level: float = 0.95,
-    interval: str = "covariance",
-    groups: Any = None,
-    sample_weight: Any = None,
-    folds: Any = None,
-    bias_folds: Any = None,
-    route: str = "auto",
-    transformers: str = "refit",
-    random_state: Any = None,
+    interval: RuleName = "covariance",
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    folds: ArrayLike | Splitter | None = None,
+    bias_folds: int | ArrayLike | Splitter | None = None,
+    route: RouteName = "auto",
+    transformers: Transformers = "refit",
+    random_state: Seed = None,
     n_jobs: int | None = None,
-    progress: Any = None,
+    progress: bool | Report | None = None,
 ) -> NestedCVResult:
     """Estimate how well a model will predict, with an interval, by nested cross-validation.
 
@@ -126,27 +129,27 @@ def nested_cv(
 
 
 def error_curve(
-    estimator: Any,
-    X: Any,
-    y: Any,
+    estimator: Estimator,
+    X: Data,
+    y: Rows,
     *,
     param_name: str,
-    param_range: Any,
-    simpler: str = "larger",
-    n_folds: int | str = "auto",
-    n_repeats: int | str = "auto",
-    loss: Any = None,
+    param_range: Iterable[object],
+    simpler: Simpler = "larger",
+    n_folds: Folds = "auto",
+    n_repeats: Repeats = "auto",
+    loss: LossLike = None,
     confidence_level: float = 0.95,
-    interval: str = "covariance",
-    groups: Any = None,
-    sample_weight: Any = None,
-    folds: Any = None,
-    bias_folds: Any = None,
-    route: str = "auto",
-    transformers: str = "refit",
-    random_state: Any = None,
+    interval: RuleName = "covariance",
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    folds: ArrayLike | Splitter | None = None,
+    bias_folds: int | ArrayLike | Splitter | None = None,
+    route: RouteName = "auto",
+    transformers: Transformers = "refit",
+    random_state: Seed = None,
     n_jobs: int | None = None,
-    progress: Any = None,
+    progress: bool | Report | None = None,
 ) -> ErrorCurve:
     """Estimate the error along a parameter, with an interval at every value and for every difference from the best.
 
@@ -204,7 +207,7 @@ transformers, random_state, n_jobs, progress
     return curve
 
 
-def _check_range(estimator: Any, param_name: str, param_range: Any) -> list[Any]:
+def _check_range(estimator: Estimator, param_name: str, param_range: Iterable[object]) -> list[object]:
     """The values as a list, checked against the estimator."""
     check_estimator(estimator)
     known = estimator.get_params() if hasattr(estimator, "get_params") else {}
@@ -234,24 +237,24 @@ def _check_range(estimator: Any, param_name: str, param_range: Any) -> list[Any]
 
 
 def compare(
-    estimators: Mapping[str, Any],
-    X: Any,
-    y: Any,
+    estimators: Mapping[str, Estimator],
+    X: Data,
+    y: Rows,
     *,
-    n_folds: int | str = "auto",
-    n_repeats: int | str = "auto",
-    loss: Any = None,
+    n_folds: Folds = "auto",
+    n_repeats: Repeats = "auto",
+    loss: LossLike = None,
     confidence_level: float = 0.95,
-    interval: str = "covariance",
-    groups: Any = None,
-    sample_weight: Any = None,
-    folds: Any = None,
-    bias_folds: Any = None,
-    route: str = "auto",
-    transformers: str = "refit",
-    random_state: Any = None,
+    interval: RuleName = "covariance",
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    folds: ArrayLike | Splitter | None = None,
+    bias_folds: int | ArrayLike | Splitter | None = None,
+    route: RouteName = "auto",
+    transformers: Transformers = "refit",
+    random_state: Seed = None,
     n_jobs: int | None = None,
-    progress: Any = None,
+    progress: bool | Report | None = None,
 ) -> Comparison:
     """Compare models: all pairwise differences of error, on the same rows and folds, with intervals.
 

@@ -6,16 +6,21 @@ Estimators get the frame itself, or rows of it; all else reads its columns here.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
 from .errors import DataError
+from .typing import AnyArray, Data
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from narwhals.stable.v2.dtypes import DType
 
 __all__ = ["Frame", "as_array", "find_frame", "for_estimators", "in_double", "in_few_blocks", "is_frame", "row_names"]
 
@@ -33,14 +38,14 @@ class Frame:
     """
 
     table: nw.DataFrame[Any]
-    names: tuple[Any, ...]
+    names: tuple[Hashable, ...]
 
     def column(self, j: int) -> nw.Series[Any]:
         """A column by its position."""
         return self.table.get_column(self._labels[j])
 
     @cached_property
-    def _labels(self) -> list[Any]:
+    def _labels(self) -> list[str]:
         return self.table.columns  # a list is made of them whenever they are asked for
 
     def objects(self, j: int) -> npt.NDArray[np.object_]:
@@ -62,14 +67,14 @@ class Frame:
         """Whether a column holds categories by its type."""
         return self.column(j).dtype in (nw.Categorical, nw.Enum)
 
-    def categories(self, j: int) -> list[Any] | None:
+    def categories(self, j: int) -> list[Hashable] | None:
         """Categories of a column in their order, if that is the user's; polars numbers a Categorical as values come."""
         column = self.column(j)
         if column.dtype == nw.Enum or (column.dtype == nw.Categorical and column.implementation.is_pandas_like()):
             return list(column.cat.get_categories().to_list())
         return None
 
-    def to_numpy(self) -> npt.NDArray[Any]:
+    def to_numpy(self) -> AnyArray:
         """All columns as an array; of objects if one of them holds neither numbers nor truth values."""
         if all(_is_plain(dtype) for dtype in self.table.schema.dtypes()):
             return self.table.to_numpy()
@@ -99,13 +104,13 @@ def find_frame(X: Any, what: str = "X") -> Frame | None:
     return Frame(table, tuple(table.columns))
 
 
-def as_array(values: Any, what: str = "X") -> npt.NDArray[Any]:
+def as_array(values: object, what: str = "X") -> AnyArray:
     """An array of a frame, or of anything that NumPy takes."""
     frame = find_frame(values, what)
     return np.asarray(values) if frame is None else frame.to_numpy()
 
 
-def in_double(X: Any) -> Any:
+def in_double(X: Data) -> Data:
     """A frame with its columns of single precision in double, else itself."""
     frame = find_frame(X)
     assert frame is not None
@@ -113,10 +118,11 @@ def in_double(X: Any) -> Any:
     if not single:
         return X
     table = frame.table.with_columns(*[frame.column(j).cast(nw.Float64) for j in single]).to_native()
-    return table.set_axis(X.columns, axis=1) if _is_pandas(X) else table
+    double: Data = table.set_axis(X.columns, axis=1) if _is_pandas(X) else table
+    return double
 
 
-def for_estimators(X: Any) -> Any:
+def for_estimators(X: Data) -> Data:
     """A frame that scikit-learn's own steps take: one of pandas or polars as it is, any other as one of pandas."""
     if not is_frame(X) or _is_pandas(X) or nw.dependencies.is_polars_dataframe(X):
         return X
@@ -125,21 +131,21 @@ def for_estimators(X: Any) -> Any:
     return frame.table.to_pandas()
 
 
-def in_few_blocks(X: Any) -> Any:
+def in_few_blocks(X: Data) -> Data:
     """A table whose rows can be taken quickly: a frame of pandas may hold every column by itself."""
     return X.copy() if is_frame(X) and _is_pandas(X) else X
 
 
-def row_names(X: Any) -> Any:
+def row_names(X: Any) -> pd.Index[Any] | None:
     """The index of a frame or Series of pandas; None for all else."""
     return X.index if _is_pandas(X) or nw.dependencies.is_pandas_like_series(X) else None
 
 
-def _is_pandas(X: Any) -> bool:
+def _is_pandas(X: object) -> TypeGuard[pd.DataFrame]:
     return bool(nw.dependencies.is_pandas_like_dataframe(X))
 
 
-def _is_single(dtype: Any, frame: Frame, j: int) -> bool:
+def _is_single(dtype: DType, frame: Frame, j: int) -> bool:
     """Whether a column is of single or half precision; older versions of narwhals do not know the latter."""
     if dtype == nw.Unknown:
         known = frame.column(j).to_numpy().dtype
@@ -152,13 +158,13 @@ def _objects(column: Any) -> npt.NDArray[np.object_]:
     return np.fromiter(values, dtype=object, count=len(values))
 
 
-def _values(column: Any) -> npt.NDArray[Any]:
+def _values(column: Any) -> AnyArray:
     """Numbers and truth values of a column as NumPy has them, all else as objects."""
     array = column.to_numpy()
     return array if array.ndim == 1 and array.dtype.kind in "fiubc" else _objects(column)
 
 
-def _is_plain(dtype: Any) -> bool:
+def _is_plain(dtype: DType) -> bool:
     """Whether NumPy has numbers or truth values of a type; decimals would be objects."""
     return dtype == nw.Boolean or (dtype.is_numeric() and not dtype.is_decimal())
 

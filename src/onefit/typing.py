@@ -17,6 +17,8 @@ __all__ = [
     "Estimator",
     "FloatArray",
     "IntArray",
+    "Predictor",
+    "Rows",
     "Seed",
     "Shaped",
     "Splitter",
@@ -39,22 +41,29 @@ class Shaped(Protocol):
 Data: TypeAlias = Shaped | Sequence[object]
 """What X may be: a table, or a list of rows or of objects such as texts."""
 
+Rows: TypeAlias = ArrayLike | Shaped
+"""A value, or a row of values, for each observation: what y may be, and X of a model that takes numbers."""
+
 Seed: TypeAlias = int | np.integer[Any] | np.random.Generator | np.random.RandomState | None
 """What scikit-learn takes for a random_state, and NumPy's generators."""
 
 
-class Estimator(Protocol):
+class Predictor(Protocol):
+    """What predicts: a model that was fitted, or any other rule."""
+
+    def predict(self, X: Any, /) -> Any:
+        """Predictions for rows."""
+
+
+class Estimator(Predictor, Protocol):
     """What can be fitted and predict."""
 
-    def fit(self, X: Any, y: Any) -> Any:
+    def fit(self, X: Any, y: Any, /) -> Any:
         """Fit to rows; returns itself."""
-
-    def predict(self, X: Any) -> Any:
-        """Predictions for rows."""
 
 
 class Splitter(Protocol):
     """A cross-validation of scikit-learn."""
 
-    def split(self, X: Any, y: Any, groups: Any) -> Iterable[tuple[IntArray, IntArray]]:
+    def split(self, X: Any, y: Any, groups: Any, /) -> Iterable[tuple[IntArray, IntArray]]:
         """Training and test rows of each split."""

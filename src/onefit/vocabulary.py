@@ -18,7 +18,9 @@ __all__ = [
     "SELECTION_WORDS",
     "SIMPLER",
     "TRANSFORMERS",
+    "CriterionName",
     "Folds",
+    "LossName",
     "Repeats",
     "RouteName",
     "RuleName",
@@ -29,13 +31,15 @@ __all__ = [
 
 RouteName = Literal["auto", "gram", "onestep", "refit"]
 RuleName = Literal["covariance", "bates", "paper", "mlr3", "naive", "corrected_t"]
+LossName = Literal["squared_error", "absolute_error", "huber", "pinball", "zero_one"]
 SelectionName = Literal["min", "one_se", "loo", "gcv", "reml", "kfold"]
+CriterionName = Literal["gcv", "loo", "reml"]
 Simpler = Literal["larger", "smaller"]
 Transformers = Literal["refit", "freeze"]
 Folds = int | Literal["n", "auto"]
 Repeats = int | Literal["auto"]
 
-ROUTES: tuple[str, ...] = ("auto", "gram", "onestep", "refit")
+ROUTES: tuple[RouteName, ...] = ("auto", "gram", "onestep", "refit")
 """Ways to compute; "auto" is the cheapest that can."""
 
 RULE_WORDS: dict[str, str] = {
@@ -57,7 +61,7 @@ LOSS_WORDS: dict[str, str] = {
 }
 """Losses by name, as people read them."""
 
-SELECTION_WORDS: dict[str, str] = {
+SELECTION_WORDS: dict[SelectionName, str] = {
     "min": "smallest estimated error",
     "one_se": "simplest within one standard error of the best",
     "loo": "leave-one-out",
@@ -67,11 +71,11 @@ SELECTION_WORDS: dict[str, str] = {
 }
 """How a value of an error curve is selected."""
 
-CRITERIA: tuple[str, ...] = ("gcv", "loo", "reml")
+CRITERIA: tuple[CriterionName, ...] = ("gcv", "loo", "reml")
 """Criteria that choose a penalty inside a training set."""
 
-TRANSFORMERS: tuple[str, ...] = ("refit", "freeze")
-SIMPLER: tuple[str, ...] = ("larger", "smaller")
+TRANSFORMERS: tuple[Transformers, ...] = ("refit", "freeze")
+SIMPLER: tuple[Simpler, ...] = ("larger", "smaller")
 
 EXACT = "exact"
 FROZEN = "given the transformers"

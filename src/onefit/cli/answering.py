@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import clone
@@ -20,7 +20,7 @@ from ..errors import DataError, InterruptedWarning, OneFitError
 from ..files import check_writable
 from ..learners.refitted import weight_name
 from ..results import Comparison, ErrorCurve, NestedCVResult
-from ..typing import FloatArray
+from ..typing import Estimator, FloatArray
 from .asking import Ask
 from .options import STANDARD_INPUT
 from .parsing import Penalties, Value
@@ -30,6 +30,8 @@ from .recipes import Recipe, make_recipe
 from .script import Call, write_script
 
 __all__ = ["Answer", "answer_compare", "answer_curve", "answer_run", "check_outputs"]
+
+T = TypeVar("T")
 
 FAST_VALUES, REFIT_VALUES = 30, 10
 """Values of a curve whose range was not given."""
@@ -48,13 +50,13 @@ class Answer:
     result: NestedCVResult | None = None
     curve: ErrorCurve | None = None
     comparison: Comparison | None = None
-    fitted: Any = None
+    fitted: Estimator | None = None
     python: str = ""
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     was_interrupted: bool = False
 
-    def call(self, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
+    def call(self, function: Callable[..., T], *arguments: Any, **keywords: Any) -> T:
         """Call the library and keep its warnings, each once."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -76,7 +78,7 @@ class Answer:
         loss = eval(code, {"onefit": onefit}) if code else None
         return {**self.ask.keywords(), **data, "loss": loss, "progress": False if self.ask.quiet else None}
 
-    def keywords_code(self, **other: Any) -> dict[str, str]:
+    def keywords_code(self, **other: object) -> dict[str, str]:
         """The same in Python; ``other`` stand in their place."""
         code = {name: repr(value) for name, value in {**self.ask.keywords(), **other}.items()}
         if self.prepared.groups is not None:
@@ -156,16 +158,17 @@ def answer_run(ask: Ask) -> Answer:
     return answer
 
 
-def _fit(answer: Answer, recipe: Recipe) -> Any:
+def _fit(answer: Answer, recipe: Recipe) -> Estimator:
     """The model on all rows."""
     weights = answer.prepared.weights
     extra = {} if weights is None else {weight_name(recipe.estimator): weights}
     try:
-        return answer.call(clone(recipe.estimator).fit, answer.prepared.X, answer.prepared.y, **extra)
+        fitted: Estimator = answer.call(clone(recipe.estimator).fit, answer.prepared.X, answer.prepared.y, **extra)
     except Exception as error:  # of an estimator of the user's, on more rows than it was just fitted to
         raise DataError(
             f"The model {recipe.name} cannot be fitted to all rows: {type(error).__name__}: {error}"
         ) from error
+    return fitted
 
 
 def _add_curve(answer: Answer, recipe: Recipe) -> Call:
@@ -189,7 +192,7 @@ def _n_groups(answer: Answer) -> int:
     return 0 if answer.prepared.groups is None else len(np.unique(answer.prepared.groups))
 
 
-def _default_range(answer: Answer, recipe: Recipe, fitted: Any) -> Penalties:
+def _default_range(answer: Answer, recipe: Recipe, fitted: Estimator | None) -> Penalties:
     """Three decades on either side of the penalty that the model chose, in whole powers of ten."""
     last = last_step(fitted)
     count = REFIT_VALUES if recipe.name in ("lasso", "kernel") and not answer.ask.freeze else FAST_VALUES

@@ -7,7 +7,7 @@ import math
 import re
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, SupportsFloat, cast
 
 import numpy as np
 from rich.console import Console
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..results.comparison import Comparison
     from ..results.curve import ErrorCurve
     from ..results.nested import NestedCVResult
+    from ..typing import AnyArray
     from .answering import Answer
 
 __all__ = ["as_options", "clean", "sentence", "show_answer", "show_lines", "show_result"]
@@ -80,7 +81,7 @@ def _console() -> Console:
     )
 
 
-def numbers(*values: Any) -> list[str]:
+def numbers(*values: SupportsFloat) -> list[str]:
     """Numbers that belong together, with as many decimals as their spread bears."""
     floats = [float(value) for value in values]
     finite = [value for value in floats if math.isfinite(value)]
@@ -190,7 +191,7 @@ def _parameter(name: str) -> str:
     return "lambda" if own in ("lam", "alpha") else own
 
 
-def _same(curve: ErrorCurve, same: Any) -> str:
+def _same(curve: ErrorCurve, same: AnyArray | list[AnyArray]) -> str:
     if len(same) <= 1:
         return "every other value predicts worse."
     values = [_value(value) for value in same]
@@ -242,5 +243,5 @@ def _table(*headers: str) -> Table:
     return table
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float | np.floating) else clean(value)

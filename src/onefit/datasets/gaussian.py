@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
 from ..checks import check_choice, check_integer
-from ..typing import FloatArray, IntArray
+from ..typing import ArrayLike, FloatArray, IntArray, Predictor, Seed
 from .predictor import linear_map, prediction_function
 from .simulation import Law, Simulation, check_coefficients, check_deviation, simulate
 
 __all__ = ["make_grouped", "make_linear", "make_signal"]
 
-NOISE_KINDS = ("normal", "t5", "t3", "exponential", "heteroscedastic")
+NoiseKind = Literal["normal", "t5", "t3", "exponential", "heteroscedastic"]
+NOISE_KINDS: tuple[NoiseKind, ...] = ("normal", "t5", "t3", "exponential", "heteroscedastic")
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class LinearLaw(Law):
         """``X c``."""
         return X @ self.coefficients
 
-    def true_error(self, fitted: Any) -> float:
+    def true_error(self, fitted: Predictor) -> float:
         """Exact error of a model that is linear in the columns."""
         constant, slopes = linear_map(prediction_function(fitted), self.rows_to_check())
         return self.best_error + constant**2 + self.variance(slopes - self.coefficients)
@@ -175,7 +176,7 @@ class GroupedLaw(IndependentColumns):
         return X, self.mean(X) + effect[groups] + self.noise * rng.standard_normal(n)
 
 
-def make_signal(n: int = 100, *, n_points: int = 100, noise: float = 0.1, random_state: Any = None) -> Simulation:
+def make_signal(n: int = 100, *, n_points: int = 100, noise: float = 0.1, random_state: Seed = None) -> Simulation:
     """Simulate signal regression as in section 5 of the paper.
 
     The data are simulated, not measured: each row is a Gaussian curve at ``t = 1/N, ..., 1`` with covariance
@@ -220,9 +221,9 @@ def make_linear(
     p: int = 20,
     *,
     noise: float = 1.0,
-    beta: Any = 1.0,
-    noise_kind: str = "normal",
-    random_state: Any = None,
+    beta: ArrayLike = 1.0,
+    noise_kind: NoiseKind = "normal",
+    random_state: Seed = None,
 ) -> Simulation:
     """Simulate a linear regression as Bates, Hastie and Tibshirani do.
 
@@ -281,8 +282,8 @@ def make_grouped(
     *,
     group_sd: float = 1.0,
     noise: float = 1.0,
-    beta: Any = 1.0,
-    random_state: Any = None,
+    beta: ArrayLike = 1.0,
+    random_state: Seed = None,
 ) -> Simulation:
     """Simulate a regression whose rows come in groups that share a random effect.
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import special
 
 from ..checks import check_integer
 from ..errors import DataError
-from ..typing import FloatArray, IntArray
+from ..typing import ArrayLike, FloatArray, IntArray, Predictor, Seed
 from .predictor import REMEDY, linear_map, prediction_function
 from .quadrature import integrate
 from .simulation import Law, Simulation, check_coefficients, simulate
@@ -48,7 +47,7 @@ class LogisticLaw(Law):
         X = rng.standard_normal((n, len(self.beta)))
         return X, (rng.uniform(size=n) < self.mean(X)).astype(np.intp)
 
-    def true_error(self, fitted: Any) -> float:
+    def true_error(self, fitted: Predictor) -> float:
         """Probability that a linear classifier is wrong."""
         rows, predict = self.rows_to_check(), prediction_function(fitted)
         score = _score_function(fitted)
@@ -85,7 +84,7 @@ class LogisticLaw(Law):
         return integrate(error_at, edges, scale=0.0)
 
 
-def _score_function(fitted: Any) -> Callable[[FloatArray], Any]:
+def _score_function(fitted: Predictor) -> Callable[[FloatArray], ArrayLike]:
     """Return the function whose sign is the class: decision_function, else from coef_ and intercept_."""
     if hasattr(fitted, "decision_function"):
         return fitted.decision_function  # type: ignore[no-any-return]
@@ -98,7 +97,7 @@ def _score_function(fitted: Any) -> Callable[[FloatArray], Any]:
     return lambda X: X @ coefficients + constant
 
 
-def make_logistic(n: int = 100, p: int = 20, *, beta: Any = 1.0, random_state: Any = None) -> Simulation:
+def make_logistic(n: int = 100, p: int = 20, *, beta: ArrayLike = 1.0, random_state: Seed = None) -> Simulation:
     """Simulate two classes from a sparse logistic model as Bates, Hastie and Tibshirani do.
 
     The columns of X are independent N(0, 1), and y is 1 with probability ``1/(1 + exp(-X beta))``, else 0.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from importlib import resources
-from typing import Any
+from typing import Literal, overload
 
 import numpy as np
 import pandas as pd
 from sklearn.utils import Bunch
+
+from ..typing import FloatArray
 
 __all__ = ["load_motorcycle"]
 
@@ -26,7 +28,15 @@ Schueler (1981); R has them as mcycle in the package MASS.
 """
 
 
-def load_motorcycle(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+@overload
+def load_motorcycle(*, return_X_y: Literal[False] = ..., as_frame: bool = ...) -> Bunch: ...
+@overload
+def load_motorcycle(*, return_X_y: Literal[True], as_frame: Literal[False] = ...) -> tuple[FloatArray, FloatArray]: ...
+@overload
+def load_motorcycle(*, return_X_y: Literal[True], as_frame: Literal[True]) -> tuple[pd.DataFrame, pd.Series[float]]: ...
+def load_motorcycle(
+    *, return_X_y: bool = False, as_frame: bool = False
+) -> Bunch | tuple[FloatArray | pd.DataFrame, FloatArray | pd.Series[float]]:
     """Load Silverman's motorcycle data: 133 measurements of a head's acceleration after an impact.
 
     Parameters
@@ -54,8 +64,8 @@ def load_motorcycle(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
     with resources.files(__package__).joinpath("data", "motorcycle.csv").open(encoding="utf-8") as file:
         values = np.loadtxt(file, delimiter=",", skiprows=1)
     frame = pd.DataFrame(values, columns=["times", "accel"])
-    data: Any = frame[["times"]] if as_frame else values[:, :1].copy()
-    target: Any = frame["accel"] if as_frame else values[:, 1].copy()
+    data = frame[["times"]] if as_frame else values[:, :1].copy()
+    target = frame["accel"] if as_frame else values[:, 1].copy()
     if return_X_y:
         return data, target
     return Bunch(

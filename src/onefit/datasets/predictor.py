@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from ..errors import DataError, OneFitWarning
-from ..typing import FloatArray
+from ..typing import ArrayLike, FloatArray, Predictor
 
 __all__ = ["REMEDY", "evaluate", "linear_map", "prediction_function"]
 
@@ -19,7 +18,7 @@ LINEARITY = 1e-8
 REMEDY = "Estimate its error on fresh rows instead: X, y = simulation.sample(100_000)."
 
 
-def prediction_function(fitted: Any) -> Callable[[FloatArray], Any]:
+def prediction_function(fitted: Predictor) -> Callable[[FloatArray], ArrayLike]:
     """Return ``fitted.predict``, if there is one."""
     predict = getattr(fitted, "predict", None)
     if isinstance(fitted, type) or not callable(predict):
@@ -27,13 +26,13 @@ def prediction_function(fitted: Any) -> Callable[[FloatArray], Any]:
     return predict  # type: ignore[no-any-return]
 
 
-def evaluate(function: Callable[[FloatArray], Any], X: FloatArray) -> FloatArray:
+def evaluate(function: Callable[[FloatArray], ArrayLike], X: FloatArray) -> FloatArray:
     """Values of a model's function at rows X, one a row, a block of rows at a time."""
     block = max(1, min(BLOCK_ROWS, BLOCK_ENTRIES // X.shape[1]))
     return np.concatenate([_values(function, X[start : start + block]) for start in range(0, len(X), block)])
 
 
-def _values(function: Callable[[FloatArray], Any], X: FloatArray) -> FloatArray:
+def _values(function: Callable[[FloatArray], ArrayLike], X: FloatArray) -> FloatArray:
     """Finite values, one a row."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OneFitWarning)  # that a row is beyond the data is our doing, not the user's
@@ -52,7 +51,7 @@ def _values(function: Callable[[FloatArray], Any], X: FloatArray) -> FloatArray:
     return values.ravel()
 
 
-def linear_map(function: Callable[[FloatArray], Any], check_at: FloatArray) -> tuple[float, FloatArray]:
+def linear_map(function: Callable[[FloatArray], ArrayLike], check_at: FloatArray) -> tuple[float, FloatArray]:
     """Constant and coefficients of a linear function of the rows, from its values at zero and at unit rows.
 
     It is refused if it is not that linear function at the rows ``check_at``.

@@ -6,14 +6,13 @@ import math
 import numbers
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from ..checks import check_integer
 from ..errors import DataError
 from ..folds import entropy_of
-from ..typing import FloatArray, IntArray
+from ..typing import ArrayLike, FloatArray, IntArray, Predictor, Seed
 
 __all__ = ["Law", "Simulation", "check_coefficients", "check_deviation", "simulate"]
 
@@ -38,11 +37,11 @@ class Law(ABC):
         """Mean of y at rows X."""
 
     @abstractmethod
-    def draw(self, rng: np.random.Generator, n: int) -> tuple[FloatArray, Any]:
+    def draw(self, rng: np.random.Generator, n: int) -> tuple[FloatArray, FloatArray | IntArray]:
         """Draw n rows of X and their y."""
 
     @abstractmethod
-    def true_error(self, fitted: Any) -> float:
+    def true_error(self, fitted: Predictor) -> float:
         """Expected loss of a fitted model on a new row."""
 
     def groups(self, n: int) -> IntArray | None:
@@ -81,7 +80,7 @@ class Simulation:
     """
 
     X: FloatArray
-    y: Any
+    y: FloatArray | IntArray
     groups: IntArray | None
     DESCR: str
     _law: Law
@@ -103,7 +102,7 @@ class Simulation:
         """
         return self._law.best_error
 
-    def true_error(self, fitted: Any) -> float:
+    def true_error(self, fitted: Predictor) -> float:
         """Return the generalization error of a model: its expected loss on a new row, given what it was fitted to.
 
         The loss is the squared error (the paper's Err_XY), and zero-one for classes. The answer is computed from the
@@ -130,7 +129,7 @@ class Simulation:
         """
         return self._law.true_error(fitted)
 
-    def mean(self, X: Any) -> FloatArray:
+    def mean(self, X: ArrayLike) -> FloatArray:
         """Return the true mean of y at rows X; for classes, the probability of class 1.
 
         Parameters
@@ -152,7 +151,7 @@ class Simulation:
             raise DataError(f"X has shape {rows.shape}; it must be a table of {self.X.shape[1]} column(s).")
         return self._law.mean(rows)
 
-    def sample(self, n: int, *, random_state: Any = None) -> tuple[FloatArray, Any]:
+    def sample(self, n: int, *, random_state: Seed = None) -> tuple[FloatArray, FloatArray | IntArray]:
         """Draw fresh rows from the same law.
 
         Parameters
@@ -180,7 +179,7 @@ class Simulation:
         return self._law.draw(rng, n)
 
 
-def simulate(law: Law, n: int, random_state: Any) -> Simulation:
+def simulate(law: Law, n: int, random_state: Seed) -> Simulation:
     """Draw the data; fresh rows come from a stream of their own."""
     seeds = np.random.SeedSequence(entropy_of(random_state)).spawn(2)
     X, y = law.draw(np.random.default_rng(seeds[0]), n)
@@ -196,7 +195,7 @@ def check_deviation(name: str, value: object) -> float:
     return float(value)
 
 
-def check_coefficients(beta: Any, p: int) -> FloatArray:
+def check_coefficients(beta: ArrayLike, p: int) -> FloatArray:
     """Return p finite coefficients; a number stands for the first four, and the others are zero."""
     try:
         given = np.asarray(beta, dtype=np.float64)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..checks import check_integer
-from ..typing import FloatArray
+from ..typing import FloatArray, Predictor, Seed
 from .predictor import evaluate, prediction_function
 from .quadrature import integrate
 from .simulation import Law, Simulation, check_deviation, simulate
@@ -44,7 +43,7 @@ class SineLaw(Law):
         X = np.sort(rng.uniform(size=n))[:, None]
         return X, self.mean(X) + self.noise * rng.standard_normal(n)
 
-    def true_error(self, fitted: Any) -> float:
+    def true_error(self, fitted: Predictor) -> float:
         """Noise variance plus the integral of the squared distance from the sine."""
         predict = prediction_function(fitted)
 
@@ -55,7 +54,7 @@ class SineLaw(Law):
         return self.best_error + integrate(squared_distance, _edges(fitted))
 
 
-def _edges(fitted: Any) -> FloatArray:
+def _edges(fitted: Predictor) -> FloatArray:
     """Ends of the panels: at the model's knots if it tells them, else many."""
     knots = getattr(fitted, "knots_", None)
     if knots is None or len(knots) == 0:
@@ -64,7 +63,7 @@ def _edges(fitted: Any) -> FloatArray:
     return np.union1d(inside, np.linspace(0, 1, PANELS_WITH_KNOTS + 1))
 
 
-def make_sine(n: int = 100, *, noise: float = 0.2, random_state: Any = None) -> Simulation:
+def make_sine(n: int = 100, *, noise: float = 0.2, random_state: Seed = None) -> Simulation:
     """Simulate a sine with noise, the data of the paper's Figures 1 to 3.
 
     ``x`` is uniform on [0, 1] and sorted, ``y = sin(2 pi x) + N(0, noise^2)``.

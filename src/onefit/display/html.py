@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..errors import DataError
-from ..typing import FloatArray
+from ..typing import AnyArray, FloatArray
+from ..vocabulary import SelectionName
 from .estimators import short_name
 from .method import method_line
 from .numbers import interval_text, number_text, percent
@@ -26,7 +26,7 @@ CELL = "padding:.2em .8em;text-align:right;font-variant-numeric:tabular-nums"
 NAME = "padding:.2em .8em .2em 0;text-align:left;font-weight:600"
 SMALL = "margin:.4em 0 0;font-size:.9em;opacity:.8"
 MOST_ROWS = 60  # of a table; what a notebook shows without scrolling for long
-RULE_ORDER = ("min", "one_se", "gcv", "loo", "reml", "kfold")
+RULE_ORDER: tuple[SelectionName, ...] = ("min", "one_se", "gcv", "loo", "reml", "kfold")
 
 
 def result_html(result: ShownResult) -> str:
@@ -90,9 +90,9 @@ def comparison_html(comparison: ShownComparison) -> str:
     return models + _block("Paired differences", columns, _rows(comparison.differences), [note])
 
 
-def selections(curve: ShownCurve, output: int = 0) -> dict[int, list[str]]:
+def selections(curve: ShownCurve, output: int = 0) -> dict[int, list[SelectionName]]:
     """Selected positions of an `ErrorCurve` with the rules that select them; scores that do not apply are left out."""
-    found: dict[int, list[str]] = {}
+    found: dict[int, list[SelectionName]] = {}
     for rule in RULE_ORDER:
         try:
             value = curve.select(rule)
@@ -122,7 +122,7 @@ def r2_text(estimate: float, low: float, high: float) -> tuple[str, str, str]:
     return interval_text(estimate, low, high, decimals=decimals)
 
 
-def span(values: Any) -> str:
+def span(values: AnyArray | list[AnyArray]) -> str:
     """The first and last of a set of numbers, or the names in it, in brackets."""
     if len(values) == 0:
         return ""
@@ -144,7 +144,7 @@ def _rows(table: pd.DataFrame) -> list[Sequence[str]]:
     return [[name, *interval_text(*map(float, each))] for name, each in zip(names, ends, strict=True)]
 
 
-def _pair(key: Any, levels: Sequence[str]) -> list[str]:
+def _pair(key: object, levels: Sequence[str]) -> list[str]:
     """Parts of a row's label, the output, if there is one, in front."""
     parts = dict(zip(levels, key if isinstance(key, tuple) else (key,), strict=True))
     output = parts.pop("output", None)

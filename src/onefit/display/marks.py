@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..typing import FloatArray
 from .positions import Positions, squeezed
-from .style import SELECTED, number
+from .style import SELECTED, LineStyle, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +32,7 @@ class Label:
     row: int
     leftwards: bool
     color: str
-    style: Any
+    style: LineStyle
 
 
 def selected_labels(axes: Axes, positions: Positions, selected: Mapping[str, object]) -> list[Label]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+
+from ..typing import AnyArray, ArrayLike
 
 __all__ = ["Digits", "column_texts", "digits_for", "interval_text", "number_text", "percent"]
 
@@ -57,7 +58,7 @@ class Digits:
         return text.lstrip("-") if float(text.replace(",", "")) == 0 else text.replace("-", "−")
 
 
-def digits_for(values: Any) -> int:
+def digits_for(values: ArrayLike) -> int:
     """Significant digits that tell numbers apart: four, and more if they lie close together far from zero.
 
     Examples
@@ -74,7 +75,7 @@ def digits_for(values: Any) -> int:
     return min(MOST_DIGITS, FEW_DIGITS + math.floor(math.log10(size / extent)))
 
 
-def column_texts(values: Any) -> list[str]:
+def column_texts(values: AnyArray) -> list[str]:
     """Numbers below each other with the same digits; anything else as it is.
 
     Examples

@@ -7,7 +7,8 @@ from typing import Any, Protocol
 
 import pandas as pd
 
-from ..typing import FloatArray
+from ..typing import AnyArray, FloatArray
+from ..vocabulary import SelectionName
 
 __all__ = ["Computed", "ShownComparison", "ShownCurve", "ShownFinding", "ShownPlan", "ShownResult"]
 
@@ -65,7 +66,7 @@ class ShownCurve(Protocol):
     """An `ErrorCurve`; its values are numbers or names, as they were given."""
 
     @property
-    def values(self) -> Any: ...
+    def values(self) -> AnyArray: ...
     @property
     def estimate(self) -> FloatArray: ...
     @property
@@ -84,8 +85,8 @@ class ShownCurve(Protocol):
     def loss(self) -> str: ...
     @property
     def output_names(self) -> tuple[str, ...] | None: ...
-    def select(self, rule: str = ...) -> Any: ...
-    def indistinguishable(self) -> Any: ...
+    def select(self, rule: SelectionName = ...) -> Any: ...
+    def indistinguishable(self) -> AnyArray | list[AnyArray]: ...
 
 
 class ShownComparison(Protocol):

@@ -23,6 +23,7 @@ __all__ = [
     "SELECTED",
     "SHADE",
     "AxesArray",
+    "LineStyle",
     "given_axes",
     "loss_label",
     "new_axes",
@@ -31,6 +32,7 @@ __all__ = [
 ]
 
 AxesArray: TypeAlias = npt.NDArray[np.object_]
+LineStyle: TypeAlias = str | tuple[float, tuple[float, ...]]
 
 # Okabe and Ito's blue is safe under every common colour-vision deficiency; greys carry the rest.
 CHOSEN = "#0072B2"
@@ -40,7 +42,7 @@ GRID = "#E3E3E3"
 SHADE = "#FAEBC4"
 
 # Okabe and Ito's vermillion, green, purple, black and orange, dark enough to be read as text; a line style each too.
-SELECTED = (
+SELECTED: tuple[tuple[str, LineStyle], ...] = (
     ("#B84A00", "--"),
     ("#00775A", "-."),
     ("#9A4B7C", ":"),

@@ -14,6 +14,7 @@ from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier, Ridge
 from sklearn.pipeline import Pipeline
 
 from ..errors import DataError, RouteError
+from ..typing import Estimator
 from ..validation import numeric_matrix
 from ..vocabulary import EXACT
 from .contract import Learner, Path, Refusal, Task, joins
@@ -53,7 +54,7 @@ LEARNERS: dict[type, Known] = {
 }
 
 
-def adapt(estimator: Any, task: Task, path: Path | None = None) -> Learner | Refusal:
+def adapt(estimator: Estimator, task: Task, path: Path | None = None) -> Learner | Refusal:
     """Find the learner of an estimator, or of its path; never guesses: a subclass is not the class it derives from."""
     if type(estimator) is Pipeline:
         return _adapt_pipeline(estimator, task, path)
@@ -71,7 +72,7 @@ def adapt(estimator: Any, task: Task, path: Path | None = None) -> Learner | Ref
         return Refusal(str(error))
 
 
-def _checked(estimator: Any, found: object, path: Path | None) -> Learner | Refusal:
+def _checked(estimator: Estimator, found: object, path: Path | None) -> Learner | Refusal:
     """What an estimator says of itself, if it is what it should be."""
     name, n_values = type(estimator).__name__, 1 if path is None else len(path.values)
     if not isinstance(found, Learner | Refusal):
@@ -114,7 +115,7 @@ def _adapt_pipeline(pipeline: Pipeline, task: Task, path: Path | None) -> Learne
     return _refused(stateful, steps, last, task, path)
 
 
-def _adapt_scaled(steps: list[Any], last: Any, task: Task, path: Path | None) -> Learner | Refusal | None:
+def _adapt_scaled(steps: list[Any], last: Estimator, task: Task, path: Path | None) -> Learner | Refusal | None:
     """A ridge regression whose columns are scaled anew in every training set; None if the last step is none."""
     before = transformed(task, steps[:-1])
     X = numeric_matrix(before.problem)  # says what is wrong with columns before they are scaled
@@ -130,7 +131,7 @@ def _adapt_scaled(steps: list[Any], last: Any, task: Task, path: Path | None) ->
     return ScaledLearner(inner, X)
 
 
-def _refused(stateful: list[Any], steps: list[Any], last: Any, task: Task, path: Path | None) -> Refusal:
+def _refused(stateful: list[Any], steps: list[Any], last: Estimator, task: Task, path: Path | None) -> Refusal:
     """What stands in the way of a fast route; "freeze" is the remedy if it has been seen to work, at little cost."""
     reason = f"{names_of(stateful)} must be fitted anew in every training set"
     if task.problem.weights is not None and scales_only(steps, replace(task.problem, weights=None)):
@@ -143,7 +144,7 @@ def _refused(stateful: list[Any], steps: list[Any], last: Any, task: Task, path:
     return Refusal(reason, 'transformers="freeze" fits once on all rows and takes a fast route')
 
 
-def _tried(steps: list[Any], last: Any, task: Task, path: Path | None) -> Learner | Refusal | None:
+def _tried(steps: list[Any], last: Estimator, task: Task, path: Path | None) -> Learner | Refusal | None:
     """The learner behind transformers that are fitted on all rows; None if there is none, or no time to find out.
 
     It leaves no trace: neither a warning nor a draw of NumPy's global random numbers.
@@ -168,7 +169,7 @@ def _tried(steps: list[Any], last: Any, task: Task, path: Path | None) -> Learne
         np.random.set_state(state)  # noqa: NPY002
 
 
-def _operations(last: Any, X: Any) -> float:
+def _operations(last: Estimator, X: Any) -> float:
     """About what it takes to make the learner of a last step."""
     n, p = X.shape
     if type(last) is KernelRidge:
@@ -176,7 +177,7 @@ def _operations(last: Any, X: Any) -> float:
     return float(p) ** 3 if sparse.issparse(X) else float(n) * p * min(n, p)
 
 
-def frozen(estimator: Any, task: Task) -> tuple[Any, str]:
+def frozen(estimator: Any, task: Task) -> tuple[Estimator, str]:
     """An estimator as it is refitted, and its exactness: one that joins may keep what it takes from all rows.
 
     All routes give the same numbers, so what the fast ones take as given must be given here, too. In a pipeline with a

@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Protocol, Self, TypeGuard
 
 import numpy as np
 
@@ -26,9 +26,9 @@ from ..errors import DataError
 from ..inference.intervals import Rule
 from ..metrics import Loss
 from ..sources import Source
-from ..typing import FloatArray
+from ..typing import Estimator, FloatArray
 from ..validation import Problem
-from ..vocabulary import EXACT, FROZEN
+from ..vocabulary import EXACT, FROZEN, Transformers
 
 __all__ = ["Learner", "Path", "Refusal", "Scores", "Task", "joins"]
 
@@ -54,7 +54,7 @@ class Task:
     problem: Problem
     loss: Loss
     rule: Rule
-    transformers: str = "refit"
+    transformers: Transformers = "refit"
     needs: frozenset[str] = frozenset()
 
     @property
@@ -68,7 +68,7 @@ class Path:
     """A parameter and the values that it takes on."""
 
     name: str
-    values: tuple[Any, ...]
+    values: tuple[object, ...]
 
     def penalties(self) -> FloatArray:
         """The values as penalties, (V, 1)."""
@@ -151,7 +151,14 @@ class Learner(ABC):
         return marked
 
 
-def joins(estimator: object) -> bool:
+class Joins(Estimator, Protocol):
+    """An estimator that says itself how routes can see it."""
+
+    def __onefit_learner__(self, task: Task, path: Path | None = None) -> Learner | Refusal:
+        """A learner at the values of ``path``, or of the estimator as it is; or why there is none."""
+
+
+def joins(estimator: object) -> TypeGuard[Joins]:
     """Whether the estimator's own class says how routes can see it.
 
     What a class inherits does not count: a subclass may fit or predict otherwise, and nobody would notice.

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from ..errors import DataError
+from ..typing import Estimator
 from .contract import Learner, Refusal
 
 __all__ = ["RefitLearner", "weight_name"]
@@ -31,9 +32,9 @@ class RefitLearner(Learner):
 
     def __init__(
         self,
-        estimators: Sequence[Any],
+        estimators: Sequence[Estimator],
         refusal: Refusal = Refusal("the estimator says that it is to be refitted"),  # noqa: B008  (frozen)
-        frozen: Callable[[Any], tuple[Any, str]] | None = None,
+        frozen: Callable[[Estimator], tuple[Estimator, str]] | None = None,
     ) -> None:
         self._given, self.refusal, self._freeze = tuple(estimators), refusal, frozen
 
@@ -43,11 +44,11 @@ class RefitLearner(Learner):
         return len(self._given)
 
     @cached_property
-    def _frozen(self) -> list[tuple[Any, str]]:
+    def _frozen(self) -> list[tuple[Estimator, str]]:
         return [(each, self._exactness) if self._freeze is None else self._freeze(each) for each in self._given]
 
     @property
-    def estimators(self) -> list[Any]:
+    def estimators(self) -> list[Estimator]:
         """What is fitted."""
         return [estimator for estimator, _ in self._frozen]
 
@@ -70,7 +71,7 @@ class RefitLearner(Learner):
         return marked
 
 
-def weight_name(estimator: Any) -> str:
+def weight_name(estimator: object) -> str:
     """The keyword by which ``fit`` takes sample weights; those of a pipeline go to its last step."""
     if isinstance(estimator, Pipeline):
         name, last = estimator.steps[-1]

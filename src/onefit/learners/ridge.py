@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
-from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
+from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier, RidgeClassifierCV, RidgeCV
 
 from ..checks import check_penalty_value
 from ..errors import DataError, RouteError
-from ..typing import FloatArray
+from ..typing import ArrayLike, FloatArray
 from ..validation import Problem, check_columns, numeric_matrix
 from .contract import Path, Task
 from .design import DesignSmoother
@@ -19,6 +19,8 @@ from .smoother import Smoother
 from .sparse import SparseSmoother
 
 __all__ = ["class_obstacle", "design_of", "least_squares", "penalties_of", "ridge", "sparse_obstacle"]
+
+LinearModel: TypeAlias = LinearRegression | Ridge | RidgeClassifier | RidgeCV | RidgeClassifierCV
 
 MOST_GRAM_BYTES = 2**29
 MOST_ROW_BYTES = 2**28
@@ -37,7 +39,7 @@ def ridge(estimator: Ridge | RidgeClassifier, task: Task, path: Path | None) -> 
     return design_of(estimator, task.problem, lams)
 
 
-def _check_linear(estimator: Any, problem: Problem) -> None:
+def _check_linear(estimator: LinearRegression | Ridge | RidgeClassifier, problem: Problem) -> None:
     """Refuse an instance that is not the linear smoother that its class is by default."""
     reason = ""
     if getattr(estimator, "positive", False):
@@ -52,7 +54,7 @@ def _check_linear(estimator: Any, problem: Problem) -> None:
         raise RouteError(reason)
 
 
-def class_obstacle(estimator: Any, problem: Problem) -> str:
+def class_obstacle(estimator: RidgeClassifier | RidgeClassifierCV, problem: Problem) -> str:
     """Why a ridge classifier is not one smoother for all training sets; empty if it is."""
     if estimator.class_weight is not None:
         return "class_weight changes the weights with the training set"
@@ -71,7 +73,7 @@ def sparse_obstacle(problem: Problem) -> str:
     return ""
 
 
-def design_of(estimator: Any, problem: Problem, lams: FloatArray) -> Smoother:
+def design_of(estimator: LinearModel, problem: Problem, lams: FloatArray) -> Smoother:
     """Ridge regression on the columns of X; sparse as long as that keeps the digits."""
     fit_intercept = bool(estimator.fit_intercept)
     if sparse.issparse(problem.X):
@@ -89,7 +91,7 @@ def design_of(estimator: Any, problem: Problem, lams: FloatArray) -> Smoother:
     return DesignSmoother(numeric_matrix(problem), None, fit_intercept, lams, problem.weights, is_ridge=True)
 
 
-def penalties_of(alpha: Any, n_outputs: int) -> FloatArray:
+def penalties_of(alpha: ArrayLike, n_outputs: int) -> FloatArray:
     """Penalties (1, 1), or (1, Q) if there is one for each output."""
     values = np.atleast_1d(np.asarray(alpha, dtype=object))
     if values.ndim != 1 or len(values) not in (1, n_outputs):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy import sparse
+from sklearn.linear_model import RidgeClassifierCV, RidgeCV
 
 from ..checks import check_penalty_value
 from ..errors import DataError, RouteError
@@ -16,7 +15,7 @@ from .tuned import TunedLearner
 __all__ = ["ridge_cv"]
 
 
-def ridge_cv(estimator: Any, task: Task, path: Path | None) -> TunedLearner:
+def ridge_cv(estimator: RidgeCV | RidgeClassifierCV, task: Task, path: Path | None) -> TunedLearner:
     """Ridge regression that chooses its alpha by leave-one-out on the rows that it is fitted to."""
     name, problem = type(estimator).__name__, task.problem
     reason = sparse_obstacle(problem)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from scipy import sparse
@@ -15,7 +15,7 @@ from ..typing import FloatArray
 from ..validation import Problem
 from .smoother import NOT_UNIQUE, Smoother
 from .statistics import Coefficients, StatisticsLearner, TrainingStatistics
-from .transformed import is_stateless
+from .transformed import Transformer, is_stateless
 from .tuned import TunedLearner
 
 __all__ = ["ScaledLearner", "scales_only"]
@@ -24,7 +24,7 @@ FEW_DIGITS = 1e-4
 """Part of the largest singular value below which a direction is not found by dividing by its singular value."""
 
 
-def scales_only(steps: Sequence[Any], problem: Problem) -> bool:
+def scales_only(steps: Sequence[Transformer], problem: Problem) -> bool:
     """Whether all that some steps learn is the mean and deviation of the columns.
 
     Weights of a pipeline go to its last step, and the scaler knows nothing of them.

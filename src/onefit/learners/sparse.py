@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -22,7 +21,9 @@ __all__ = ["SparseSmoother"]
 class SparseSmoother(Smoother):
     """Ridge or least squares in a sparse design, which stays sparse."""
 
-    def __init__(self, X: Any, fit_intercept: bool, lams: FloatArray, weights: FloatArray | None = None) -> None:
+    def __init__(
+        self, X: sparse.csr_matrix, fit_intercept: bool, lams: FloatArray, weights: FloatArray | None = None
+    ) -> None:
         super().__init__(lams, weights, fit_intercept)
         p = X.shape[1]
         self._bases: dict[tuple[float, ...], Reinsch] = {}

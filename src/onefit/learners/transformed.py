@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.base import clone
@@ -15,15 +15,22 @@ from sklearn.utils import get_tags
 from ..errors import DataError
 from .contract import Task
 
-__all__ = ["is_stateless", "names_of", "steps_of", "transformed"]
+__all__ = ["Transformer", "is_stateless", "names_of", "steps_of", "transformed"]
 
 
-def steps_of(pipeline: Pipeline) -> list[Any]:
+class Transformer(Protocol):
+    """What stands before the last step of a pipeline."""
+
+    def fit_transform(self, X: Any, y: Any, /) -> Any:
+        """Fit to rows, and transform them."""
+
+
+def steps_of(pipeline: Pipeline) -> list[Transformer]:
     """Transformers of a pipeline that do something."""
     return [step for _, step in pipeline.steps[:-1] if step is not None and step != "passthrough"]
 
 
-def names_of(steps: Sequence[Any]) -> str:
+def names_of(steps: Sequence[Transformer]) -> str:
     """The classes of some steps, for people."""
     return ", ".join(type(step).__name__ for step in steps)
 
@@ -39,7 +46,7 @@ def is_stateless(step: Any) -> bool:
         return False
 
 
-def transformed(task: Task, steps: Sequence[Any]) -> Task:
+def transformed(task: Task, steps: Sequence[Transformer]) -> Task:
     """The task with X transformed by some steps, fitted on all rows."""
     X, target = task.problem.X, task.problem.target
     for step in steps:

@@ -11,31 +11,36 @@ import numbers
 import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from ..errors import DataError, OneFitError
-from ..typing import FloatArray
+from ..typing import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
+from ..vocabulary import LossName
 
-__all__ = ["Classes", "Loss", "find_loss", "huber", "nonnegative", "pinball"]
+__all__ = ["Classes", "Loss", "LossFunction", "LossLike", "find_loss", "huber", "nonnegative", "pinball"]
 
 
 @dataclass(frozen=True)
 class Classes:
     """Class labels, coded as RidgeClassifier codes them: -1 and 1, with a column a class if there are more than two."""
 
-    labels: Any
+    labels: AnyArray
 
-    def encode(self, index: Any) -> FloatArray:
+    def encode(self, index: IntArray) -> FloatArray:
         """Codes (..., Q) of class numbers."""
         if len(self.labels) == 2:
             return 2.0 * np.asarray(index, dtype=np.float64)[..., None] - 1.0
         return np.where(np.asarray(index)[..., None] == np.arange(len(self.labels)), 1.0, -1.0)
 
-    def decide(self, scores: FloatArray) -> Any:
+    def decide(self, scores: FloatArray) -> IntArray:
         """Class numbers of scores (..., Q)."""
         return (scores[..., 0] > 0).astype(np.intp) if len(self.labels) == 2 else scores.argmax(axis=-1)
+
+
+LossFunction: TypeAlias = Callable[[AnyArray, AnyArray], ArrayLike]
+"""Of two arrays, one number for each entry."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,7 @@ class Loss:
 
     name: str
     scale: str
-    function: Callable[[Any, Any], Any]
+    function: Callable[[AnyArray, AnyArray], AnyArray]
     classes: Classes | None = None
 
     @property
@@ -94,12 +99,14 @@ def _absolute(y: FloatArray, u: FloatArray) -> FloatArray:
     return np.abs(u)
 
 
-def _differs(y: Any, u: Any) -> Any:
-    return u != 0
+def _differs(y: FloatArray, u: FloatArray) -> BoolArray:
+    differs: BoolArray = u != 0
+    return differs
 
 
-def _class_differs(observed: Any, predicted: Any) -> Any:
-    return observed != predicted
+def _class_differs(observed: IntArray, predicted: IntArray) -> BoolArray:
+    differs: BoolArray = observed != predicted
+    return differs
 
 
 def _is_number(value: object) -> bool:
@@ -128,15 +135,19 @@ class _Pinball:
 class _Nonnegative:
     """A user's loss that is never negative."""
 
-    function: Callable[[Any, Any], Any]
+    function: LossFunction
     nonnegative = True
 
     @property
     def __name__(self) -> str:
         return str(getattr(self.function, "__name__", "loss"))
 
-    def __call__(self, y: Any, prediction: Any) -> Any:
+    def __call__(self, y: AnyArray, prediction: AnyArray) -> ArrayLike:
         return self.function(y, prediction)
+
+
+LossLike: TypeAlias = LossName | Loss | LossFunction | None
+"""What a loss may be given as: its name, the loss itself, a function of (y, prediction), or None for the usual one."""
 
 
 def huber(delta: float = 1.35) -> Loss:
@@ -170,7 +181,7 @@ def pinball(quantile: float = 0.5) -> Loss:
     return Loss("pinball", "log", _Pinball(float(quantile)))
 
 
-def nonnegative(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def nonnegative(function: LossFunction) -> LossFunction:
     """Declare that a loss ``function(y, prediction)`` is never negative, so that its interval is on the log scale.
 
     Examples
@@ -190,7 +201,7 @@ NAMED: dict[str, Callable[[], Loss]] = {
 }
 
 
-def find_loss(loss: object, classes: Any = None) -> Loss:
+def find_loss(loss: object, classes: ArrayLike | None = None) -> Loss:
     """Return the loss by its name or from a callable; by default zero-one for classes, else squared error."""
     if loss is None:
         loss = "squared_error" if classes is None else "zero_one"
@@ -235,12 +246,12 @@ def takes_two(function: object) -> bool:
     return True
 
 
-def _from_callable(function: Callable[[Any, Any], Any], classes: Classes | None) -> Loss:
+def _from_callable(function: LossFunction, classes: Classes | None) -> Loss:
     """A user's loss of (y, prediction); its interval is on the plain scale unless it is declared non-negative."""
     declared = bool(getattr(function, "nonnegative", False))
     name = getattr(function, "__name__", type(function).__name__)
 
-    def compute(observed: Any, predicted: Any) -> FloatArray:
+    def compute(observed: AnyArray, predicted: AnyArray) -> FloatArray:
         try:
             losses = np.asarray(function(observed, predicted), dtype=np.float64)
         except OneFitError:
@@ -261,11 +272,11 @@ def _from_callable(function: Callable[[Any, Any], Any], classes: Classes | None)
             raise DataError(f"The loss {name} is declared non-negative, and returned {losses.min():.3g}.")
         return losses
 
-    def of_residuals(y: Any, u: Any) -> FloatArray:
+    def of_residuals(y: FloatArray, u: FloatArray) -> FloatArray:
         y = np.broadcast_to(y, u.shape)
         return compute(y.ravel(), (y - u).ravel()).reshape(u.shape)
 
-    def of_classes(observed: Any, predicted: Any) -> FloatArray:
+    def of_classes(observed: IntArray, predicted: IntArray) -> FloatArray:
         labels = classes.labels  # type: ignore[union-attr]
         observed = np.broadcast_to(observed, predicted.shape)
         return compute(labels[observed.ravel()], labels[predicted.ravel()]).reshape(predicted.shape)

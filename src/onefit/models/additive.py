@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -23,13 +23,25 @@ from ..display import TermPanel, plot_terms
 from ..errors import DataError
 from ..frames import is_frame
 from ..learners import DesignSmoother, Learner, Path, Refusal, Smoother, Task
-from ..typing import FloatArray
+from ..typing import ArrayLike, FloatArray, Rows
 from .base import DesignModel, learner_of
+from .basis import BasisName
 from .fitting import Design, PenalizedFit, fit_design, unit_of
 from .joint import AdditiveLearner, check_path, choose_from_rows, joint_penalty
 from .summary import FitFacts, additive_summary
 from .table import ColumnTable
-from .terms import Defaults, FactorTerm, Part, SmoothPart, Term, WeightedTable, as_terms, default_terms, rare_level
+from .terms import (
+    Defaults,
+    FactorTerm,
+    Part,
+    SmoothPart,
+    Term,
+    Values,
+    WeightedTable,
+    as_terms,
+    default_terms,
+    rare_level,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -133,19 +145,23 @@ class AdditiveModel(DesignModel):
     >>> mean, std = model.predict(X[:3], return_std=True)
     """
 
-    lam_: Any
+    lam_: FloatArray
     _minimum_norm = True
     _takes_frames = True
 
     def __init__(
-        self, terms: Any = None, lam: float | str | Sequence[float] = "reml", n_basis: int = 10, basis: str = "cr"
+        self,
+        terms: Sequence[Term | str | int] | None = None,
+        lam: float | Literal["gcv", "reml"] | Sequence[float] | FloatArray = "reml",
+        n_basis: int = 10,
+        basis: BasisName = "cr",
     ) -> None:
         self.terms = terms
         self.lam = lam  # type: ignore[assignment]
         self.n_basis = n_basis
         self.basis = basis
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdditiveModel:
+    def fit(self, X: Rows, y: Rows, sample_weight: ArrayLike | None = None) -> AdditiveModel:
         """Fit the model.
 
         Parameters
@@ -185,7 +201,7 @@ class AdditiveModel(DesignModel):
 
     # ------------------------------------------------------------------------------------------------- rows and terms
 
-    def _check_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[WeightedTable, FloatArray]:
+    def _check_rows(self, X: Rows, y: Rows, sample_weight: ArrayLike | None) -> tuple[WeightedTable, FloatArray]:
         """X, y and weights, checked as scikit-learn does; of a data frame only the columns that terms use."""
         if self._reads_columns(X):
             X, y = validate_data(self, X, y, skip_check_array=True)
@@ -205,7 +221,7 @@ class AdditiveModel(DesignModel):
         has_factor = isinstance(self.terms, list | tuple) and any(isinstance(term, FactorTerm) for term in self.terms)
         return is_frame(X) or (has_factor and getattr(X, "ndim", 0) == 2 and X.dtype.kind in "OUS")
 
-    def _rows(self, X: Any, weights: FloatArray | None) -> WeightedTable:
+    def _rows(self, X: Rows, weights: FloatArray | None) -> WeightedTable:
         """Rows as the routes give them."""
         table = ColumnTable.of(X)
         return WeightedTable(table, np.ones(table.n) if weights is None else weights)
@@ -229,7 +245,7 @@ class AdditiveModel(DesignModel):
     def _strengths(self, parts: list[Part]) -> tuple[FloatArray, str]:
         """Penalties of all terms, NaN for those to be chosen and zero for terms without one; and the criterion."""
         smooths = [part for part in parts if isinstance(part, SmoothPart)]
-        given: Any = self.lam
+        given: object = self.lam
         if isinstance(given, str) and given == "loo":
             raise DataError('lam="loo" cannot choose several penalties; use "gcv", which approximates it, or "reml".')
         if not isinstance(given, str | numbers.Real | list | tuple | np.ndarray):
@@ -252,7 +268,7 @@ class AdditiveModel(DesignModel):
         lams = [next(own) if isinstance(part, SmoothPart) else 0.0 for part in parts]
         return np.array([lam if len(part.root) else 0.0 for part, lam in zip(parts, lams, strict=True)]), criterion
 
-    def _columns(self, X: Any) -> FloatArray:
+    def _columns(self, X: Rows) -> FloatArray:
         table = ColumnTable.of(X)
         for part in self._parts:
             part.warn_outside(part.read(table), stacklevel=4)
@@ -260,13 +276,13 @@ class AdditiveModel(DesignModel):
 
     # ---------------------------------------------------------------------------------------- what the fit can be asked
 
-    def _check_new(self, X: Any) -> Any:
+    def _check_new(self, X: Rows) -> Any:
         """New rows, checked as scikit-learn does."""
         if self._reads_columns(X):
             return validate_data(self, X, reset=False, skip_check_array=True)
         return validate_data(self, X, dtype=np.float64, reset=False)
 
-    def effects(self, X: Any = None, confidence_level: float = 0.95) -> pd.DataFrame:
+    def effects(self, X: Rows | None = None, confidence_level: float = 0.95) -> pd.DataFrame:
         """Effects of the terms, with intervals.
 
         Parameters
@@ -304,7 +320,7 @@ class AdditiveModel(DesignModel):
         found = pd.concat(frames, ignore_index=True)
         return found.drop(columns="output") if self.coef_.ndim == 1 else found
 
-    def _effect(self, t: int, values: Any, z: float) -> tuple[FloatArray, FloatArray]:
+    def _effect(self, t: int, values: Values, z: float) -> tuple[FloatArray, FloatArray]:
         """Values (m, Q) of a term, and half of the length of their intervals."""
         own = self._parts[t].at(values)
         first = 1 + sum(part.size for part in self._parts[:t])
@@ -372,13 +388,13 @@ class AdditiveModel(DesignModel):
         """How the routes see this model."""
         return learner_of(self, task, path)
 
-    def _make_design(self, X: Any, weights: FloatArray | None) -> Design:
+    def _make_design(self, X: Rows, weights: FloatArray | None) -> Design:
         """The columns of all terms, with their penalties at strength one."""
         rows = self._rows(X, weights)
         parts = [part for _, part in self._make(rows)]
         return _design(parts, rows.table, np.ones(len(parts)))
 
-    def _make_smoother(self, X: Any, weights: FloatArray | None, lams: FloatArray | None) -> Smoother:
+    def _make_smoother(self, X: Rows, weights: FloatArray | None, lams: FloatArray | None) -> Smoother:
         """A path of penalties that all terms share, or the penalties as they are given."""
         rows = self._rows(X, weights)
         parts = [part for _, part in self._make(rows)]
@@ -392,7 +408,7 @@ class AdditiveModel(DesignModel):
         smoother.hint = hint
         return smoother
 
-    def _make_learner(self, X: Any, weights: FloatArray | None, lams: FloatArray | None) -> Learner:
+    def _make_learner(self, X: Rows, weights: FloatArray | None, lams: FloatArray | None) -> Learner:
         """With penalties that are chosen anew in every training set, if a criterion is to choose some."""
         rows = self._rows(X, weights)
         parts = [part for _, part in self._make(rows)]
@@ -403,7 +419,7 @@ class AdditiveModel(DesignModel):
         smoother = DesignSmoother(design.X, design.penalty, True, np.ones((1, 1)), weights)
         return AdditiveLearner(smoother, design.X, [part.root for part in parts], strengths, criterion, hint)
 
-    def _freeze(self, X: Any, weights: FloatArray | None) -> AdditiveModel:
+    def _freeze(self, X: Rows, weights: FloatArray | None) -> AdditiveModel:
         """The same model with the knots and levels of these rows; itself if the terms name them all."""
         made = self._make(self._rows(X, weights))
         terms = [term.frozen(part) for term, part in made]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -13,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from ..checks import check_range_of
 from ..errors import DataError
 from ..learners import DesignSmoother, Learner, Path, RefitLearner, Refusal, Smoother, Task, TunedLearner
-from ..typing import FloatArray
+from ..typing import ArrayLike, FloatArray, Rows
 from ..validation import numeric_matrix
 from .fitting import Design, PenalizedFit, check_lam, fit_design
 
@@ -28,6 +27,7 @@ class DesignModel(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ign
     """
 
     lam: float | str
+    lam_: float | FloatArray
     _minimum_norm = False
 
     @abstractmethod
@@ -38,22 +38,24 @@ class DesignModel(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ign
     def _columns(self, X: FloatArray) -> FloatArray:
         """The columns of the design in new rows."""
 
-    def _check_fit(self, X: Any, y: Any, sample_weight: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _check_fit(
+        self, X: Rows, y: Rows, sample_weight: ArrayLike | None
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """X, y and weights as arrays of floats, checked as scikit-learn does."""
         try:
-            X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+            rows, target = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
         except ValueError as error:
             if "could not convert" not in str(error):
                 raise
             raise DataError(
                 f"{error}. All columns must be numbers; AdditiveModel takes categories as factors."
             ) from error
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
         if not (weights > 0).any():
             raise DataError("All sample weights are zero; at least one row must count.")
-        check_range_of("X", X, 0.0)
-        check_range_of("y", y)
-        return X, np.asarray(y, dtype=np.float64), weights
+        check_range_of("X", rows, 0.0)
+        check_range_of("y", target)
+        return rows, np.asarray(target, dtype=np.float64), weights
 
     def _fit_design(self, design: Design, y: FloatArray, weights: FloatArray) -> None:
         """Fit, and keep the results as scikit-learn's attributes."""
@@ -82,7 +84,7 @@ class DesignModel(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ign
         root: FloatArray = self._root
         return root
 
-    def predict(self, X: Any, return_std: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
+    def predict(self, X: Rows, return_std: bool = False) -> FloatArray | tuple[FloatArray, FloatArray]:
         """Predict.
 
         Parameters
@@ -101,9 +103,10 @@ class DesignModel(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ign
         mean, std = self._combine(np.hstack([np.ones((len(D), 1)), D]), return_std)
         return mean if std is None else (mean, std)
 
-    def _check_new(self, X: Any) -> Any:
+    def _check_new(self, X: Rows) -> FloatArray:
         """New rows, checked as scikit-learn does."""
-        return validate_data(self, X, dtype=np.float64, reset=False)
+        rows: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
+        return rows
 
     def _combine(self, C: FloatArray, with_std: bool) -> tuple[FloatArray, FloatArray | None]:
         """Combinations C (m, 1 + p) of intercept and coefficients, and their standard deviations."""
@@ -126,18 +129,18 @@ class DesignModel(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ign
         """Why only refits can serve this model as it is set; empty if the fast routes can."""
         return ""
 
-    def _freeze(self, X: Any, weights: FloatArray | None) -> DesignModel:
+    def _freeze(self, X: FloatArray, weights: FloatArray | None) -> DesignModel:
         """The same model with whatever it would learn from X alone (knots, components) fixed; itself if nothing is."""
         return self
 
-    def _make_learner(self, X: Any, weights: FloatArray | None, lams: FloatArray | None) -> Learner:
+    def _make_learner(self, X: FloatArray, weights: FloatArray | None, lams: FloatArray | None) -> Learner:
         """How the fast routes see this model, or its path of penalties."""
         lam = check_lam(self.lam)
         if lams is None and isinstance(lam, str):
             return TunedLearner(self._make_smoother(X, weights, np.ones((1, 1))), lam)
         return self._make_smoother(X, weights, lams)
 
-    def _make_smoother(self, X: Any, weights: FloatArray | None, lams: FloatArray | None) -> Smoother:
+    def _make_smoother(self, X: FloatArray, weights: FloatArray | None, lams: FloatArray | None) -> Smoother:
         """The model at its own penalty, or on a path of them."""
         if lams is None:
             lams = np.array([[check_lam(self.lam)]], dtype=np.float64)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from scipy import linalg
@@ -25,6 +26,7 @@ from .penalty import difference_root, integral_root
 __all__ = [
     "BASES",
     "BSplineBasis",
+    "BasisName",
     "CubicRegressionBasis",
     "SplineBasis",
     "ThinPlateBasis",
@@ -33,7 +35,8 @@ __all__ = [
     "place_knots",
 ]
 
-BASES = ("cr", "ps", "bs", "tp")
+BasisName = Literal["cr", "ps", "bs", "tp"]
+BASES: tuple[BasisName, ...] = ("cr", "ps", "bs", "tp")
 DEGREE = 3
 MOST_THIN_PLATE_POINTS = 1000
 """Above this many distinct values thin plate splines are built on quantiles of them."""

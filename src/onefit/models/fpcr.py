@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal
 
 import numpy as np
 from scipy import linalg
@@ -12,12 +12,12 @@ from ..checks import check_choice
 from ..errors import DataError
 from ..learners import Learner, Path, Refusal, Task
 from ..linalg.columns import Penalty
-from ..typing import FloatArray
-from ..vocabulary import CRITERIA
+from ..typing import ArrayLike, FloatArray, Rows
+from ..vocabulary import CRITERIA, CriterionName
 from .base import learner_of
 from .components import ComponentsLearner, count_components
 from .fitting import Design
-from .functional import Curves, FunctionalModel
+from .functional import Curves, Domain, FunctionalModel
 
 __all__ = ["FPCR", "principal_components"]
 
@@ -104,11 +104,11 @@ class FPCR(FunctionalModel):
         self,
         n_basis: int = 40,
         n_components: float = 10,
-        lam: float | str = 1e-5,
-        components: Any = "fixed",
-        grid: Any = None,
-        quadrature: Any = None,
-        domain: Any = None,
+        lam: float | CriterionName = 1e-5,
+        components: Literal["fixed", "refit"] | ArrayLike = "fixed",
+        grid: ArrayLike | None = None,
+        quadrature: ArrayLike | None = None,
+        domain: Domain = None,
         fit_intercept: bool = True,
     ) -> None:
         self.n_basis = n_basis
@@ -120,7 +120,7 @@ class FPCR(FunctionalModel):
         self.domain = domain
         self.fit_intercept = fit_intercept
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FPCR:
+    def fit(self, X: Rows, y: Rows, sample_weight: ArrayLike | None = None) -> FPCR:
         """Fit the model.
 
         Parameters
@@ -231,7 +231,7 @@ def _centred(D: FloatArray, weights: FloatArray | None) -> FloatArray:
     return centred if weights is None else np.sqrt(weights)[:, None] * centred
 
 
-def _check_loadings(components: Any, M: int) -> FloatArray:
+def _check_loadings(components: ArrayLike, M: int) -> FloatArray:
     """Loadings of components of one's own."""
     try:
         V = np.asarray(components, dtype=np.float64)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from scipy.special import ndtri
@@ -13,14 +14,17 @@ from sklearn.utils.validation import check_is_fitted
 from ..checks import check_integer, check_level
 from ..display import plot_function
 from ..errors import DataError
-from ..typing import FloatArray
+from ..typing import ArrayLike, FloatArray
 from .base import DesignModel
 from .basis import DEGREE, BSplineBasis, clamped_knots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Curves", "FunctionalModel", "make_curves"]
+__all__ = ["Curves", "Domain", "FunctionalModel", "make_curves"]
+
+Domain: TypeAlias = Sequence[float] | FloatArray | None
+"""Low and high end; None takes them from the grid."""
 
 LEAST_BASIS = DEGREE + 1
 PLOT_POINTS = 401
@@ -50,7 +54,9 @@ class Curves:
         return X @ self._weighted
 
 
-def make_curves(N: int, n_basis: object, grid: Any, quadrature: Any, domain: Any) -> Curves:
+def make_curves(
+    N: int, n_basis: object, grid: ArrayLike | None, quadrature: ArrayLike | None, domain: Domain
+) -> Curves:
     """How curves with values at N points are integrated against splines; see `SignalRegression`."""
     size = min(check_integer("n_basis", n_basis, LEAST_BASIS), N)
     points = None if grid is None else _grid(grid, N)
@@ -77,7 +83,7 @@ def make_curves(N: int, n_basis: object, grid: Any, quadrature: Any, domain: Any
     return Curves(points, weights, BSplineBasis(knots, clamped_knots(knots, degree), degree, by_differences=False))
 
 
-def _vector(name: str, values: Any, N: int) -> FloatArray:
+def _vector(name: str, values: ArrayLike, N: int) -> FloatArray:
     """One finite number for each column of X."""
     try:
         found = np.asarray(values, dtype=np.float64)
@@ -90,7 +96,7 @@ def _vector(name: str, values: Any, N: int) -> FloatArray:
     return found
 
 
-def _grid(grid: Any, N: int) -> FloatArray:
+def _grid(grid: ArrayLike, N: int) -> FloatArray:
     """The points at which the curves were observed, increasing."""
     points = _vector("grid", grid, N)
     steps = np.diff(points)
@@ -102,7 +108,7 @@ def _grid(grid: Any, N: int) -> FloatArray:
     return points
 
 
-def _domain(domain: Any, points: FloatArray | None) -> tuple[float, float]:
+def _domain(domain: Domain, points: FloatArray | None) -> tuple[float, float]:
     """The ends of the interval; without any of one's own those of the grid, or 0 and 1."""
     if domain is None and points is None:
         return 0.0, 1.0
@@ -130,9 +136,9 @@ class FunctionalModel(DesignModel):
     """A model of ``y = c + integral of x(t) omega(t) dt`` for curves x, and what can be asked about omega."""
 
     n_basis: int
-    grid: Any
-    quadrature: Any
-    domain: Any
+    grid: ArrayLike | None
+    quadrature: ArrayLike | None
+    domain: Domain
     fit_intercept: bool
     _curves: Curves
     _minimum_norm = True
@@ -150,7 +156,7 @@ class FunctionalModel(DesignModel):
         return self._curves.basis.inside(t)
 
     def coefficient_function(
-        self, t: Any = None, return_std: bool = False
+        self, t: ArrayLike | None = None, return_std: bool = False
     ) -> FloatArray | tuple[FloatArray, FloatArray]:
         """Evaluate the coefficient function omega.
 
@@ -175,7 +181,7 @@ class FunctionalModel(DesignModel):
         spread = np.sqrt(np.square(functions @ root).sum(axis=1))
         return omega, np.multiply.outer(spread, np.sqrt(self.scale_))
 
-    def _check_points(self, t: Any) -> FloatArray:
+    def _check_points(self, t: ArrayLike) -> FloatArray:
         """Points within the domain."""
         try:
             points = np.atleast_1d(np.asarray(t, dtype=np.float64))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..learners import Learner, Path, Refusal, Task
 from ..linalg.columns import as_penalty, check_penalty
-from ..typing import FloatArray
+from ..typing import ArrayLike, FloatArray, Rows
+from ..vocabulary import CriterionName
 from .base import DesignModel, learner_of
 from .fitting import Design
 
@@ -63,12 +62,14 @@ class PenalizedRegression(DesignModel):
     (True, 2.0)
     """
 
-    def __init__(self, penalty: Any = None, lam: float | str = 1.0, fit_intercept: bool = True) -> None:
+    def __init__(
+        self, penalty: ArrayLike | None = None, lam: float | CriterionName = 1.0, fit_intercept: bool = True
+    ) -> None:
         self.penalty = penalty
         self.lam = lam
         self.fit_intercept = fit_intercept
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PenalizedRegression:
+    def fit(self, X: Rows, y: Rows, sample_weight: ArrayLike | None = None) -> PenalizedRegression:
         """Fit the model.
 
         Parameters

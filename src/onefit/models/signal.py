@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..learners import Learner, Path, Refusal, Task
 from ..linalg.columns import Penalty
-from ..typing import FloatArray
+from ..typing import ArrayLike, FloatArray, Rows
+from ..vocabulary import CriterionName
 from .base import learner_of
 from .fitting import Design
-from .functional import Curves, FunctionalModel
+from .functional import Curves, Domain, FunctionalModel
 
 __all__ = ["SignalRegression"]
 
@@ -87,10 +86,10 @@ class SignalRegression(FunctionalModel):
     def __init__(
         self,
         n_basis: int = 40,
-        lam: float | str = 1e-5,
-        grid: Any = None,
-        quadrature: Any = None,
-        domain: Any = None,
+        lam: float | CriterionName = 1e-5,
+        grid: ArrayLike | None = None,
+        quadrature: ArrayLike | None = None,
+        domain: Domain = None,
         fit_intercept: bool = True,
     ) -> None:
         self.n_basis = n_basis
@@ -100,7 +99,7 @@ class SignalRegression(FunctionalModel):
         self.domain = domain
         self.fit_intercept = fit_intercept
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SignalRegression:
+    def fit(self, X: Rows, y: Rows, sample_weight: ArrayLike | None = None) -> SignalRegression:
         """Fit the model.
 
         Parameters

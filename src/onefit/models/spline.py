@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from scipy import linalg
@@ -16,20 +17,22 @@ from ..display.style import given_axes, new_axes
 from ..errors import DataError
 from ..learners import Learner, Path, Refusal, Task
 from ..linalg.columns import Penalty
-from ..typing import FloatArray
+from ..typing import ArrayLike, FloatArray, Rows
+from ..vocabulary import CriterionName
 from .base import DesignModel, learner_of
-from .basis import SplineBasis
+from .basis import BasisName, SplineBasis
 from .fitting import Design
 from .smooth import Smooth, make_smooth
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
 
     from ..display import AxesArray
 
 __all__ = ["SplineRegression"]
+
+Knots: TypeAlias = Literal["refit"] | ArrayLike | Sequence[ArrayLike | SplineBasis | None] | None
+"""Knots of the only column or of each; None places them once, "refit" in every training set."""
 
 PLOT_POINTS = 200
 PANEL_SIZE = (4.5, 3.5)
@@ -99,13 +102,19 @@ class SplineRegression(DesignModel):
 
     _minimum_norm = True
 
-    def __init__(self, n_basis: int = 20, basis: str = "cr", lam: float | str = "reml", knots: Any = None) -> None:
+    def __init__(
+        self,
+        n_basis: int = 20,
+        basis: BasisName = "cr",
+        lam: float | CriterionName = "reml",
+        knots: Knots = None,
+    ) -> None:
         self.n_basis = n_basis
         self.basis = basis
         self.lam = lam
         self.knots = knots
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SplineRegression:
+    def fit(self, X: Rows, y: Rows, sample_weight: ArrayLike | None = None) -> SplineRegression:
         """Fit the model.
 
         Parameters
@@ -129,8 +138,8 @@ class SplineRegression(DesignModel):
     def plot(
         self,
         ax: Axes | Sequence[Axes] | AxesArray | None = None,
-        X: Any = None,
-        y: Any = None,
+        X: Rows | None = None,
+        y: ArrayLike | None = None,
         confidence_level: float = 0.95,
         output: int = 0,
     ) -> Axes | AxesArray:
@@ -181,7 +190,7 @@ class SplineRegression(DesignModel):
             plot_function(at, mean, *ends, points=points, zero=False, ax=panel, xlabel=names[j], ylabel=label)
         return axes[0] if is_one else axes
 
-    def _points(self, X: Any, y: Any, output: int) -> tuple[FloatArray, FloatArray] | None:
+    def _points(self, X: Rows | None, y: ArrayLike | None, output: int) -> tuple[FloatArray, FloatArray] | None:
         """X and the residuals (n,) of the data to show."""
         if X is None and y is None:
             return None
@@ -220,13 +229,14 @@ class SplineRegression(DesignModel):
             raise DataError("Every column of X is constant; a spline needs at least two distinct values.")
         return smooths
 
-    def _knots_by_column(self, p: int) -> list[Any]:
+    def _knots_by_column(self, p: int) -> list[FloatArray | SplineBasis | None]:
         if self.knots is None or self._places_anew():
             return [None] * p
-        is_list = isinstance(self.knots, list | tuple) and any(
-            each is None or isinstance(each, SplineBasis) or np.ndim(each) > 0 for each in self.knots
+        given: Any = self.knots
+        is_list = isinstance(given, list | tuple) and any(
+            each is None or isinstance(each, SplineBasis) or np.ndim(each) > 0 for each in given
         )
-        knots = list(self.knots) if is_list or np.ndim(self.knots) == 2 else [self.knots]
+        knots = list(given) if is_list or np.ndim(given) == 2 else [given]
         if len(knots) != p:
             raise DataError(f"knots has {len(knots)} entries for {p} columns; give one array for each column.")
         return knots

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ..errors import DataError
 from ..frames import Frame, find_frame
-from ..typing import BoolArray, FloatArray
+from ..typing import AnyArray, BoolArray, FloatArray, Rows
 
 __all__ = ["ColumnTable"]
 
@@ -36,12 +35,12 @@ class ColumnTable:
         Numbers of rows and columns.
     """
 
-    X: Frame | npt.NDArray[Any]
-    names: tuple[Any, ...] | None
+    X: Frame | AnyArray
+    names: tuple[Hashable, ...] | None
     shape: tuple[int, int]
 
     @classmethod
-    def of(cls, X: Any) -> ColumnTable:
+    def of(cls, X: Rows) -> ColumnTable:
         """The table of a data frame, or of anything that is an array."""
         frame = find_frame(X)
         if frame is not None:
@@ -139,7 +138,7 @@ class ColumnTable:
         values: pd.Index[Any] = pd.Index(array, dtype=object)
         return values
 
-    def levels(self, j: int, rows: BoolArray) -> tuple[Any, ...]:
+    def levels(self, j: int, rows: BoolArray) -> tuple[Hashable, ...]:
         """Distinct values of a column in some rows: in the order of its categories if it has one, else sorted."""
         distinct = self.values(j)[rows].unique().tolist()
         categories = self.X.categories(j) if isinstance(self.X, Frame) else None
@@ -164,7 +163,7 @@ class ColumnTable:
         )
 
 
-def listed(names: tuple[Any, ...]) -> str:
+def listed(names: tuple[Hashable, ...]) -> str:
     """Names in a message."""
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return ", ".join(map(repr, names[:MOST_NAMED])) + more

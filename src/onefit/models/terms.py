@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -11,8 +12,8 @@ import pandas as pd
 
 from ..checks import check_penalty_value, check_range_of
 from ..errors import DataError
-from ..typing import BoolArray, FloatArray
-from .basis import SplineBasis
+from ..typing import AnyArray, ArrayLike, BoolArray, FloatArray
+from .basis import BasisName, SplineBasis
 from .smooth import Smooth, check_knots, make_smooth
 from .table import ColumnTable, listed
 
@@ -23,6 +24,7 @@ __all__ = [
     "SmoothPart",
     "SmoothTerm",
     "Term",
+    "Values",
     "as_terms",
     "default_terms",
     "factor",
@@ -67,6 +69,10 @@ class Defaults:
 # ------------------------------------------------------------------------------------------- terms made for some rows
 
 
+Values: TypeAlias = "FloatArray | pd.Index[Any]"
+"""Values of a column: numbers, or levels."""
+
+
 class Part(ABC):
     """A term made for some rows: columns of the design, and the root of the penalty on their coefficients.
 
@@ -86,7 +92,7 @@ class Part(ABC):
 
     place: int
     column: str
-    grid: Any
+    grid: Values
     rug: FloatArray
     size: int
 
@@ -101,7 +107,7 @@ class Part(ABC):
         return np.zeros((0, self.size))
 
     @abstractmethod
-    def read(self, table: ColumnTable) -> Any:
+    def read(self, table: ColumnTable) -> Values:
         """Values of its column in a table."""
 
     @abstractmethod
@@ -180,7 +186,9 @@ class LinearPart(Part):
 class FactorPart(Part):
     """One constant a level, against the first level."""
 
-    def __init__(self, place: int, column: str, levels: tuple[Any, ...]) -> None:
+    grid: pd.Index[Any]
+
+    def __init__(self, place: int, column: str, levels: tuple[Hashable, ...]) -> None:
         self.place, self.column, self.levels = place, column, levels
         self.grid, self.rug = pd.Index(levels, dtype=object), np.zeros(0)
         self.size = len(levels) - 1
@@ -272,7 +280,7 @@ class FactorTerm:
     """A constant for each level of a column; see `factor`."""
 
     column: str | int
-    levels: tuple[Any, ...] | None = None
+    levels: tuple[Hashable, ...] | None = None
 
     def make(self, rows: WeightedTable, place: int, defaults: Defaults) -> FactorPart:
         """The term for some rows."""
@@ -297,7 +305,11 @@ def _refuse_constant(name: str) -> None:
 
 
 def smooth(
-    column: str | int, n_basis: int | None = None, basis: str | None = None, knots: Any = None, lam: float | None = None
+    column: str | int,
+    n_basis: int | None = None,
+    basis: BasisName | None = None,
+    knots: ArrayLike | SplineBasis | None = None,
+    lam: float | None = None,
 ) -> SmoothTerm:
     """A smooth function of a column, as a term of `AdditiveModel`.
 
@@ -352,7 +364,7 @@ def linear(column: str | int) -> LinearTerm:
     return LinearTerm(_check_column(column))
 
 
-def factor(column: str | int, levels: Any = None) -> FactorTerm:
+def factor(column: str | int, levels: Sequence[Hashable] | AnyArray | None = None) -> FactorTerm:
     """A constant for each level of a column, as a term of `AdditiveModel`.
 
     Parameters

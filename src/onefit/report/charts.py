@@ -9,16 +9,19 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from ..display.numbers import digits_for, number_text
 from ..display.rows import row_limits
-from ..typing import BoolArray, FloatArray
+from ..typing import BoolArray, FloatArray, IntArray
 from .words import loss_text
 
-__all__ = ["axis", "axis_title", "band", "forest", "label_text", "layout_of", "loss_axis", "predictions"]
+__all__ = ["Figure", "axis", "axis_title", "band", "forest", "label_text", "layout_of", "loss_axis", "predictions"]
+
+Figure: TypeAlias = dict[str, object]
+"""A figure of plotly, or a part of one, as JSON has it."""
 
 LONGEST = 32  # characters of a label; the tables have the whole name
 MOST_POINTS = 3000  # of a scatter, so that the page stays quick
@@ -32,9 +35,9 @@ def label_text(text: object, longest: int = LONGEST) -> str:
     return escape(flat if len(flat) <= longest else flat[: longest - 1] + "…", quote=False)
 
 
-def axis(**options: Any) -> dict[str, Any]:
+def axis(**options: object) -> Figure:
     """An axis in the look of the library's plots."""
-    look = {
+    look: Figure = {
         "gridcolor": "@grid",
         "linecolor": "@other",
         "tickcolor": "@other",
@@ -45,19 +48,19 @@ def axis(**options: Any) -> dict[str, Any]:
     return {**look, **options}
 
 
-def loss_axis(loss: str, **options: Any) -> dict[str, Any]:
+def loss_axis(loss: str, **options: object) -> Figure:
     """An axis of errors: percentages for zero-one loss."""
     return axis(**options, tickformat=".1~%") if loss == "zero_one" else axis(**options)
 
 
-def axis_title(text: object) -> dict[str, Any]:
+def axis_title(text: object) -> Figure:
     """Title of an axis; the text is a user's."""
     return {"text": label_text(text), "standoff": 8, "font": {"size": 13}}
 
 
-def layout_of(height: float, **options: Any) -> dict[str, Any]:
+def layout_of(height: float, **options: object) -> Figure:
     """A layout in the look of the library's plots."""
-    look = {
+    look: Figure = {
         "height": height,
         "margin": {"l": 8, "r": 16, "t": 16, "b": 44},
         "paper_bgcolor": "@page",
@@ -71,7 +74,9 @@ def layout_of(height: float, **options: Any) -> dict[str, Any]:
     return {**look, **options}
 
 
-def band(x: Sequence[Any], low: FloatArray, high: FloatArray, name: str = "@chosen", **options: Any) -> list[Any]:
+def band(
+    x: Sequence[object], low: FloatArray, high: FloatArray, name: str = "@chosen", **options: object
+) -> list[Figure]:
     """Filled areas between two lines, one for each stretch without a gap."""
     present = np.concatenate([[False], np.isfinite(low) & np.isfinite(high), [False]]).astype(int)
     starts, stops = np.flatnonzero(np.diff(present) == 1), np.flatnonzero(np.diff(present) == -1)
@@ -98,7 +103,7 @@ def forest(
     loss: str,
     title: str,
     zero: bool = False,
-) -> dict[str, Any]:
+) -> Figure:
     """An interval on each row, from top to bottom, the emphasised ones in colour; with a line at zero if asked for."""
     rows, present = np.arange(len(names)), np.isfinite(estimate)
     left, right = row_limits(estimate, low, high, emphasised)
@@ -140,8 +145,15 @@ def forest(
 
 
 def _intervals(
-    rows: Any, names: Sequence[str], estimate: FloatArray, low: FloatArray, high: FloatArray, *, strong: bool, loss: str
-) -> dict[str, Any]:
+    rows: IntArray,
+    names: Sequence[str],
+    estimate: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    *,
+    strong: bool,
+    loss: str,
+) -> Figure:
     """Points with horizontal bars; an open point where there is no interval."""
     has_interval, color = np.isfinite(low) & np.isfinite(high), "@chosen" if strong else "@other"
     texts = [loss_text(loss, *each) for each in zip(estimate, low, high, strict=True)]
@@ -178,7 +190,7 @@ def _intervals(
 
 def predictions(
     rows: Sequence[object], observed: FloatArray, predicted: FloatArray, loss: FloatArray, names: Mapping[str, str]
-) -> dict[str, Any]:
+) -> Figure:
     """Held-out predictions against what was observed; all of the worst rows, and every so many of the others."""
     kept = np.flatnonzero(np.isfinite(predicted) & np.isfinite(observed))
     worst_first = kept[np.argsort(-loss[kept], kind="stable")]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from ..display.curve import limits, reaches
 from ..display.numbers import number_text
 from ..display.positions import PLAIN, Positions
 from ..typing import BoolArray, FloatArray
-from .charts import axis, axis_title, band, label_text, layout_of, loss_axis
+from .charts import Figure, axis, axis_title, band, label_text, layout_of, loss_axis
 from .words import loss_text, title_of
 
 __all__ = ["CurveData", "curve_chart"]
@@ -42,7 +41,7 @@ class CurveData:
         Positions, with the rules that select them.
     """
 
-    values: Sequence[Any]
+    values: Sequence[object]
     error: tuple[FloatArray, FloatArray, FloatArray]
     difference: tuple[FloatArray, FloatArray, FloatArray]
     edf: FloatArray | None
@@ -52,7 +51,7 @@ class CurveData:
     loss: str
 
 
-def curve_chart(curve: CurveData, *, log: bool) -> dict[str, Any]:
+def curve_chart(curve: CurveData, *, log: bool) -> Figure:
     """The figure: two panels on one horizontal axis, hover texts on both, labelled lines at the selected values."""
     places = Positions.of(curve.values, log=log)
     x, zero = _places(places)
@@ -60,18 +59,20 @@ def curve_chart(curve: CurveData, *, log: bool) -> dict[str, Any]:
     names = [number_text(value) for value in curve.values]
     is_curve = places.names is None
     far, near = reaches(*curve.error) if is_curve else (np.inf, np.inf)
-    data: list[Any] = []
+    data: list[Figure] = []
     for part, y_axis, reads in ((curve.error, "y", ""), (curve.difference, "y2", "difference ")):
         texts = [f"{_head(curve, names, i)}<br>{reads}{_says(curve.loss, part, i)}" for i in order]
         data += _panel(x[order], [each[order] for each in part], texts, y_axis, is_curve=is_curve)
     is_log, has_edf = is_curve and places.log, is_curve and curve.edf is not None
     top = 14 + LEVEL * len(curve.selected) + (EDF if has_edf else 0)
     shapes, notes = _selected(curve, x, top, is_log=is_log)
+    notes.append(_caption(bool(curve.same.any())))
+    below = _x_axis(curve, places, x, zero)
     title = axis_title(title_of(curve.loss).lower())
     layout = layout_of(
         PLOT + top + 48,
         margin={"l": 8, "r": 16, "t": top, "b": 48},
-        xaxis=_x_axis(curve, places, x, zero),
+        xaxis=below,
         yaxis=loss_axis(curve.loss, domain=UPPER, range=list(limits(*curve.error, far)), title=title, nticks=7),
         yaxis2=loss_axis(
             curve.loss,
@@ -81,16 +82,14 @@ def curve_chart(curve: CurveData, *, log: bool) -> dict[str, Any]:
             nticks=5,
         ),
         shapes=[*_shaded(curve, x, is_log=is_log, is_category=not is_curve), _zero_line(), *shapes],
-        annotations=[*notes, _caption(bool(curve.same.any()))],
+        annotations=notes,
         hovermode="x",
         hoversubplots="axis",
     )
     if curve.edf is not None and is_curve:
         data.append({"type": "scatter", "x": [None], "y": [None], "xaxis": "x2", "yaxis": "y", "hoverinfo": "skip"})
-        layout["xaxis2"] = _edf_axis(curve, curve.edf, x, layout["xaxis"])
-        layout["annotations"].append(
-            _note("edf", "paper", 0, 1, xanchor="right", yanchor="bottom", xshift=-8, yshift=6)
-        )
+        layout["xaxis2"] = _edf_axis(curve, curve.edf, x, below)
+        notes.append(_note("edf", "paper", 0, 1, xanchor="right", yanchor="bottom", xshift=-8, yshift=6))
     return {"data": data, "layout": layout}
 
 
@@ -117,10 +116,10 @@ def _says(loss: str, part: Sequence[FloatArray], position: int) -> str:
 
 def _panel(
     x: FloatArray, part: Sequence[FloatArray], texts: Sequence[str], y_axis: str, *, is_curve: bool
-) -> list[Any]:
+) -> list[Figure]:
     """Band and line of a curve, or a point and a bar a category."""
     estimate, low, high = (np.where(np.isfinite(each), each, np.nan) for each in part)
-    points = {
+    points: Figure = {
         "type": "scatter",
         "x": x,
         "y": estimate,
@@ -138,9 +137,9 @@ def _panel(
     return [{**points, "mode": "markers", "marker": {"color": "@chosen", "size": 10}, "error_y": bars}]
 
 
-def _x_axis(curve: CurveData, places: Positions, x: FloatArray, zero: float | None) -> dict[str, Any]:
+def _x_axis(curve: CurveData, places: Positions, x: FloatArray, zero: float | None) -> Figure:
     """The axis that both panels share, at the foot of the lower one."""
-    options: dict[str, Any] = {
+    options: Figure = {
         "anchor": "y2",
         "title": axis_title(curve.param_name),
         "showgrid": False,
@@ -166,7 +165,7 @@ def _x_axis(curve: CurveData, places: Positions, x: FloatArray, zero: float | No
     return axis(**options, tickvals=[zero, *powers.tolist()], ticktext=["0", *map(number_text, powers)])
 
 
-def _edf_axis(curve: CurveData, edf: FloatArray, x: FloatArray, below: Mapping[str, Any]) -> dict[str, Any]:
+def _edf_axis(curve: CurveData, edf: FloatArray, x: FloatArray, below: Figure) -> Figure:
     """Effective degrees of freedom along the top, at some values, evenly spaced and clear of the labelled lines."""
     is_log = below.get("type") == "log"
     at = np.log10(x) if is_log else x
@@ -182,7 +181,7 @@ def _edf_axis(curve: CurveData, edf: FloatArray, x: FloatArray, below: Mapping[s
     )  # fmt: skip
 
 
-def _shaded(curve: CurveData, x: FloatArray, *, is_log: bool, is_category: bool) -> list[Any]:
+def _shaded(curve: CurveData, x: FloatArray, *, is_log: bool, is_category: bool) -> list[Figure]:
     """Stretches of the lower panel around the values that cannot be told from the best, halfway to their neighbours."""
     order = np.argsort(x, kind="stable")
     at = np.log10(x[order]) if is_log else x[order]
@@ -200,12 +199,12 @@ def _shaded(curve: CurveData, x: FloatArray, *, is_log: bool, is_category: bool)
     ]  # fmt: skip
 
 
-def _zero_line() -> dict[str, Any]:
+def _zero_line() -> Figure:
     return {"type": "line", "xref": "paper", "yref": "y2", "x0": 0, "x1": 1, "y0": 0, "y1": 0, "layer": "below",
             "line": {"color": "@other", "width": 1}}  # fmt: skip
 
 
-def _selected(curve: CurveData, x: FloatArray, top: float, *, is_log: bool) -> tuple[list[Any], list[Any]]:
+def _selected(curve: CurveData, x: FloatArray, top: float, *, is_log: bool) -> tuple[list[Figure], list[Figure]]:
     """A line through both panels at each selected value, and its label above them, a row each.
 
     Labels stand on the inner side of their line. Those nearest the edge are highest, so that lines end below them.
@@ -213,7 +212,8 @@ def _selected(curve: CurveData, x: FloatArray, top: float, *, is_log: bool) -> t
     at = np.log10(x) if is_log else x
     middle = (at.min() + at.max()) / 2
     order = sorted(curve.selected, key=lambda position: -abs(at[position] - middle))
-    shapes, notes = [], []
+    shapes: list[Figure] = []
+    notes: list[Figure] = []
     for place, position in enumerate(order):
         color, dash = f"@selected-{place % len(DASHES)}", DASHES[place % len(DASHES)]
         height, value = 1 + (top - 8 - LEVEL * place) / PLOT, float(x[position])
@@ -226,13 +226,13 @@ def _selected(curve: CurveData, x: FloatArray, top: float, *, is_log: bool) -> t
     return shapes, notes
 
 
-def _note(text: str, xref: str, x: float, y: float, color: str = "@text", **options: Any) -> dict[str, Any]:
+def _note(text: str, xref: str, x: float, y: float, color: str = "@text", **options: object) -> Figure:
     """Small text on the page's colour, so that lines behind it do not cross it."""
     return {"text": text, "xref": xref, "yref": "paper", "x": x, "y": y, "showarrow": False, "bgcolor": "@page/0.85",
             "borderpad": 1, "font": {"color": color, "size": 12}, **options}  # fmt: skip
 
 
-def _caption(is_shaded: bool) -> dict[str, Any]:
+def _caption(is_shaded: bool) -> Figure:
     """Title of the lower panel."""
     text = "Paired difference from the best value" + ("<br>shaded: too close to call" if is_shaded else "")
     return _note(text, "paper", 0, LOWER[1], xanchor="left", yanchor="bottom", yshift=5, align="left")

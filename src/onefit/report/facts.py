@@ -16,6 +16,7 @@ from ..display.html import at, figures
 from ..display.numbers import column_texts, number_text, percent
 from ..display.style import loss_label
 from ..metrics.losses import NAMED
+from ..typing import AnyArray, Predictor
 from ..vocabulary import EXACT
 from .subject import Subject
 from .tables import ReportTable, Row
@@ -103,7 +104,7 @@ def _parameter(subject: Subject) -> Facts:
     return [("Parameter", f"{short_name(name)}, in full {name}")] if name != short_name(name) else []
 
 
-def fitted_facts(fitted: Any) -> Facts:
+def fitted_facts(fitted: Predictor) -> Facts:
     """Penalty and effective degrees of freedom of the model fitted on all rows, where it has them."""
     model = last_step(fitted)
     facts = [("Model", repr(fitted))]
@@ -118,7 +119,7 @@ def fitted_facts(fitted: Any) -> Facts:
     return facts
 
 
-def coefficients(fitted: Any) -> ReportTable | None:
+def coefficients(fitted: Predictor) -> ReportTable | None:
     """The largest coefficients by the names of their columns; None if the model has no such list."""
     coef = np.asarray(getattr(last_step(fitted), "coef_", np.empty((0, 0))))
     coef = coef[0] if coef.ndim == 2 and len(coef) == 1 else coef
@@ -134,12 +135,12 @@ def coefficients(fitted: Any) -> ReportTable | None:
     return ReportTable(f"Coefficients{scaled}{left}", ["column", "coefficient"], rows)
 
 
-def _transforms_target(fitted: Any) -> bool:
+def _transforms_target(fitted: Predictor) -> bool:
     """Whether the model itself saw another target than the one given."""
     return any(hasattr(each, "regressor_") for each in (fitted, *(step for _, step in getattr(fitted, "steps", ()))))
 
 
-def _names(fitted: Any) -> Any:
+def _names(fitted: Any) -> AnyArray | None:
     """Names of the columns that the model itself saw, or None."""
     fitted = getattr(fitted, "regressor_", fitted)
     if not hasattr(fitted, "steps"):
@@ -148,9 +149,10 @@ def _names(fitted: Any) -> Any:
     if hasattr(getattr(last, "regressor_", last), "steps"):
         return None  # a pipeline at the end of a pipeline: the first one's names are not the model's
     try:
-        return fitted[:-1].get_feature_names_out()
+        names: AnyArray = fitted[:-1].get_feature_names_out()
     except (AttributeError, ValueError, NotImplementedError):
         return None  # a transformer that does not name its columns
+    return names
 
 
 def python_call(subject: Subject) -> str:
@@ -181,6 +183,6 @@ def python_call(subject: Subject) -> str:
     return "import onefit\n\n" + "\n".join(calls) + "\n"
 
 
-def _wrapped(values: list[Any]) -> str:
+def _wrapped(values: list[object]) -> str:
     """Values as Python, on lines that fit a page."""
     return textwrap.fill(", ".join(map(repr, values)), 88, initial_indent=" " * 8, subsequent_indent=" " * 8)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from ..files import write_whole
 from ..results.comparison import Comparison
 from ..results.curve import ErrorCurve
 from ..results.nested import NestedCVResult, plain
+from ..typing import Predictor
 from . import facts, tables
 from .palette import PALETTES
 from .request import Request
@@ -32,8 +33,8 @@ def render(
     result: NestedCVResult | None = None,
     curve: ErrorCurve | None = None,
     comparison: Comparison | None = None,
-    fitted: Any = None,
-    y: Any = None,
+    fitted: Predictor | None = None,
+    y: Sized | None = None,
 ) -> str:
     """Return the report as the text of one HTML page, which loads nothing from anywhere.
 
@@ -101,7 +102,7 @@ def _libraries() -> tuple[Any, str]:
     return environment, get_plotlyjs()
 
 
-def _texts(subject: Subject, parts: Sequence[Sequence[Section]]) -> dict[str, Any]:
+def _texts(subject: Subject, parts: Sequence[Sequence[Section]]) -> dict[str, object]:
     """Texts and tables outside the sections."""
     every = range(subject.n_outputs)
     warned = [q for q in every for section in parts[q] for check in section.checks if check.status == "look"]
@@ -128,8 +129,8 @@ def write_report(
     result: NestedCVResult | None = None,
     curve: ErrorCurve | None = None,
     comparison: Comparison | None = None,
-    fitted: Any = None,
-    y: Any = None,
+    fitted: Predictor | None = None,
+    y: Sized | None = None,
     force: bool = False,
 ) -> Path:
     """Write the report to a file of its own, whole or not at all.
@@ -164,7 +165,7 @@ def write_report(
     return write_whole(path, page, force)
 
 
-def script_safe(value: Any) -> str:
+def script_safe(value: object) -> str:
     """JSON that may stand inside a script element: nothing in it can end the element, and NaN is null."""
     text = json.dumps(plain(value), allow_nan=False, separators=(",", ":"))  # ASCII: U+2028 and U+2029 are escaped
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,10 +12,10 @@ from ..display.html import at, selections, span
 from ..display.numbers import number_text, percent
 from ..display.style import loss_label
 from ..results.curve import ErrorCurve, spans_decades
-from ..typing import FloatArray
+from ..typing import AnyArray, FloatArray
 from ..vocabulary import SELECTION_WORDS
 from . import tables
-from .charts import forest, predictions
+from .charts import Figure, forest, predictions
 from .checks import Check, checks
 from .curve_chart import CurveData, curve_chart
 from .subject import Subject, of_output
@@ -31,7 +30,7 @@ class Chart:
     """A plotly figure, its name in the page, and what it shows for those who cannot see it."""
 
     name: str
-    figure: dict[str, Any]
+    figure: Figure
     label: str
 
 
@@ -136,7 +135,7 @@ def _curve(subject: Subject, curve: ErrorCurve, output: int) -> Section:
     )
 
 
-def _curve_data(curve: ErrorCurve, same: Any, output: int) -> CurveData:
+def _curve_data(curve: ErrorCurve, same: AnyArray | list[AnyArray], output: int) -> CurveData:
     """Arrays of one output."""
 
     def column(array: FloatArray) -> FloatArray:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,8 +13,8 @@ from ..errors import DataError
 from ..results.comparison import Comparison
 from ..results.curve import ErrorCurve
 from ..results.nested import NestedCVResult
-from ..typing import FloatArray
-from ..vocabulary import SELECTION_WORDS
+from ..typing import AnyArray, FloatArray, Predictor
+from ..vocabulary import SELECTION_WORDS, SelectionName
 from .request import Request
 
 __all__ = ["Subject", "of_output"]
@@ -45,8 +45,8 @@ class Subject:
     result: NestedCVResult | None
     curve: ErrorCurve | None
     comparison: Comparison | None
-    fitted: Any
-    y: Any
+    fitted: Predictor | None
+    y: Sized | None
 
     def __post_init__(self) -> None:
         if self.result is None and self.curve is None and self.comparison is None:
@@ -86,9 +86,9 @@ class Subject:
         return len(self.main(0).heldout)
 
     @property
-    def rule(self) -> str:
+    def rule(self) -> SelectionName:
         """The rule that chooses on the curve."""
-        return self.request.chosen if self.request.chosen in SELECTION_WORDS else "min"
+        return next((rule for rule in SELECTION_WORDS if rule == self.request.chosen), "min")
 
     @property
     def follows_curve(self) -> bool:
@@ -146,7 +146,7 @@ class Subject:
         column = table["loss"] if self.output_names is None else table[("loss", self.output_names[output])]
         return np.asarray(column, dtype=float)
 
-    def predicted(self, output: int) -> Any:
+    def predicted(self, output: int) -> AnyArray:
         """Mean held-out prediction of every row, or the class predicted most often."""
         table = self.main(output).heldout
         column = table["prediction"] if "prediction" in table.columns else None
@@ -154,7 +154,7 @@ class Subject:
             column = table[("prediction", self.output_names[output])]
         return np.asarray(column)
 
-    def observed(self, output: int) -> Any:
+    def observed(self, output: int) -> AnyArray | None:
         """What was observed, or None if it was not given."""
         if self.y is None:
             return None

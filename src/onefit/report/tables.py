@@ -182,9 +182,7 @@ def confusion(subject: Subject, output: int) -> ReportTable | None:
     observed = subject.observed(output)
     if observed is None or subject.loss != "zero_one":
         return None
-    counts: Any = pd.crosstab(
-        pd.Series(observed, name="observed"), pd.Series(subject.predicted(output), name="predicted")
-    )
+    counts = pd.crosstab(pd.Series(observed, name="observed"), pd.Series(subject.predicted(output), name="predicted"))
     if max(counts.shape) > MOST_CLASSES:
         return None
     rows = [

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import pandas as pd
+
 from ..display.estimators import short_name
 from ..display.html import at, r2_text, span
 from ..display.numbers import interval_text, number_text, percent
 from ..display.style import loss_label
+from ..results.curve import ErrorCurve
 from ..results.nested import NestedCVResult
 from .subject import Subject, of_output
 
@@ -89,7 +92,7 @@ def remarks(subject: Subject, output: int) -> list[str]:
     return [*said, *(text for _, text in caveats(subject, output))]
 
 
-def _flatness(curve: Any, output: int) -> str:
+def _flatness(curve: ErrorCurve, output: int) -> str:
     """How many values the data cannot tell from the best."""
     same = curve.indistinguishable()
     same = same[output] if curve.output_names else same
@@ -98,7 +101,7 @@ def _flatness(curve: Any, output: int) -> str:
     return f"These data cannot tell apart {len(same)} of the {len(curve.values)} values{span(same)}."
 
 
-def told_apart(row: Any) -> bool:
+def told_apart(row: pd.Series[float]) -> bool:
     """Whether the interval of a paired difference leaves out zero; one that is missing tells nothing."""
     return bool(row["low"] > 0 or row["high"] < 0)
 

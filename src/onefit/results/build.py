@@ -18,9 +18,9 @@ from ..learners import Refusal, Scores
 from ..metrics.losses import Loss
 from ..routes import Outcome
 from ..running.job import Job
-from ..typing import FloatArray
+from ..typing import AnyArray, FloatArray
 from ..validation import Problem
-from ..vocabulary import CRITERIA
+from ..vocabulary import CRITERIA, Simpler
 from .comparison import Comparison
 from .curve import Difference, ErrorCurve, as_values, simplest_minimum, simplicity
 from .findings import Known, findings_of
@@ -55,7 +55,7 @@ def build_result(job: Job, outcome: Outcome, value: int = 0, figures: Figures | 
     figures = Figures(job, outcome) if figures is None else figures
     own, bid = figures.own, job.bid_at(value)
 
-    def pick(array: Any) -> Any:
+    def pick(array: AnyArray) -> Any:
         """One value, and its only output if y is a vector."""
         picked = np.array(array[..., value, :])
         if problem.output_names is None:
@@ -149,7 +149,12 @@ def _heldout_table(problem: Problem, loss: Loss, predictions: FloatArray, losses
 
 
 def build_curve(
-    job: Job, outcome: Outcome, values: Sequence[Any], param_name: str, simpler: str, deploy: Callable[[Any], Any]
+    job: Job,
+    outcome: Outcome,
+    values: Sequence[object],
+    param_name: str,
+    simpler: Simpler,
+    deploy: Callable[[object], Any],
 ) -> ErrorCurve:
     """Gather the curve; values that could not be fitted are NaN."""
     single, V = job.problem.output_names is None, len(values)
@@ -161,7 +166,7 @@ def build_curve(
     fitted = {v: build_result(job, outcome, at, figures) for at, v in zip(computed, kept, strict=True)}
     R = job.loss.n_losses(job.problem.n_outputs)
 
-    def spread(rows: Any) -> FloatArray:
+    def spread(rows: FloatArray) -> FloatArray:
         """Rows (computed, R) at their places among all values."""
         table = np.full((V, R), np.nan)
         table[kept] = rows[computed]
@@ -250,7 +255,10 @@ def build_comparison(job: Job, outcome: Outcome, names: Sequence[str]) -> Compar
 
 
 def _table(
-    labels: Sequence[Any], figures: Sequence[FloatArray], outputs: tuple[str, ...] | None, names: list[str]
+    labels: Sequence[str | tuple[str, str]],
+    figures: Sequence[FloatArray],
+    outputs: tuple[str, ...] | None,
+    names: list[str],
 ) -> pd.DataFrame:
     """Figures (rows, outputs) by label, and by output if y has columns."""
     keys = [label if isinstance(label, tuple) else (label,) for label in labels]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from .. import display
 from ..display.html import comparison_html
 from .nested import NestedCVResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Comparison"]
 
@@ -56,7 +60,7 @@ class Comparison:
     def _repr_html_(self) -> str:
         return comparison_html(self)
 
-    def plot(self, axes: Any = None, output: int = 0) -> Any:
+    def plot(self, axes: Sequence[Axes] | display.AxesArray | None = None, output: int = 0) -> display.AxesArray:
         """Draw the models' errors, and beside them their paired differences.
 
         Parameters

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -18,9 +18,12 @@ from ..checks import check_choice, check_level
 from ..display.html import curve_html
 from ..errors import DataError
 from ..learners.refitted import weight_name
-from ..typing import BoolArray, FloatArray, IntArray
-from ..vocabulary import SELECTION_WORDS
+from ..typing import AnyArray, ArrayLike, BoolArray, Data, Estimator, FloatArray, IntArray, Rows
+from ..vocabulary import SELECTION_WORDS, SelectionName, Simpler
 from .nested import NestedCVResult
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Deployment", "Difference", "ErrorCurve", "as_values", "simplest_minimum", "simplicity", "spans_decades"]
 
@@ -50,19 +53,19 @@ class Deployment:
     It holds the data as they were given, so that a curve that was pickled can still fit.
     """
 
-    estimator: Any
+    estimator: Estimator
     param_name: str
-    X: Any
-    y: Any
-    sample_weight: Any = None
+    X: Data
+    y: Rows
+    sample_weight: ArrayLike | None = None
 
-    def __call__(self, value: Any) -> Any:
+    def __call__(self, value: object) -> Any:
         """Fit at ``value``."""
         one = clone(self.estimator).set_params(**{self.param_name: self._one(value)})
         weights = {} if self.sample_weight is None else {weight_name(one): self.sample_weight}
         return one.fit(self.X, self.y, **weights)
 
-    def _one(self, value: Any) -> Any:
+    def _one(self, value: object) -> object:
         """The value itself; for several outputs their common one, or, of models that can take them, one for each."""
         if not isinstance(value, np.ndarray):
             return value.item() if isinstance(value, np.generic) else value
@@ -112,25 +115,25 @@ class ErrorCurve:
         pickled curve.
     """
 
-    values: Any
+    values: AnyArray
     estimate: FloatArray
     low: FloatArray
     high: FloatArray
     standard_error: FloatArray
     difference: Difference
-    best: Any
+    best: int | IntArray
     scores: pd.DataFrame
     edf: FloatArray | None
     results: tuple[NestedCVResult | None, ...]
     reasons: tuple[str, ...]
     param_name: str
-    simpler: str
+    simpler: Simpler
     confidence_level: float
     loss: str
     output_names: tuple[str, ...] | None
-    deploy: Callable[[Any], Any]
+    deploy: Callable[[object], Any]
 
-    def select(self, rule: str = "min") -> Any:
+    def select(self, rule: SelectionName = "min") -> Any:
         """Choose a value.
 
         Parameters
@@ -148,7 +151,7 @@ class ErrorCurve:
         chosen = self.values[self._positions(rule)]
         return chosen if self.output_names else chosen[0]
 
-    def _positions(self, rule: str) -> IntArray:
+    def _positions(self, rule: SelectionName) -> IntArray:
         """Position of the selected value, one for each output."""
         best = np.atleast_1d(self.best)
         if rule == "min":
@@ -168,14 +171,14 @@ class ErrorCurve:
             )
         return simplest_minimum(table, order)
 
-    def _available(self) -> list[str]:
+    def _available(self) -> list[SelectionName]:
         return [name for name in tuple(SELECTION_WORDS)[2:] if not self.scores[name].isna().to_numpy().all()]
 
-    def refit(self, rule: str = "min") -> Any:
+    def refit(self, rule: SelectionName = "min") -> Any:
         """Fit the estimator on all rows at the value that ``rule`` selects: the one to deploy."""
         return self.deploy(self.select(rule))
 
-    def indistinguishable(self, confidence_level: float | None = None) -> Any:
+    def indistinguishable(self, confidence_level: float | None = None) -> AnyArray | list[AnyArray]:
         """Return the values that the data cannot tell from the best one.
 
         Parameters
@@ -229,7 +232,7 @@ class ErrorCurve:
     def _title(self, output: str) -> str:
         return f"Output {output}: generalization error, {100 * self.confidence_level:g}% intervals"
 
-    def plot(self, axes: Any = None, output: int = 0) -> Any:
+    def plot(self, axes: Sequence[Axes] | display.AxesArray | None = None, output: int = 0) -> display.AxesArray:
         """Draw the curve with its band, and below it the paired difference from the best value.
 
         Parameters
@@ -262,12 +265,12 @@ class ErrorCurve:
         )
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     """A number to four digits, anything else as it is."""
     return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
 
 
-def as_values(values: Any) -> Any:
+def as_values(values: Sequence[object]) -> AnyArray:
     """Parameter values as an array; of objects, if numbers and names are mixed, so that they stay what they are."""
     if all(isinstance(value, float | int | np.number) and not isinstance(value, bool) for value in values):
         return np.asarray(values)
@@ -276,7 +279,7 @@ def as_values(values: Any) -> Any:
     return array
 
 
-def simplicity(n_values: int, simpler: str, values: Any) -> IntArray:
+def simplicity(n_values: int, simpler: Simpler, values: AnyArray) -> IntArray:
     """Rank of each value, larger for simpler ones; values that are not numbers count in the order given."""
     numeric = np.issubdtype(np.asarray(values).dtype, np.number)
     rank = np.argsort(np.argsort(values)) if numeric else np.arange(n_values)
@@ -300,7 +303,7 @@ def _columns(array: FloatArray) -> FloatArray:
     return array.reshape(len(array), -1)
 
 
-def spans_decades(values: Any) -> bool:
+def spans_decades(values: AnyArray) -> bool:
     """Whether a logarithmic axis serves: no negative values, and the positive ones span more than a decade."""
     positive = values[values > 0]
     return bool((values >= 0).all() and len(positive) > 1 and positive.max() > 10 * positive.min())

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from ..display import plot_intervals
+from ..display import AxesArray, plot_intervals
 from ..display.html import result_html
 from ..display.method import method_line
 from ..inference.figures import Figure
 from ..typing import BoolArray, FloatArray
 from .findings import Finding
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["FoldErrorTables", "NestedCVResult", "plain"]
 
@@ -172,7 +176,7 @@ class NestedCVResult:
         whole["findings"] = [asdict(finding) for finding in self.findings]
         return {name: plain(value) for name, value in whole.items()}
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | Sequence[Axes] | AxesArray | None = None) -> Axes | list[Axes]:
         """Draw the interval of each rule side by side.
 
         Parameters
@@ -186,14 +190,14 @@ class NestedCVResult:
         """
         if self.output_names is None:
             return self._plot_output(self.intervals, ax)
-        axes = [None] * len(self.output_names) if ax is None else list(np.atleast_1d(ax))
+        axes = [None] * len(self.output_names) if ax is None else list(np.atleast_1d(np.asarray(ax)))
         drawn = []
         for name, one in zip(self.output_names, axes, strict=True):
             drawn.append(self._plot_output(pd.DataFrame(self.intervals.xs(name, level="output")), one))
             drawn[-1].set_title(f"{name}: {drawn[-1].get_title(loc='left')}", loc="left")
         return drawn
 
-    def _plot_output(self, table: pd.DataFrame, ax: Any) -> Any:
+    def _plot_output(self, table: pd.DataFrame, ax: Any) -> Axes:
         return plot_intervals(
             list(table.index),
             table["estimate"].to_numpy(),
@@ -206,7 +210,7 @@ class NestedCVResult:
         )
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> object:
     """Python objects that json.dumps takes with allow_nan=False."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}

@@ -48,7 +48,7 @@ class Plan:
     choice: str
     reason: str
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {**vars(self), "flops": dict(self.flops), "seconds": dict(self.seconds)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

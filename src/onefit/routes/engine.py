@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -195,7 +194,7 @@ class SmootherEngine(Engine):
             return found[0].reshape(L, K, V, Q), found[1].reshape(L, K, V, Q)
         return self.moments(np.moveaxis(u, 2, 3), folds.members[:, :, None], folds.present[:, :, None], outputs)
 
-    def _cells(self, values: IntArray, outputs: IntArray, n_columns: int) -> tuple[Any, Any]:
+    def _cells(self, values: IntArray, outputs: IntArray, n_columns: int) -> tuple[IntArray | slice, IntArray | slice]:
         """Index of some values and outputs at the end of a table; slices, which are faster, if it is all of them."""
         if len(values) == self.n_values and (n_columns == len(outputs) or n_columns == 1):
             return slice(None), slice(None)

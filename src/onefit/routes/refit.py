@@ -7,12 +7,12 @@ import math
 import os
 import time
 import warnings
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import islice
 from multiprocessing import current_process
 from threading import Thread
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -26,7 +26,7 @@ from ..inference.fold_errors import Failure, HeldOut, PairErrors, RowRoles, mome
 from ..learners import Learner, RefitLearner, Refusal, Task
 from ..learners.refitted import weight_name
 from ..sources import Source
-from ..typing import FloatArray, IntArray
+from ..typing import AnyArray, Data, Estimator, FloatArray, IntArray
 from .contract import Engine, FoldPlan, Offer, Workers, ignore
 from .repeats import RepeatedRoute
 
@@ -38,6 +38,13 @@ MOST_TASKS = 256
 
 LOOK_OUT = 0.5
 """Seconds between two looks of a worker whether its parent still lives."""
+
+
+Answer: TypeAlias = list[AnyArray] | RefitError
+"""What a fit predicts for each test set, or why it cannot."""
+
+Call: TypeAlias = tuple[Callable[..., Answer], tuple[object, ...], dict[str, object]]
+"""A call that joblib makes."""
 
 
 class RefitRoute(RepeatedRoute):
@@ -71,7 +78,7 @@ class RefitEngine(Engine):
     is_refitted = True
     units = "fits"
 
-    def __init__(self, task: Task, estimators: Sequence[Any], n_jobs: int | None = None) -> None:
+    def __init__(self, task: Task, estimators: Sequence[Estimator], n_jobs: int | None = None) -> None:
         problem = task.problem
         self.problem, self.estimators, self.loss = problem, list(estimators), task.loss
         self.n_jobs, self.tick = n_jobs, ignore
@@ -79,8 +86,8 @@ class RefitEngine(Engine):
         self._source = task.source
         self.n_values = len(self.estimators)
         self._weights = RowRoles.of(problem.weights, None).weights
-        self._kept: Any = None
-        self._ahead: Any = None
+        self._kept: Parallel | None = None
+        self._ahead: Iterator[Answer] | None = None
         self._n_ahead = 0
         if problem.weights is not None:
             for estimator in self.estimators:
@@ -175,7 +182,7 @@ class RefitEngine(Engine):
             yield repeat, held, value, residuals
         self._failed = failed
 
-    def _predictions(self, folds: Folds, tasks: Sequence[tuple[int, tuple[int, ...], int]]) -> Iterator[Any]:
+    def _predictions(self, folds: Folds, tasks: Sequence[tuple[int, tuple[int, ...], int]]) -> Iterator[Answer]:
         """What the fits predict, in the order of the tasks."""
         if self._ahead is not None:
             yield from islice(self._ahead, len(tasks))
@@ -192,11 +199,12 @@ class RefitEngine(Engine):
                 finally:
                     _end(results)
 
-    def _fit(self, folds: Folds, repeat: int, held: tuple[int, ...], value: int) -> Any:
+    def _fit(self, folds: Folds, repeat: int, held: tuple[int, ...], value: int) -> Call:
         """One fit, for joblib; nothing for a value that has failed."""
         if value in self._failed:
-            return delayed(list)()
-        return delayed(_predictions_or_error)(
+            nothing: Call = delayed(list)()
+            return nothing
+        fit: Call = delayed(_predictions_or_error)(
             self.n_values == 1,
             os.getpid(),
             self.estimators[value],
@@ -207,8 +215,9 @@ class RefitEngine(Engine):
             [np.flatnonzero(folds.ids[repeat] == fold) for fold in held],
             f"repeat {folds.first + repeat} with fold(s) {', '.join(map(str, held))} held out",
         )
+        return fit
 
-    def _residuals(self, rows: IntArray, predictions: Any) -> FloatArray:
+    def _residuals(self, rows: IntArray, predictions: AnyArray) -> FloatArray:
         """Residuals (rows, Q), of the codes if the predictions are classes."""
         y, classes = self.problem.y[rows], self.loss.classes
         if classes is None:
@@ -222,7 +231,7 @@ class RefitEngine(Engine):
         return residuals
 
 
-def _workers(n_jobs: int | None) -> Any:
+def _workers(n_jobs: int | None) -> Parallel:
     """Workers that hand over results as they come, if the backend can do that."""
     try:
         return Parallel(n_jobs=n_jobs, return_as="generator")
@@ -230,7 +239,7 @@ def _workers(n_jobs: int | None) -> Any:
         return Parallel(n_jobs=n_jobs)
 
 
-def _end(results: Iterable[Any]) -> None:
+def _end(results: Iterable[Answer]) -> None:
     """Stop the fits whose results nobody wants any more."""
     if isinstance(results, Generator) and inspect.getgeneratorstate(results) != inspect.GEN_CLOSED:
         with warnings.catch_warnings():
@@ -264,15 +273,14 @@ def _look_out_for(parent: int) -> None:
     os._exit(1)
 
 
-def _unless_error(parts: Any) -> list[Any]:
+def _unless_error(parts: Answer) -> list[AnyArray]:
     """The predictions of a fit, if it did not fail."""
     if isinstance(parts, RefitError):
         raise parts
-    predictions: list[Any] = parts
-    return predictions
+    return parts
 
 
-def _predictions_or_error(is_alone: bool, *arguments: Any) -> list[Any] | RefitError:
+def _predictions_or_error(is_alone: bool, *arguments: Any) -> Answer:
     """Predictions of one fit; its failure is an answer too, if there are other values that may be fitted."""
     try:
         return _heldout_predictions(*arguments)
@@ -284,14 +292,14 @@ def _predictions_or_error(is_alone: bool, *arguments: Any) -> list[Any] | RefitE
 
 def _heldout_predictions(
     parent: int,
-    estimator: Any,
+    estimator: Estimator,
     source: Source,
-    y: Any,
+    y: AnyArray,
     weights: FloatArray | None,
     train: IntArray,
     tests: Sequence[IntArray],
     where: str,
-) -> list[Any]:
+) -> list[AnyArray]:
     """Predictions for each test set from a fit on the training rows, for the process ``parent``."""
     _end_with(parent)
     name = type(estimator).__name__
@@ -316,7 +324,7 @@ def _heldout_predictions(
     return predictions
 
 
-def _rows(estimator: Any, source: Source, rows: IntArray, train: IntArray) -> Any:
+def _rows(estimator: Estimator, source: Source, rows: IntArray, train: IntArray) -> Data:
     """Some rows of X; for estimators that take a matrix between rows, the training columns of it."""
     try:
         pairwise = get_tags(estimator).input_tags.pairwise

@@ -31,13 +31,13 @@ def threads(n_threads: int) -> Iterator[Callable[..., Iterator[Any]]]:
 class _Blas:
     """How many hold BLAS to one thread: the limit is the process's, so the first sets it and the last restores it."""
 
-    lock: ClassVar[Any] = Lock()
+    lock: ClassVar[Lock] = Lock()
     users: ClassVar[int] = 0
-    limits: ClassVar[Any] = None
+    limits: ClassVar[ThreadpoolController | None] = None
 
 
 @cache
-def _libraries() -> Any:
+def _libraries() -> ThreadpoolController:
     """The libraries with threads in this process: to look for them takes longer than many a job."""
     return ThreadpoolController()
 

@@ -14,12 +14,13 @@ from ..folds import ExplicitFolds, Folds, FoldSource, RandomFolds, entropy_of, e
 from ..inference.fold_errors import RowRoles
 from ..inference.intervals import RULES, Rule
 from ..learners import Learner, Path, RefitLearner, Refusal, Task, adapt, frozen
-from ..metrics import Loss, find_loss
+from ..metrics import Loss, LossLike, find_loss
 from ..routes import Bid, Computation, FoldPlan, Outcome, Partitions, Workers, automatic_folds, choose_routes
-from ..typing import IntArray
+from ..typing import ArrayLike, Data, Estimator, IntArray, Rows, Seed, Splitter
 from ..validation import Problem, check_problem
-from ..vocabulary import ROUTES, TRANSFORMERS
-from .progress import Progress, check_progress
+from ..vocabulary import ROUTES, TRANSFORMERS, Repeats, RouteName, RuleName, Transformers
+from ..vocabulary import Folds as NumberOfFolds
+from .progress import Progress, Report, check_progress
 
 __all__ = ["Contender", "Job", "Settings", "make_job"]
 
@@ -31,20 +32,20 @@ MOST_ASKED = 100_000
 class Settings:
     """The keywords that all public functions share, as given."""
 
-    n_folds: Any
-    n_repeats: Any
-    loss: Any
-    confidence_level: Any
-    interval: Any
-    groups: Any
-    sample_weight: Any
-    folds: Any
-    bias_folds: Any
-    route: Any
-    transformers: Any
-    random_state: Any
-    n_jobs: Any
-    progress: Any
+    n_folds: NumberOfFolds
+    n_repeats: Repeats
+    loss: LossLike
+    confidence_level: float
+    interval: RuleName
+    groups: ArrayLike | None
+    sample_weight: ArrayLike | None
+    folds: ArrayLike | Splitter | None
+    bias_folds: int | ArrayLike | Splitter | None
+    route: RouteName
+    transformers: Transformers
+    random_state: Seed
+    n_jobs: int | None
+    progress: bool | Report | None
 
     @classmethod
     def of(cls, arguments: Mapping[str, Any]) -> Settings:
@@ -56,7 +57,7 @@ class Settings:
 class Contender:
     """What stands on the axis of parameter values: one estimator, or one at each value of a path."""
 
-    estimators: tuple[Any, ...]
+    estimators: tuple[Estimator, ...]
     path: Path | None = None
 
 
@@ -138,7 +139,7 @@ def _with_hints(error: TrainingSetError, learners: Sequence[Learner]) -> Trainin
     return error
 
 
-def make_job(contenders: Sequence[Contender], X: Any, y: Any, settings: Settings) -> Job:
+def make_job(contenders: Sequence[Contender], X: Data, y: Rows, settings: Settings) -> Job:
     """Check everything and choose folds and routes."""
     level = check_level(settings.confidence_level)
     rule = RULES[check_choice("interval", settings.interval, tuple(RULES))]
@@ -261,7 +262,7 @@ def _strata(problem: Problem) -> IntArray | None:
 
 
 def _bias_partitions(
-    problem: Problem, source: FoldSource, bias_folds: Any, entropy: int
+    problem: Problem, source: FoldSource, bias_folds: int | ArrayLike | Splitter | None, entropy: int
 ) -> tuple[FoldSource, int] | None:
     if bias_folds is None:
         return None
