@@ -8,11 +8,21 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import onefit
-from helpers import assert_same_results, quiet_nested_cv
+from helpers import assert_same_results, quiet_nested_cv, quietly
 from onefit import PenalizedRegression, SplineRegression
 from onefit.errors import DataError, RouteError
 from onefit.inference.intervals import RULES
-from onefit.learners import DesignSmoother, Learner, Path, RefitLearner, Refusal, Task, adapt
+from onefit.learners import (
+    Coefficients,
+    DesignSmoother,
+    Learner,
+    Path,
+    RefitLearner,
+    Refusal,
+    StatisticsLearner,
+    Task,
+    adapt,
+)
 from onefit.metrics import find_loss
 from onefit.routes import ROUTES, FoldPlan, Offer, automatic_folds, choose_routes
 from onefit.validation import check_problem, numeric_matrix
@@ -216,3 +226,60 @@ def test_marks_and_values_of_a_refit_learner_survive_each_other():
     assert marked.exactness == marked.at([1]).exactness == "given the transformers"
     assert [each.alpha for each in marked.at([1]).estimators] == [2.0]
     assert learner.exactness == "exact"
+
+
+class FromFactors(StatisticsLearner):
+    """Least squares on the first columns, from triangular factors; there is no smoother behind it."""
+
+    reason = "columns are taken one by one"
+    n_values = 2
+
+    def __init__(self, X, weights):
+        self.X, self.weights, self.fit_intercept, self.width = X, weights, False, X.shape[1]
+
+    def at(self, values):
+        return self
+
+    def fit(self, statistics):
+        B, _, d = statistics.R.shape
+        found = np.zeros((B, 2, d, statistics.z.shape[2]))
+        for value, first in enumerate((1, d)):
+            found[:, value, :first] = np.linalg.solve(statistics.R[:, :first, :first], statistics.z[:, :first])
+        return Coefficients(found)
+
+
+class FirstColumns(RegressorMixin, BaseEstimator):
+    """Least squares on the first column, or on all."""
+
+    def __init__(self, which="all"):
+        self.which = which
+
+    def fit(self, X, y, sample_weight=None):
+        root = np.ones(len(y)) if sample_weight is None else np.sqrt(sample_weight)
+        first = 1 if self.which == "one" else X.shape[1]
+        self.coef_ = np.zeros(X.shape[1])
+        self.coef_[:first] = np.linalg.lstsq(root[:, None] * X[:, :first], root * y, rcond=None)[0]
+        return self
+
+    def predict(self, X):
+        return X @ self.coef_
+
+    def __onefit_learner__(self, task, path=None):
+        if path is None or path.values != ("one", "all"):
+            return Refusal("it is for curves from one column to all")
+        return FromFactors(numeric_matrix(task.problem), task.problem.weights)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_foreign_learner_of_statistics_needs_no_smoother(weighted):
+    X, y = data()
+    options = {"param_name": "which", "param_range": ["one", "all"], "n_folds": 5, "n_repeats": 2, "random_state": 0}
+    if weighted:
+        options["sample_weight"] = np.where(np.arange(len(y)) % 5 == 0, 0.0, np.linspace(1, 2, len(y)))
+    fast = quietly(onefit.error_curve, FirstColumns(), X, y, **options)
+    slow = quietly(onefit.error_curve, FirstColumns(), X, y, route="refit", **options)
+    assert [each.route for each in fast.results] == ["gram", "gram"]
+    assert [each.route for each in slow.results] == ["refit", "refit"]
+    for name in ("estimate", "low", "high"):
+        np.testing.assert_allclose(getattr(fast, name), getattr(slow, name), rtol=1e-10)
+        np.testing.assert_allclose(getattr(fast.difference, name), getattr(slow.difference, name), rtol=1e-8)

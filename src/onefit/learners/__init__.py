@@ -7,22 +7,25 @@
 from .adapt import adapt, frozen
 from .contract import Learner, Path, Refusal, Scores, Task
 from .design import DesignSmoother
+from .fitrows import FitRows
 from .kernel import KernelSmoother
 from .refitted import RefitLearner
 from .smoother import Smoother
 from .sparse import SparseSmoother
-from .statistics import Coefficients, StatisticsLearner, TrainingStatistics
+from .statistics import Coefficients, SmoothedLearner, StatisticsLearner, TrainingStatistics
 from .tuned import TunedLearner
 
 __all__ = [
     "Coefficients",
     "DesignSmoother",
+    "FitRows",
     "KernelSmoother",
     "Learner",
     "Path",
     "RefitLearner",
     "Refusal",
     "Scores",
+    "SmoothedLearner",
     "Smoother",
     "SparseSmoother",
     "StatisticsLearner",

@@ -14,7 +14,7 @@ from ..criteria import RowPart, Spectrum
 from ..typing import FloatArray
 from ..validation import Problem
 from .smoother import NOT_UNIQUE, Smoother
-from .statistics import Coefficients, StatisticsLearner, TrainingStatistics
+from .statistics import Coefficients, SmoothedLearner, TrainingStatistics
 from .transformed import Transformer, is_stateless
 from .tuned import TunedLearner
 
@@ -38,7 +38,7 @@ def scales_only(steps: Sequence[Transformer], problem: Problem) -> bool:
     )
 
 
-class ScaledLearner(StatisticsLearner):
+class ScaledLearner(SmoothedLearner):
     r"""Scikit-learn's StandardScaler before a ridge regression with an intercept, which absorbs the centring.
 
     The deviation of column j is ``||R_1j, ..., R_dj|| / sqrt(n)`` without the first row, that of the constant. With
@@ -58,7 +58,7 @@ class ScaledLearner(StatisticsLearner):
 
     def __init__(self, inner: Smoother | TunedLearner, X: FloatArray) -> None:
         self.tuned = inner if isinstance(inner, TunedLearner) else None
-        self.smoother = inner.smoother if isinstance(inner, TunedLearner) else inner
+        super().__init__(inner.smoother if isinstance(inner, TunedLearner) else inner)
         # about the medians, which one wild row cannot move: the means of all rows may be far from those of the others
         self._centre = np.median(X, axis=0)
         self.X = np.hstack([np.ones((len(X), 1)), X - self._centre])

@@ -19,6 +19,7 @@ from ..linalg.weights import MOST_RATIO, weight_ratio
 from ..typing import FloatArray, IntArray
 from ..vocabulary import CRITERIA
 from .contract import Learner, Refusal, Scores, Task
+from .fitrows import FitRows
 
 __all__ = ["MOST_RATIO_OF_PENALTIES", "NOT_UNIQUE", "Smoother"]
 
@@ -34,7 +35,7 @@ NOT_UNIQUE = (
 )
 
 
-class Smoother(Learner):
+class Smoother(FitRows, Learner):
     """A fit that is linear in y, on a path of penalties.
 
     Parameters
@@ -66,10 +67,6 @@ class Smoother(Learner):
                 "weights to zero, or bring them closer"
             )
 
-    def centre(self, y: FloatArray) -> FloatArray:
-        """Y without its mean if an intercept absorbs it: residuals stay the same, and keep more digits."""
-        return y - y[self.fitted_rows].mean(axis=0) if self.fit_intercept else y
-
     @property
     def n_values(self) -> int:
         """Number of parameter values V."""
@@ -86,21 +83,6 @@ class Smoother(Learner):
 
     def _prepare_values(self) -> None:
         """Make what depends on which values there are."""
-
-    @property
-    def fitted_rows(self) -> IntArray:
-        """Rows with a positive weight: those that a fit sees."""
-        return np.arange(self.n) if self.weights is None else self._weighted_rows
-
-    @cached_property
-    def _weighted_rows(self) -> IntArray:
-        assert self.weights is not None
-        return np.flatnonzero(self.weights > 0)
-
-    @property
-    @abstractmethod
-    def n(self) -> int:
-        """Number of rows."""
 
     @property
     @abstractmethod
@@ -151,10 +133,6 @@ class Smoother(Learner):
         distinct, inverse = np.unique(self.lams, axis=1, return_inverse=True)
         for group in range(distinct.shape[1]):
             yield np.flatnonzero(inverse.ravel() == group), distinct[:, group]
-
-    def root_weights(self, rows: IntArray) -> FloatArray:
-        """Roots of the weights of some rows."""
-        return np.ones(len(rows)) if self.weights is None else np.sqrt(self.weights[rows])
 
     def _check_span(self, size: FloatArray) -> None:
         """Refuse columns of sizes so different that no method keeps the digits of all of them."""

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 from ..typing import FloatArray
 from .contract import Learner, Refusal, Scores, Task
+from .fitrows import FitRows
 from .smoother import Smoother
 
-__all__ = ["Coefficients", "StatisticsLearner", "TrainingStatistics"]
+__all__ = ["Coefficients", "SmoothedLearner", "StatisticsLearner", "TrainingStatistics"]
 
 
 @dataclass(frozen=True)
@@ -45,15 +46,15 @@ class Coefficients:
     failures: Mapping[int, str] = field(default_factory=dict)
 
 
-class StatisticsLearner(Learner):
+class StatisticsLearner(FitRows, Learner):
     """A learner whose coefficients are a function of `TrainingStatistics`.
 
     Attributes
     ----------
-    smoother : Smoother
-        Holds the weights, and knows which training sets are too small; its penalties matter to `check_fits` alone.
     X : array (n, d)
         The columns of the design; the learner's own intercept is one of them.
+    width : int
+        Size of what is decomposed in a training set: columns, or rows if they are fewer.
     reason : str
         Why this learner takes the gram route, for people.
     needs_rows : bool
@@ -62,15 +63,35 @@ class StatisticsLearner(Learner):
         How many decompositions of the design's size a training set takes, about.
     """
 
-    smoother: Smoother
     X: FloatArray
+    width: int
     reason: str = ""
     needs_rows: bool = False
     steps: int = 1
 
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self.X)
+
     @abstractmethod
     def fit(self, statistics: TrainingStatistics) -> Coefficients:
         """Fit every training set of a batch."""
+
+
+class SmoothedLearner(StatisticsLearner):
+    """One that is a linear smoother once it has learned: given its scales or components, say.
+
+    Parameters
+    ----------
+    smoother : Smoother
+        With what all rows teach: it holds the weights, knows which training sets are too small, and has the criteria of
+        the fit on all rows.
+    """
+
+    def __init__(self, smoother: Smoother) -> None:
+        self.smoother, self.weights, self.fit_intercept = smoother, smoother.weights, smoother.fit_intercept
+        self.width = smoother.width
 
     def check_fits(self, smallest_training_set: int) -> dict[int, str]:
         """Those that the smoother cannot serve, if the learner has its values."""

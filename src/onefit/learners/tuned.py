@@ -36,7 +36,7 @@ class TunedLearner(Learner):
         self, smoother: Smoother, criterion: str, grid: FloatArray | None = None, per_output: bool = False
     ) -> None:
         self.smoother, self.criterion, self.grid, self.per_output = smoother, criterion, grid, per_output
-        self.hint = smoother.hint
+        self.hint, self.width = smoother.hint, smoother.width
 
     def at(self, values: Sequence[int]) -> Self:
         """Itself: there is one value."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..criteria import RowPart, Spectrum, search
 from ..errors import TrainingSetError
-from ..learners import Coefficients, Smoother, StatisticsLearner, TrainingStatistics
+from ..learners import Coefficients, SmoothedLearner, Smoother, TrainingStatistics
 from ..typing import FloatArray, IntArray
 
 __all__ = ["ComponentsLearner", "count_components"]
@@ -53,7 +53,7 @@ class _Reduced:
     mu: FloatArray
 
 
-class ComponentsLearner(StatisticsLearner):
+class ComponentsLearner(SmoothedLearner):
     """Penalized regression on the leading components of the column-centred design of each training set.
 
     Parameters
@@ -82,7 +82,8 @@ class ComponentsLearner(StatisticsLearner):
         lam: str | FloatArray,
         fit_intercept: bool,
     ) -> None:
-        self.smoother, self.root, self.n_components, self.lam = smoother, root, n_components, lam
+        super().__init__(smoother)
+        self.root, self.n_components, self.lam = root, n_components, lam
         # the components are those of centred columns even if the fit has no intercept
         self._mean = X[smoother.fitted_rows].mean(axis=0) if fit_intercept else np.zeros(X.shape[1])
         self.X = np.hstack([np.ones((len(X), 1)), X - self._mean])

@@ -13,7 +13,7 @@ from scipy import linalg
 from ..criteria.multiple import Choice, choose_jointly
 from ..criteria.reduced import Roots, Statistics, coefficients_at, coordinates_of, statistics_of_rows
 from ..errors import DataError, RouteError, SmoothnessWarning, TrainingSetError
-from ..learners import Coefficients, Smoother, StatisticsLearner, TrainingStatistics
+from ..learners import Coefficients, SmoothedLearner, Smoother, TrainingStatistics
 from ..linalg.columns import Penalty, norms
 from ..typing import FloatArray, IntArray
 from .terms import Part, SmoothPart
@@ -113,7 +113,7 @@ def _span(N: FloatArray) -> FloatArray:
     return basis
 
 
-class AdditiveLearner(StatisticsLearner):
+class AdditiveLearner(SmoothedLearner):
     """A model with several penalties that are chosen anew in every training set, from its statistics.
 
     Parameters
@@ -143,7 +143,8 @@ class AdditiveLearner(StatisticsLearner):
         kind: str,
         hint: str = "",
     ) -> None:
-        self.smoother, self.kind, self._hint = smoother, kind, hint
+        super().__init__(smoother)
+        self.kind, self._hint = kind, hint
         self.X = np.hstack([np.ones((len(columns), 1)), columns - columns[smoother.fitted_rows].mean(axis=0)])
         used, d = _penalized(roots, lams), self.X.shape[1]
         ends = np.cumsum([1, *(root.shape[1] for root in roots)])

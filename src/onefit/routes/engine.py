@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from ..errors import OneFitError, TrainingSetError
 from ..folds import Folds
 from ..inference.chain import Chain, outward
 from ..inference.fold_errors import Failure, HeldOut, PairErrors, RowRoles, moments
-from ..learners import Smoother
+from ..learners import FitRows, Smoother
 from ..linalg import compiled
 from ..linalg.stacked import fit_stacked
 from ..metrics.losses import Loss
@@ -77,18 +77,24 @@ class FailureLog:
 
 
 class SmootherEngine(Engine):
-    """Computes a linear smoother's path without refitting it.
+    """Computes held-out losses from what was decomposed, without refitting.
 
-    ``tick`` counts repeats, each at every value, or training sets. It is called in every block, with zero if that
-    completes none: it may end a thread by an error.
+    ``outputs`` are those that are computed together, with the penalties of all values. ``tick`` counts repeats, each at
+    every value, or training sets. It is called in every block, with zero if that completes none: it may end a thread by
+    an error.
     """
 
-    def __init__(self, problem: Problem, smoother: Smoother, loss: Loss) -> None:
-        self.smoother, self.loss = smoother, loss
+    def __init__(
+        self,
+        problem: Problem,
+        rows: FitRows,
+        loss: Loss,
+        n_values: int,
+        outputs: Iterable[tuple[IntArray, FloatArray]],
+    ) -> None:
+        self.fit_rows, self.loss, self.n_values, self.outputs = rows, loss, n_values, list(outputs)
         self.tick: Callable[[int], None] = ignore
-        self.y = smoother.centre(problem.y)
-        self.n_values = smoother.n_values
-        self.outputs = list(smoother.outputs(problem.n_outputs))
+        self.y = rows.centre(problem.y)
         relative = RowRoles.of(problem.weights, None).weights
         self._weights = None if relative is None else np.append(relative, 0.0)
         # padding gets a real row's y, so that a user's loss never sees made-up values

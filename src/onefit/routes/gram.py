@@ -95,7 +95,8 @@ class GramEngine(SmootherEngine):
     goes_through_sets = True
 
     def __init__(self, problem: Problem, smoother: Smoother, loss: Loss) -> None:
-        super().__init__(problem, smoother, loss)
+        super().__init__(problem, smoother, loss, smoother.n_values, smoother.outputs(problem.n_outputs))
+        self.smoother = smoother
         self._bases = [self._decompose(lams) for _, lams in self.outputs]
         self.root = None if smoother.weights is None else np.append(np.sqrt(smoother.weights), 0.0)
 

@@ -67,11 +67,11 @@ class LearnedEngine(TrainingSetsEngine):
     """
 
     def __init__(self, problem: Problem, learner: StatisticsLearner, loss: Loss) -> None:
-        super().__init__(problem, learner.smoother, loss, learner.n_values)
+        super().__init__(problem, learner, loss, learner.n_values)
         self.learner = learner
         self.X = learner.X
         self.padded_X = np.vstack([self.X, np.zeros(self.X.shape[1])])
-        seen = learner.smoother.fitted_rows
+        seen = learner.fitted_rows
         Q, self.R = linalg.qr(self.root[seen, None] * self.X[seen], mode="economic", check_finite=False)
         self.Q = np.zeros((problem.n + 1, Q.shape[1]))
         self.Q[seen] = Q

@@ -107,7 +107,8 @@ class OneStepEngine(SmootherEngine):
     """
 
     def __init__(self, problem: Problem, smoother: Smoother, loss: Loss) -> None:
-        super().__init__(problem, smoother, loss)
+        super().__init__(problem, smoother, loss, smoother.n_values, smoother.outputs(problem.n_outputs))
+        self.smoother = smoother
         self._last: tuple[tuple[int, int], Operator] | None = None
 
     def operator(self, group: int, value: int) -> Operator:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..folds import Folds
 from ..inference.chain import Chain, ascending
-from ..learners import Refusal, Smoother, StatisticsLearner, Task, TunedLearner
+from ..learners import FitRows, Refusal, StatisticsLearner, Task, TunedLearner
 from ..linalg import batched
 from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
@@ -34,7 +34,7 @@ NOT_TUNED = Refusal("it serves what is learned anew from the statistics of every
 
 def offer_by_sets(learner: TunedLearner | StatisticsLearner, task: Task, plan: FoldPlan) -> Offer | Refusal:
     """The cost of some decompositions of every training set; by default not of as many as pairs of rows."""
-    n, units, width = task.problem.n, plan.units, learner.smoother.width
+    n, units, width = task.problem.n, plan.units, learner.width
     most = MOST_UNITS_BY_ROWS if learner.needs_rows else MOST_UNITS
     by_rows = units**2 * n if learner.needs_rows else 0
     work = units**2 * learner.steps * width**3
@@ -59,11 +59,9 @@ class TrainingSetsEngine(SmootherEngine):
         """From the best to the worst: what is learned may differ from value to value."""
         return ascending(errors)
 
-    def __init__(self, problem: Problem, smoother: Smoother, loss: Loss, n_values: int = 1) -> None:
-        super().__init__(problem, smoother, loss)
-        self.n_values = n_values
-        self.outputs = [(np.arange(problem.n_outputs), np.zeros(n_values))]
-        self.root = np.append(smoother.root_weights(np.arange(problem.n)), 0.0)
+    def __init__(self, problem: Problem, rows: FitRows, loss: Loss, n_values: int = 1) -> None:
+        super().__init__(problem, rows, loss, n_values, [(np.arange(problem.n_outputs), np.zeros(n_values))])
+        self.root = np.append(rows.root_weights(np.arange(problem.n)), 0.0)
         self.padded_y = np.vstack([self.y, np.zeros(self.y.shape[1])])
 
     @abstractmethod
@@ -135,7 +133,7 @@ class Repeat(ABC):
 
     def training_rows(self, out: IntArray) -> IntArray:
         """Rows of one training set that have a weight."""
-        return np.intersect1d(self.folds.training_rows(self.number, *out), self.engine.smoother.fitted_rows)
+        return np.intersect1d(self.folds.training_rows(self.number, *out), self.engine.fit_rows.fitted_rows)
 
     def is_out(self, out: IntArray) -> BoolArray:
         """Which rows each training set leaves out, (B, n)."""

@@ -63,6 +63,7 @@ class TunedEngine(TrainingSetsEngine):
 
     def __init__(self, problem: Problem, tuned: TunedLearner, loss: Loss) -> None:
         super().__init__(problem, tuned.smoother, loss)
+        self.smoother = tuned.smoother
         self.tuned = tuned
 
     @cached_property

@@ -1,0 +1,50 @@
+"""Which rows a fit sees, and how much each of them counts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+
+import numpy as np
+
+from ..typing import FloatArray, IntArray
+
+__all__ = ["FitRows"]
+
+
+class FitRows(ABC):
+    """The rows of a learner.
+
+    Attributes
+    ----------
+    weights : array (n,) or None
+        Weights of the rows in the fits; a row of weight zero is never seen.
+    fit_intercept : bool
+        Whether a constant absorbs the mean of y.
+    """
+
+    weights: FloatArray | None
+    fit_intercept: bool
+
+    @property
+    @abstractmethod
+    def n(self) -> int:
+        """Number of rows."""
+
+    @property
+    def fitted_rows(self) -> IntArray:
+        """Rows with a positive weight: those that a fit sees."""
+        return np.arange(self.n) if self.weights is None else self._weighted_rows
+
+    @cached_property
+    def _weighted_rows(self) -> IntArray:
+        assert self.weights is not None
+        return np.flatnonzero(self.weights > 0)
+
+    def root_weights(self, rows: IntArray) -> FloatArray:
+        """Roots of the weights of some rows."""
+        return np.ones(len(rows)) if self.weights is None else np.sqrt(self.weights[rows])
+
+    def centre(self, y: FloatArray) -> FloatArray:
+        """Y without its mean if an intercept absorbs it: residuals stay the same, and keep more digits."""
+        return y - y[self.fitted_rows].mean(axis=0) if self.fit_intercept else y
