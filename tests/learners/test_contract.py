@@ -44,7 +44,19 @@ class Shrunk(RegressorMixin, BaseEstimator):
 
     def __onefit_learner__(self, task, path=None):
         if self.says != "learner":
-            return {"refusal": Refusal("it does not want to"), "nonsense": 5, "two": None}[self.says]
+            X, one = numeric_matrix(task.problem), np.ones((1, 1))
+            return {
+                "refusal": lambda: Refusal("it does not want to"),
+                "no reason": lambda: Refusal(" "),
+                "nonsense": lambda: 5,
+                "two values": lambda: DesignSmoother(X, None, False, np.ones((2, 1))),
+                "few rows": lambda: DesignSmoother(X[:20], None, False, one),
+                "many rows": lambda: DesignSmoother(np.vstack([X, X]), None, False, one),
+                "short weights": lambda: DesignSmoother(X, None, False, one, np.ones(len(X))[:7]),
+                "missing": lambda: DesignSmoother(np.where(X > 1, np.nan, X), None, False, one),
+                "negative": lambda: DesignSmoother(X, None, False, -one),
+                "no estimator": lambda: RefitLearner([]),
+            }[self.says]()
         if path is not None and path.name != "lam":
             return Refusal(f"{path.name} is no penalty")
         lams = np.array([[self.lam]]) if path is None else path.penalties()
@@ -107,10 +119,31 @@ def test_a_refusal_is_the_reason_that_people_read():
         onefit.nested_cv(Shrunk(says="refusal"), X, y, route="gram")
 
 
-def test_an_answer_that_is_none_is_an_error():
+@pytest.mark.parametrize("route", ["auto", "gram", "refit"])
+@pytest.mark.parametrize(
+    ("says", "message"),
+    [
+        ("nonsense", "must return a Learner, or a Refusal with a reason"),
+        ("no reason", "must return a Learner, or a Refusal with a reason"),
+        ("two values", "2 values for 1"),
+        ("few rows", "of 20 rows for 36"),
+        ("many rows", "of 72 rows for 36"),
+        ("short weights", "weights of shape"),
+        ("missing", "NaN or infinite values in its columns"),
+        ("no estimator", "0 values for 1"),
+    ],
+)
+def test_an_answer_that_cannot_be_used_is_an_error_that_names_its_author(says, message, route):
     X, y = data()
-    with pytest.raises(DataError, match="must return a Learner or a Refusal"):
-        onefit.nested_cv(Shrunk(says="nonsense"), X, y)
+    with pytest.raises(DataError, match=message) as caught:
+        onefit.nested_cv(Shrunk(says=says), X, y, route=route)
+    assert "Shrunk.__onefit_learner__" in str(caught.value)
+
+
+def test_a_smoother_has_no_negative_penalties():
+    X, y = data()
+    with pytest.raises(DataError, match="finite and not negative"):
+        onefit.nested_cv(Shrunk(says="negative"), X, y)
 
 
 def test_what_a_class_inherits_does_not_count():

@@ -60,7 +60,7 @@ def adapt(estimator: Estimator, task: Task, path: Path | None = None) -> Learner
         return _adapt_pipeline(estimator, task, path)
     try:
         if joins(estimator):
-            return _checked(estimator, estimator.__onefit_learner__(task, path), path)
+            return _checked(estimator, estimator.__onefit_learner__(task, path), task, path)
         known = LEARNERS.get(type(estimator))
         if known is None:
             return Refusal(f"{type(estimator).__name__} has no exact fast route")
@@ -72,16 +72,19 @@ def adapt(estimator: Estimator, task: Task, path: Path | None = None) -> Learner
         return Refusal(str(error))
 
 
-def _checked(estimator: Estimator, found: object, path: Path | None) -> Learner | Refusal:
+def _checked(estimator: object, found: object, task: Task, path: Path | None) -> Learner | Refusal:
     """What an estimator says of itself, if it is what it should be."""
-    name, n_values = type(estimator).__name__, 1 if path is None else len(path.values)
-    if not isinstance(found, Learner | Refusal):
+    name, n_values = f"{type(estimator).__name__}.__onefit_learner__", 1 if path is None else len(path.values)
+    if isinstance(found, Refusal) and isinstance(found.reason, str) and found.reason.strip():
+        return found
+    if not isinstance(found, Learner):
         raise DataError(
-            f"{name}.__onefit_learner__ returned a {type(found).__name__}; it must return a Learner or a Refusal of "
-            "onefit.learners."
+            f"{name} returned {found!r:.60}; it must return a Learner, or a Refusal with a reason, of onefit.learners."
         )
-    if isinstance(found, Learner) and found.n_values != n_values:
-        raise DataError(f"{name}.__onefit_learner__ returned a learner of {found.n_values} values for {n_values}.")
+    if found.n_values != n_values:
+        raise DataError(f"{name} returned a learner of {found.n_values} values for {n_values}.")
+    if fault := found.fault(task.problem.n):
+        raise DataError(f"{name} returned a learner {fault}; mend it, or return a Refusal.")
     return found
 
 
@@ -134,7 +137,8 @@ def _adapt_scaled(steps: list[Any], last: Estimator, task: Task, path: Path | No
 def _refused(stateful: list[Any], steps: list[Any], last: Estimator, task: Task, path: Path | None) -> Refusal:
     """What stands in the way of a fast route; "freeze" is the remedy if it has been seen to work, at little cost."""
     reason = f"{names_of(stateful)} must be fitted anew in every training set"
-    if task.problem.weights is not None and scales_only(steps, replace(task.problem, weights=None)):
+    is_ridge = type(last) in LEARNERS and LEARNERS[type(last)].is_ridge
+    if task.problem.weights is not None and is_ridge and scales_only(steps, replace(task.problem, weights=None)):
         reason += ", without the sample_weight, which goes to the last step only"
     found = _tried(steps, last, task, path)
     if isinstance(found, Refusal):
@@ -192,7 +196,8 @@ def frozen(estimator: Any, task: Task) -> tuple[Estimator, str]:
     if not joins(estimator):
         return estimator, EXACT
     try:
-        found = estimator.__onefit_learner__(replace(task, needs=task.needs | {"refits"}), None)
+        asked = replace(task, needs=task.needs | {"refits"})
+        found = _checked(estimator, estimator.__onefit_learner__(asked, None), task, None)
     except RouteError:
         return estimator, EXACT  # no fast route, but nothing that it takes from all rows either
     return (found.estimators[0], found.exactness) if isinstance(found, RefitLearner) else (estimator, EXACT)

@@ -140,6 +140,10 @@ class Learner(ABC):
         """Say which values no training set of this size can determine, and why; raise if it is all of them."""
         return {}
 
+    def fault(self, n: int) -> str:
+        """What is wrong with a learner that somebody made for n rows; empty if nothing is."""
+        return ""
+
     def scores(self, task: Task) -> Scores | Refusal:
         """Criteria of the fit on all rows."""
         return Refusal("they are known of linear smoothers only")

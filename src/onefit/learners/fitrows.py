@@ -41,6 +41,14 @@ class FitRows(ABC):
         assert self.weights is not None
         return np.flatnonzero(self.weights > 0)
 
+    def fault(self, n: int) -> str:
+        """What is wrong with rows that should be n; empty if nothing is."""
+        if self.n != n:
+            return f"of {self.n} rows for {n}"
+        if self.weights is not None and self.weights.shape != (n,):
+            return f"with weights of shape {self.weights.shape} for {n} rows"
+        return ""
+
     def root_weights(self, rows: IntArray) -> FloatArray:
         """Roots of the weights of some rows."""
         return np.ones(len(rows)) if self.weights is None else np.sqrt(self.weights[rows])

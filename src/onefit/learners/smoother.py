@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 
 from ..criteria import criterion_values, edf, spectrum_of_rows
-from ..errors import RouteError, TrainingSetError
+from ..errors import DataError, RouteError, TrainingSetError
 from ..linalg.columns import MOST_SPAN, Columns
 from ..linalg.dual import Dual
 from ..linalg.reinsch import Reinsch, spans
@@ -59,6 +59,8 @@ class Smoother(FitRows, Learner):
     is_ridge = False
 
     def __init__(self, lams: FloatArray, weights: FloatArray | None, fit_intercept: bool = False) -> None:
+        if not (np.isfinite(lams).all() and (lams >= 0).all()):
+            raise DataError("The penalties of a smoother must be finite and not negative.")
         self.lams, self.fit_intercept, self.weights = lams, fit_intercept, weights
         if weights is not None and (ratio := weight_ratio(weights)) > MOST_RATIO:
             raise RouteError(
@@ -71,6 +73,15 @@ class Smoother(FitRows, Learner):
     def n_values(self) -> int:
         """Number of parameter values V."""
         return int(self.lams.shape[0])
+
+    def fault(self, n: int) -> str:
+        """What is wrong with a smoother that somebody made for n rows; empty if nothing is."""
+        if found := super().fault(n):
+            return found
+        columns = self.take(np.arange(n))
+        if not (np.isfinite(columns.E).all() and np.isfinite(columns.N).all()):
+            return "with NaN or infinite values in its columns"
+        return ""
 
     def at(self, values: Sequence[int]) -> Self:
         """The same smoother at some of its values, given by their places."""

@@ -6,6 +6,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from ..typing import FloatArray
 from .contract import Learner, Refusal, Scores, Task
 from .fitrows import FitRows
@@ -73,6 +75,12 @@ class StatisticsLearner(FitRows, Learner):
     def n(self) -> int:
         """Number of rows."""
         return len(self.X)
+
+    def fault(self, n: int) -> str:
+        """What is wrong with a learner that somebody made for n rows; empty if nothing is."""
+        if found := super().fault(n):
+            return found
+        return "" if np.isfinite(self.X).all() else "with NaN or infinite values in its columns"
 
     @abstractmethod
     def fit(self, statistics: TrainingStatistics) -> Coefficients:
