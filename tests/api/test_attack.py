@@ -440,3 +440,42 @@ def test_a_gaussian_kernel_knows_rows_apart_that_share_a_large_number():
     one = quiet_nested_cv(KernelRidge(kernel="rbf", alpha=0.1), X, y, **settings)
     other = quiet_nested_cv(KernelRidge(kernel="precomputed", alpha=0.1), K, y, **settings)
     assert relative_gap(one.heldout["prediction"], other.heldout["prediction"]) < 1e-10
+
+
+@pytest.mark.parametrize("route", ["gram", "onestep"])
+@pytest.mark.parametrize("alpha", [1e-14, 1.0])
+def test_rare_columns_that_are_proportional_in_training_share_their_coefficient(route, alpha):
+    """What rounding leaves of their difference is as large as the smallest columns, and other rows tell them apart."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(12, 16)) * 10.0 ** np.r_[0, 0, 9:11:6j, 0:4:8j]
+    X[:, :2] = 0.0
+    X[0, :2], X[1, 0], X[2, 1] = [4e13, 4e11], 4e13, -3e11
+    y, ids = rng.normal(size=12), np.array([0, 1, 1, *(np.arange(9) % 3 + 2)])
+    result = quiet_nested_cv(Ridge(alpha=alpha, fit_intercept=False), X, y, folds=ids, route=route)
+    train = ids != 1
+    coef = exact_ridge(X[train], y[train], np.ones(10), alpha)
+    expected = [float(sum(Fraction(v) * b for v, b in zip(X[row], coef, strict=True))) for row in (1, 2)]
+    np.testing.assert_allclose(result.heldout["prediction"][1:3], expected, rtol=1e-7)
+
+
+def test_a_penalty_far_below_others_of_its_curve_knows_the_directions_of_small_columns():
+    """In the middle between the penalties the columns are next to nothing, but at the least they are not."""
+    rng = np.random.default_rng(2)
+    X, y, ids = 1e-8 * rng.normal(size=(30, 12)), rng.normal(size=30), np.arange(30) % 5
+    alphas = [1e-14, 1e-5, 1.0, 30.0]
+    curve = quietly(
+        onefit.error_curve,
+        Ridge(fit_intercept=False),
+        X,
+        y,
+        param_name="alpha",
+        param_range=alphas,
+        folds=ids,
+        route="gram",
+    )
+    expected = np.empty(30)
+    for fold in range(5):
+        coef = exact_ridge(X[ids != fold], y[ids != fold], np.ones(24), alphas[0])
+        for row in np.flatnonzero(ids == fold):
+            expected[row] = float(sum(Fraction(v) * b for v, b in zip(X[row], coef, strict=True)))
+    assert relative_gap(curve.results[0].heldout["prediction"], expected) < 1e-9
