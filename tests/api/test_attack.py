@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 import onefit
 from helpers import quiet_nested_cv, quietly, relative_gap
 from onefit.criteria import criterion_values, spectrum_of_rows
+from onefit.criteria.single import _slopes
 from onefit.errors import DataError, OneFitError, RouteError, TrainingSetError
 from onefit.linalg.columns import columns_of
 from onefit.routes.tuned import _is_known
@@ -479,3 +480,28 @@ def test_a_penalty_far_below_others_of_its_curve_knows_the_directions_of_small_c
         for row in np.flatnonzero(ids == fold):
             expected[row] = float(sum(Fraction(v) * b for v, b in zip(X[row], coef, strict=True)))
     assert relative_gap(curve.results[0].heldout["prediction"], expected) < 1e-9
+
+
+@pytest.mark.parametrize("count", [3, 40])
+def test_leave_one_out_of_many_rows_that_alone_see_a_large_column_is_that_of_fits_without_them(count, monkeypatch):
+    """Too many for a decomposition each: they are left out together, and the others put back."""
+    monkeypatch.setattr("onefit.criteria.rows.MOST_WORK", 1.0)
+    rng = np.random.default_rng(3)
+    X, y, w = rng.normal(size=(80, count + 4)), rng.normal(size=(80, 2)), rng.uniform(0.5, 2, size=80)
+    X[:, :count] = 0.0
+    X[np.arange(count), np.arange(count)] = 10.0 ** rng.uniform(8, 11, size=count)
+    lams, root = np.array([1e-6, 1.0]), np.sqrt(w)
+    columns = columns_of(X, None, True).weighted(root)
+    spectrum = spectrum_of_rows(columns, root[:, None] * y, root, smallest=1e-6).spectrum
+    expected = np.zeros((2, 2))
+    for at, row in np.ndindex(2, 80):
+        rest = np.delete(np.arange(80), np.union1d(row, np.arange(count)))  # rows of their own columns say nothing else
+        Z = np.c_[np.ones(80), X[:, count:]]
+        penalty = np.diag([0.0, *np.full(4, lams[at])])
+        # the other rare rows are reached by their columns, up to the penalty
+        coef = np.linalg.solve((Z[rest].T * w[rest]) @ Z[rest] + penalty, (Z[rest].T * w[rest]) @ y[rest])
+        expected[at] += w[row] * np.square(y[row] - Z[row] @ coef) / 80
+    np.testing.assert_allclose(criterion_values(spectrum, lams[None], "loo")[0], expected, rtol=1e-9)
+    axis = np.array([1.0, np.exp(1e-5)])
+    below, above = criterion_values(spectrum, axis[None], "loo")[0].sum(axis=1) * 80
+    assert 2 * _slopes(spectrum, axis[:1], "loo")[0] == pytest.approx((above - below) / 1e-5, rel=1e-3)

@@ -126,7 +126,7 @@ def demmler_reinsch(columns: Columns, lams: Sequence[float], weights: FloatArray
 
 
 def _rotation(upper: FloatArray, lower: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Lengths c and V so that ``lower V`` and ``upper V`` have orthogonal columns, where the two stacked are orthonormal.
+    """Lengths c and V so that ``lower V`` and ``upper V`` have orthogonal columns; stacked, the two are orthonormal.
 
     From the singular vectors of the lower block; but where these are as good as one, they do not tell directions apart
     that the data see little of: those are the singular vectors of what is left for the upper block.
