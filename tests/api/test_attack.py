@@ -505,3 +505,14 @@ def test_leave_one_out_of_many_rows_that_alone_see_a_large_column_is_that_of_fit
     axis = np.array([1.0, np.exp(1e-5)])
     below, above = criterion_values(spectrum, axis[None], "loo")[0].sum(axis=1) * 80
     assert 2 * _slopes(spectrum, axis[:1], "loo")[0] == pytest.approx((above - below) / 1e-5, rel=1e-3)
+
+
+def test_a_row_of_no_weight_is_predicted_from_sparse_columns_of_any_scale():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(8, 20)) * (rng.random((8, 20)) < 0.4) * 10.0 ** np.linspace(-6, 9, 20)
+    y, weights = rng.normal(size=8), np.array([0.0, *rng.uniform(0.5, 2, size=7)])
+    settings = {"sample_weight": weights, "folds": np.array([3, 0, 1, 2, 0, 1, 2, 0]), "route": "gram"}
+    result = quiet_nested_cv(Ridge(alpha=1e-3, fit_intercept=False), sparse.csr_matrix(X), y, **settings)
+    coef = exact_ridge(X[1:], y[1:], weights[1:], 1e-3)
+    expected = float(sum(Fraction(v) * b for v, b in zip(X[0], coef, strict=True)))
+    assert result.heldout["prediction"][0] == pytest.approx(expected, rel=1e-11)
