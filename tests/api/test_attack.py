@@ -516,3 +516,29 @@ def test_a_row_of_no_weight_is_predicted_from_sparse_columns_of_any_scale():
     coef = exact_ridge(X[1:], y[1:], weights[1:], 1e-3)
     expected = float(sum(Fraction(v) * b for v, b in zip(X[0], coef, strict=True)))
     assert result.heldout["prediction"][0] == pytest.approx(expected, rel=1e-11)
+
+
+def test_a_chosen_penalty_keeps_the_digits_of_residuals_far_smaller_than_the_target():
+    """The small column is known to some digits less than the large one, and carries most of an exact target."""
+    rng = np.random.default_rng(5)
+    X, ids = rng.normal(size=(24, 2)) * [2.0, 3e-6], np.arange(24) % 4
+    y = X @ [0.2, 3e5]
+    model = RidgeCV(alphas=[2e-12, 1.5], fit_intercept=False)
+    result = quiet_nested_cv(model, X, y, folds=ids, route="gram")
+    for fold in range(4):
+        coef = exact_ridge(X[ids != fold], y[ids != fold], np.ones(18), 2e-12)
+        for row in np.flatnonzero(ids == fold):
+            expected = float(Fraction(y[row]) - sum(Fraction(v) * b for v, b in zip(X[row], coef, strict=True)))
+            assert y[row] - result.heldout["prediction"][row] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def test_a_penalty_chosen_for_columns_too_small_to_square_warns_of_nothing_in_threads():
+    rng = np.random.default_rng(0)
+    X, ids = rng.normal(size=(20, 4)), np.stack([rng.permutation(20) % 6 for _ in range(2)])
+    y = X.sum(axis=1) + rng.normal(size=20)
+    settings = {"folds": ids, "route": "gram", "n_jobs": 2, "progress": False}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        result = onefit.nested_cv(RidgeCV(alphas=[1.7, 6e12]), X * [1e-35, 1e-21, 1e-9, 1e-7], y, **settings)
+    means = [[y[each != fold].mean() for fold in each] for each in ids]  # the columns are held at zero
+    np.testing.assert_allclose(result.heldout["prediction"], np.mean(means, axis=0), rtol=0, atol=1e-10)
