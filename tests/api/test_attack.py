@@ -542,3 +542,13 @@ def test_a_penalty_chosen_for_columns_too_small_to_square_warns_of_nothing_in_th
         result = onefit.nested_cv(RidgeCV(alphas=[1.7, 6e12]), X * [1e-35, 1e-21, 1e-9, 1e-7], y, **settings)
     means = [[y[each != fold].mean() for fold in each] for each in ids]  # the columns are held at zero
     np.testing.assert_allclose(result.heldout["prediction"], np.mean(means, axis=0), rtol=0, atol=1e-10)
+
+
+def test_columns_beyond_all_digits_are_refused_if_the_penalty_ties_them_to_each_other():
+    """A small column is not held at zero by a penalty on differences of coefficients."""
+    rng = np.random.default_rng(6)
+    X, y = rng.normal(size=(19, 4)) * [1e18, 1e40, 1e38, 1e-20], rng.normal(size=19)
+    D = np.diff(np.eye(4), axis=0)
+    model = onefit.PenalizedRegression(penalty=D.T @ D, lam=3.8)
+    with pytest.raises(RouteError, match="span a ratio of"):
+        quiet_nested_cv(model, X, y, sample_weight=[0.0, *np.ones(18)], folds=np.arange(19) % 7, route="gram")
