@@ -25,6 +25,8 @@ STEADY = 1e-10
 COPIES = 3
 MODERATE = 1e50
 """Numbers between its inverse and this can be squared twice."""
+MOST_PENALTY = 1e100
+"""Penalties between its inverse and this, and zero, are those that onefit takes."""
 FAR_APART = 1e32
 """Ratio of numbers in X above which not even the square of a rounding error is small."""
 TIE = 1e-9
@@ -107,7 +109,7 @@ class _Case:
         expected = self.expected[at]
         if isinstance(expected, str):
             return Verdict("refused rightly", f"ill-posed: {expected}")
-        if (extreme := _extremes(self.arrays)) or not _is_moderate(expected):
+        if (extreme := _extreme_penalties(self.problem) or _extremes(self.arrays)) or not _is_moderate(expected):
             return Verdict("refused rightly", extreme or "losses that cannot be squared")
         move = max(float(each.max()) for each in self._moves(at, expected).values())
         if move < STEADY and self.model.kernel:  # nobody has its entries without rounding errors
@@ -180,6 +182,12 @@ def _extremes(arrays: Arrays) -> str:
     if weights is not None and weights.max() > 1e12 * weights[weights > 0].min():
         return f"weights whose ratio is {weights.max() / weights[weights > 0].min():.1g}"
     return ""
+
+
+def _extreme_penalties(problem: Problem) -> str:
+    """Which penalty is beyond the range that onefit says it has; empty if none is."""
+    beyond = [alpha for alpha in problem.alphas if alpha != 0 and not 1 / MOST_PENALTY <= alpha <= MOST_PENALTY]
+    return f"a penalty of {beyond[0]:.1g}" if beyond else ""
 
 
 def _is_moderate(figures: Figures) -> bool:

@@ -15,6 +15,7 @@ from sklearn.preprocessing import StandardScaler
 import onefit
 from helpers import quiet_nested_cv, quietly, relative_gap
 from onefit.criteria import criterion_values, spectrum_of_rows
+from onefit.criteria.single import _slopes
 from onefit.errors import DataError, OneFitError, RouteError, TrainingSetError
 from onefit.linalg.columns import columns_of
 from onefit.routes.tuned import _is_known
@@ -440,3 +441,114 @@ def test_a_gaussian_kernel_knows_rows_apart_that_share_a_large_number():
     one = quiet_nested_cv(KernelRidge(kernel="rbf", alpha=0.1), X, y, **settings)
     other = quiet_nested_cv(KernelRidge(kernel="precomputed", alpha=0.1), K, y, **settings)
     assert relative_gap(one.heldout["prediction"], other.heldout["prediction"]) < 1e-10
+
+
+@pytest.mark.parametrize("route", ["gram", "onestep"])
+@pytest.mark.parametrize("alpha", [1e-14, 1.0])
+def test_rare_columns_that_are_proportional_in_training_share_their_coefficient(route, alpha):
+    """What rounding leaves of their difference is as large as the smallest columns, and other rows tell them apart."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(12, 16)) * 10.0 ** np.r_[0, 0, 9:11:6j, 0:4:8j]
+    X[:, :2] = 0.0
+    X[0, :2], X[1, 0], X[2, 1] = [4e13, 4e11], 4e13, -3e11
+    y, ids = rng.normal(size=12), np.array([0, 1, 1, *(np.arange(9) % 3 + 2)])
+    result = quiet_nested_cv(Ridge(alpha=alpha, fit_intercept=False), X, y, folds=ids, route=route)
+    train = ids != 1
+    coef = exact_ridge(X[train], y[train], np.ones(10), alpha)
+    expected = [float(sum(Fraction(v) * b for v, b in zip(X[row], coef, strict=True))) for row in (1, 2)]
+    np.testing.assert_allclose(result.heldout["prediction"][1:3], expected, rtol=1e-7)
+
+
+def test_a_penalty_far_below_others_of_its_curve_knows_the_directions_of_small_columns():
+    """In the middle between the penalties the columns are next to nothing, but at the least they are not."""
+    rng = np.random.default_rng(2)
+    X, y, ids = 1e-8 * rng.normal(size=(30, 12)), rng.normal(size=30), np.arange(30) % 5
+    alphas = [1e-14, 1e-5, 1.0, 30.0]
+    curve = quietly(
+        onefit.error_curve,
+        Ridge(fit_intercept=False),
+        X,
+        y,
+        param_name="alpha",
+        param_range=alphas,
+        folds=ids,
+        route="gram",
+    )
+    expected = np.empty(30)
+    for fold in range(5):
+        coef = exact_ridge(X[ids != fold], y[ids != fold], np.ones(24), alphas[0])
+        for row in np.flatnonzero(ids == fold):
+            expected[row] = float(sum(Fraction(v) * b for v, b in zip(X[row], coef, strict=True)))
+    assert relative_gap(curve.results[0].heldout["prediction"], expected) < 1e-9
+
+
+@pytest.mark.parametrize("count", [3, 40])
+def test_leave_one_out_of_many_rows_that_alone_see_a_large_column_is_that_of_fits_without_them(count, monkeypatch):
+    """Too many for a decomposition each: they are left out together, and the others put back."""
+    monkeypatch.setattr("onefit.criteria.rows.MOST_WORK", 1.0)
+    rng = np.random.default_rng(3)
+    X, y, w = rng.normal(size=(80, count + 4)), rng.normal(size=(80, 2)), rng.uniform(0.5, 2, size=80)
+    X[:, :count] = 0.0
+    X[np.arange(count), np.arange(count)] = 10.0 ** rng.uniform(8, 11, size=count)
+    lams, root = np.array([1e-6, 1.0]), np.sqrt(w)
+    columns = columns_of(X, None, True).weighted(root)
+    spectrum = spectrum_of_rows(columns, root[:, None] * y, root, smallest=1e-6).spectrum
+    expected = np.zeros((2, 2))
+    for at, row in np.ndindex(2, 80):
+        rest = np.delete(np.arange(80), np.union1d(row, np.arange(count)))  # rows of their own columns say nothing else
+        Z = np.c_[np.ones(80), X[:, count:]]
+        penalty = np.diag([0.0, *np.full(4, lams[at])])
+        # the other rare rows are reached by their columns, up to the penalty
+        coef = np.linalg.solve((Z[rest].T * w[rest]) @ Z[rest] + penalty, (Z[rest].T * w[rest]) @ y[rest])
+        expected[at] += w[row] * np.square(y[row] - Z[row] @ coef) / 80
+    np.testing.assert_allclose(criterion_values(spectrum, lams[None], "loo")[0], expected, rtol=1e-9)
+    axis = np.array([1.0, np.exp(1e-5)])
+    below, above = criterion_values(spectrum, axis[None], "loo")[0].sum(axis=1) * 80
+    assert 2 * _slopes(spectrum, axis[:1], "loo")[0] == pytest.approx((above - below) / 1e-5, rel=1e-3)
+
+
+def test_a_row_of_no_weight_is_predicted_from_sparse_columns_of_any_scale():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(8, 20)) * (rng.random((8, 20)) < 0.4) * 10.0 ** np.linspace(-6, 9, 20)
+    y, weights = rng.normal(size=8), np.array([0.0, *rng.uniform(0.5, 2, size=7)])
+    settings = {"sample_weight": weights, "folds": np.array([3, 0, 1, 2, 0, 1, 2, 0]), "route": "gram"}
+    result = quiet_nested_cv(Ridge(alpha=1e-3, fit_intercept=False), sparse.csr_matrix(X), y, **settings)
+    coef = exact_ridge(X[1:], y[1:], weights[1:], 1e-3)
+    expected = float(sum(Fraction(v) * b for v, b in zip(X[0], coef, strict=True)))
+    assert result.heldout["prediction"][0] == pytest.approx(expected, rel=1e-11)
+
+
+def test_a_chosen_penalty_keeps_the_digits_of_residuals_far_smaller_than_the_target():
+    """The small column is known to some digits less than the large one, and carries most of an exact target."""
+    rng = np.random.default_rng(5)
+    X, ids = rng.normal(size=(24, 2)) * [2.0, 3e-6], np.arange(24) % 4
+    y = X @ [0.2, 3e5]
+    model = RidgeCV(alphas=[2e-12, 1.5], fit_intercept=False)
+    result = quiet_nested_cv(model, X, y, folds=ids, route="gram")
+    for fold in range(4):
+        coef = exact_ridge(X[ids != fold], y[ids != fold], np.ones(18), 2e-12)
+        for row in np.flatnonzero(ids == fold):
+            expected = float(Fraction(y[row]) - sum(Fraction(v) * b for v, b in zip(X[row], coef, strict=True)))
+            assert y[row] - result.heldout["prediction"][row] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
+def test_a_penalty_chosen_for_columns_too_small_to_square_warns_of_nothing_in_threads():
+    rng = np.random.default_rng(0)
+    X, ids = rng.normal(size=(20, 4)), np.stack([rng.permutation(20) % 6 for _ in range(2)])
+    y = X.sum(axis=1) + rng.normal(size=20)
+    settings = {"folds": ids, "route": "gram", "n_jobs": 2, "progress": False}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        result = onefit.nested_cv(RidgeCV(alphas=[1.7, 6e12]), X * [1e-35, 1e-21, 1e-9, 1e-7], y, **settings)
+    means = [[y[each != fold].mean() for fold in each] for each in ids]  # the columns are held at zero
+    np.testing.assert_allclose(result.heldout["prediction"], np.mean(means, axis=0), rtol=0, atol=1e-10)
+
+
+def test_columns_beyond_all_digits_are_refused_if_the_penalty_ties_them_to_each_other():
+    """A small column is not held at zero by a penalty on differences of coefficients."""
+    rng = np.random.default_rng(6)
+    X, y = rng.normal(size=(19, 4)) * [1e18, 1e40, 1e38, 1e-20], rng.normal(size=19)
+    D = np.diff(np.eye(4), axis=0)
+    model = onefit.PenalizedRegression(penalty=D.T @ D, lam=3.8)
+    with pytest.raises(RouteError, match="span a ratio of"):
+        quiet_nested_cv(model, X, y, sample_weight=[0.0, *np.ones(18)], folds=np.arange(19) % 7, route="gram")

@@ -26,7 +26,10 @@ SHRUNK = 1e-8
 """Part of the smallest penalty below which an eigenvalue of the Gram matrix is as good as none."""
 
 MOST_WORK = 2e8
-"""Products in all decompositions without a row: about a second."""
+"""Products in all decompositions without a row, some seconds at most; more rows are left out of one decomposition."""
+
+MOST_MAGNIFIED = 1e5
+"""How much rounding errors may grow where rows that were left out together are put back."""
 
 
 @dataclass(frozen=True)
@@ -162,56 +165,139 @@ class Deletions:
     y: FloatArray
     smallest: float
     paths: dict[int, _Path | None]
+    blocks: list[_Block]
 
     @property
     def most(self) -> int:
-        """Rows up to which that takes no longer than it may."""
+        """Rows up to which a decomposition for each takes no longer than it may."""
         n, r = self.columns.E.shape
         return int(MOST_WORK // max(n * r * min(n, r), 1))
 
     @classmethod
     def of(cls, columns: Columns, y: FloatArray, smallest: float) -> Deletions:
         """With no row left out yet."""
-        return cls(columns, y, smallest, {})
+        return cls(columns, y, smallest, {}, [])
 
     def output(self, one: slice) -> Deletions:
         """The same with some outputs only."""
         return Deletions.of(self.columns, self.y[:, one], self.smallest)
 
-    def residuals(self, row: int, lams: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-        """Residual of a row when it is left out, and its derivative in ``log lam``, (V, Q) at ``lams`` (V,).
+    def residuals(self, rows: list[int], lams: FloatArray) -> dict[int, tuple[FloatArray, FloatArray]]:
+        """Residuals of rows, each when it is left out, and derivatives in ``log lam``, (V, Q) at ``lams`` (V,).
 
-        None if the free columns alone reach the row: then there is no fit without it.
+        Of a row that the free columns alone reach there are none, as there is no fit without it.
         """
-        if row not in self.paths:
-            self.paths[row] = self._path(row)
-        path = self.paths[row]
-        if path is None:
-            return None
-        kept = path.mu / (path.mu + lams[:, None])  # (V, q)
-        return path.constant - kept @ path.parts, (kept * (1.0 - kept)) @ path.parts
+        block = self._block(rows) if len(rows) > self.most and lams.min() > 0 else None
+        together = None if block is None else block.residuals(rows, lams)
+        if together is not None:
+            return together
+        found = {}
+        for row in rows:
+            if row not in self.paths:
+                without = self._without([row])
+                self.paths[row] = None if without is None else without.path()
+            path = self.paths[row]
+            if path is not None:
+                kept = path.mu / (path.mu + lams[:, None])  # (V, q)
+                found[row] = path.constant - kept @ path.parts, (kept * (1.0 - kept)) @ path.parts
+        return found
 
-    def _path(self, row: int) -> _Path | None:
-        others = np.delete(np.arange(len(self.y)), row)
+    def _block(self, rows: list[int]) -> _Block | None:
+        """All of these rows, and those of earlier calls, left out; None if the others do not determine a fit."""
+        if not self.blocks or not set(rows) <= set(self.blocks[-1].rows):
+            together = sorted(set(rows).union(*(block.rows for block in self.blocks)))
+            without = self._without(together)
+            if without is None:
+                return None
+            self.blocks[:] = [without]
+        return self.blocks[-1]
+
+    def _without(self, rows: list[int]) -> _Block | None:
+        others = np.delete(np.arange(len(self.y)), rows)
         E, N = self.columns.E, self.columns.N
-        # without the row, what is large in it alone is no measure of rounding errors
+        # without the rows, what is large in them alone is no measure of rounding errors
         size = self.columns.E_size - norms(E) + norms(E[others]) if self.columns.is_own else self.columns.E_size
         columns = replace(self.columns.rows(others), E_size=np.maximum(size, norms(E[others])))
         if columns.dependent():
             return None
         y = self.y[others]
         fit = decompose_rows(columns, y, smallest=self.smallest)
-        free = (
-            linalg.lstsq(columns.N, np.hstack([columns.E, y]))[0]
-            if N.shape[1]
-            else np.zeros((0, E.shape[1] + y.shape[1]))
+        r, k = E.shape[1], N.shape[1]
+        free = linalg.lstsq(columns.N, np.hstack([columns.E, y]))[0] if k else np.zeros((0, r + y.shape[1]))
+        explained = N[rows] @ free
+        known = fit.spectrum.mu[0] > 0
+        return _Block(
+            rows=rows,
+            E=E[rows] - explained[:, :r],
+            y=self.y[rows] - explained[:, r:],
+            N=linalg.lstsq(columns.N.T, N[rows].T)[0].T if k else np.zeros((len(rows), 0)),
+            V=np.where(fit.seen[:, None], fit.V, 0.0)[:, known],
+            mu=fit.spectrum.mu[0][known],
+            gamma=fit.spectrum.gamma[0][known],
         )
-        explained = N[row] @ free
-        V = np.where(fit.seen[:, None], fit.V, 0.0)
-        mu = fit.spectrum.mu[0]
-        known = mu > 0
-        along = (E[row] - explained[: E.shape[1]]) @ V[:, known] / np.sqrt(mu[known])
-        return _Path(self.y[row] - explained[E.shape[1] :], along[:, None] * fit.spectrum.gamma[0][known], mu[known])
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Rows that are left out together, as the fit to the others sees them.
+
+    E (k, r) and y (k, Q) are less what the free columns explain; ``NN'`` is what these add to the variance of
+    predictions. V (r, q), mu and gamma are of the others.
+    """
+
+    rows: list[int]
+    E: FloatArray
+    y: FloatArray
+    N: FloatArray
+    V: FloatArray
+    mu: FloatArray
+    gamma: FloatArray
+
+    def path(self) -> _Path:
+        """Of a single row."""
+        along = self.E[0] @ self.V / np.sqrt(self.mu)
+        return _Path(self.y[0], along[:, None] * self.gamma, self.mu)
+
+    def residuals(self, rows: list[int], lams: FloatArray) -> dict[int, tuple[FloatArray, FloatArray]] | None:
+        """`Deletions.residuals` of some of the rows, with the others of the block put back.
+
+        None if rows of the block nearly determine each other, so that they have to be left out one by one.
+
+        Held-out residuals e of the block have the covariance ``S = I + NN' + E (E_o'E_o + lam I)^-1 E'``, and that of
+        row i with only i out is ``(S^-1 e)_i / (S^-1)_ii``. With S scaled to a diagonal of ones, rows that are the only
+        ones to see a large column keep their digits.
+        """
+        places = [self.rows.index(row) for row in rows]
+        B = self.E @ self.V
+        unseen = self.E - B @ self.V.T
+        unseen -= (unseen @ self.V) @ self.V.T
+        fixed, only = np.eye(len(self.E)) + self.N @ self.N.T, unseen @ unseen.T
+        values, slopes = np.empty((2, len(lams), *self.y.shape))
+        for at, lam in enumerate(lams):
+            D = self.mu + lam
+            S = fixed + (B / D) @ B.T + only / lam
+            change = -((B * (lam / np.square(D))) @ B.T + only / lam)
+            e = self.y - (B * (np.sqrt(self.mu) / D)) @ self.gamma
+            e_change = (B * (np.sqrt(self.mu) * lam / np.square(D))) @ self.gamma
+            size = np.sqrt(np.diag(S))[:, None]
+            inverse = _inverse(S / (size * size.T))
+            if not np.abs(inverse).max() < MOST_MAGNIFIED:
+                return None
+            moved = inverse @ (change / (size * size.T)) @ inverse
+            diagonal = np.diag(inverse)[:, None]
+            solved = inverse @ (e / size)
+            values[at] = size * solved / diagonal
+            slopes[at] = size * (inverse @ (e_change / size) - moved @ (e / size)) / diagonal
+            slopes[at] += values[at] * np.diag(moved)[:, None] / diagonal
+        return {row: (values[:, place], slopes[:, place]) for row, place in zip(rows, places, strict=True)}
+
+
+def _inverse(S: FloatArray) -> FloatArray:
+    """The inverse of a positive definite matrix; infinite if it has none."""
+    try:
+        return np.asarray(linalg.cho_solve(linalg.cho_factor(S, check_finite=False), np.eye(len(S))))
+    except linalg.LinAlgError:
+        return np.full(S.shape, np.inf)
 
 
 def spectrum_of_rows(

@@ -48,12 +48,8 @@ _CHUNK_BYTES = 2**20
 class Deleting(Protocol):
     """Residuals of rows from fits without them."""
 
-    @property
-    def most(self) -> int:
-        """Rows up to which that takes no longer than it may."""
-
-    def residuals(self, row: int, lams: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-        """Residual and its derivative in ``log lam``, (V, Q); None if there is no fit without the row."""
+    def residuals(self, rows: list[int], lams: FloatArray) -> dict[int, tuple[FloatArray, FloatArray]]:
+        """Residual and its derivative in ``log lam``, (V, Q), of each row; of none without which there is no fit."""
 
     def output(self, one: slice) -> Deleting:
         """The same with some outputs only."""
@@ -99,10 +95,10 @@ class RowPart:
             return
         errors = np.maximum(f[0].max(axis=0, initial=0.0), self.a0.max(initial=0.0))
         near = np.flatnonzero((diagonal[0] < NEAR_ROUNDING * errors).any(axis=1))
-        for at in near.tolist() if len(near) <= self.deletions.most else ():
-            found = self.deletions.residuals(some.start + at, lams[0])
-            if found is not None:
-                yield at, *found
+        if not len(near):
+            return
+        for row, found in self.deletions.residuals((some.start + near).tolist(), lams[0]).items():
+            yield row - some.start, *found
 
 
 NEAR_ROUNDING = 1e-8

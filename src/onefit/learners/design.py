@@ -43,7 +43,8 @@ class DesignSmoother(Smoother):
         # a training set may lack what other rows have of a column, so it is refitted to columns that are not mixed
         self._unmixed = columns_of(X, penalty, fit_intercept, None if self.weights is None else self._weighted_rows)
         self.is_ridge = is_ridge
-        self._check_span(norms(X if self.weights is None else X[self._weighted_rows]))
+        size = norms(X if self.weights is None else X[self._weighted_rows])
+        self._check_span(size, mixes=self._unmixed.maps is not None and self._unmixed.maps.penalized is not None)
         self._prepare_values()
 
     def _prepare_values(self) -> None:

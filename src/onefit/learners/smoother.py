@@ -145,9 +145,10 @@ class Smoother(FitRows, Learner):
         for group in range(distinct.shape[1]):
             yield np.flatnonzero(inverse.ravel() == group), distinct[:, group]
 
-    def _check_span(self, size: FloatArray) -> None:
+    def _check_span(self, size: FloatArray, mixes: bool = False) -> None:
         """Refuse columns of sizes so different that no method keeps the digits of all of them."""
-        felt = size[size > 1e-10 * np.sqrt(self.lams.min())]  # others are held at zero by the penalty
+        # others are held at zero by the penalty, if it does not hold them at multiples of each other
+        felt = size[size > (0.0 if mixes else 1e-10 * np.sqrt(self.lams.min()))]
         if size.max(initial=0.0) > MOST_SPAN * felt.min(initial=np.inf):
             raise RouteError(
                 f"the sizes of the columns span a ratio of {size.max() / felt.min():.1g}, beyond all digits; scale the "

@@ -17,6 +17,9 @@ from .smoother import MOST_RATIO_OF_PENALTIES, Smoother
 
 __all__ = ["SparseSmoother"]
 
+MOST_REACH = 1e5
+"""Largest number in a row of no weight, in units of the smallest column with its penalty: as many digits are lost."""
+
 
 class SparseSmoother(Smoother):
     """Ridge or least squares in a sparse design, which stays sparse."""
@@ -78,6 +81,8 @@ class SparseSmoother(Smoother):
         """Whether the Gram matrices of all rows determine the fit at every value; else it takes their rows."""
         if self.weights is not None and is_light(self.weights[self.fitted_rows]).any():
             return False  # the squares of their roots are lost in sums
+        if self._reaches_far():
+            return False
         try:
             for _, lams in self.outputs(self.lams.shape[1]):
                 for values in self.spans(lams):
@@ -85,6 +90,20 @@ class SparseSmoother(Smoother):
         except TrainingSetError:
             return False
         return True
+
+    def _reaches_far(self) -> bool:
+        """Whether rows of no weight are so large beside the smallest column that the map to the basis fails in them.
+
+        Its errors are as large as its largest numbers, those of the smallest columns; rows that count in the fit see
+        what is orthogonal all the same.
+        """
+        if self.weights is None or (self.weights > 0).all():
+            return False
+        counted = self._X[self.fitted_rows]
+        weights = self.weights[self.fitted_rows][:, None]
+        squares = np.asarray(counted.multiply(counted).multiply(weights).sum(axis=0)).ravel()
+        size = np.sqrt(squares + self.lams.min() * self._penalized)
+        return bool(abs(self._X[self.weights == 0]).max() > MOST_REACH * size.min(initial=np.inf))
 
     def spans(self, lams: FloatArray) -> list[IntArray]:
         """Values that share a basis: fewer, as Gram matrices have half of the digits."""

@@ -15,6 +15,7 @@ __all__ = [
     "EPS",
     "MOST_SPAN",
     "NEGLIGIBLE",
+    "UNEVEN",
     "Columns",
     "Penalty",
     "as_penalty",
@@ -24,6 +25,7 @@ __all__ = [
     "middle",
     "norms",
     "row_space",
+    "unevenness",
 ]
 
 
@@ -109,8 +111,7 @@ class Columns:
     @property
     def is_uneven(self) -> bool:
         """Whether the penalized columns are so different in size that mixing them costs digits."""
-        size = norms(self.E)
-        return bool(size.max(initial=0.0) > UNEVEN * size[size > 0].min(initial=np.inf))
+        return unevenness(norms(self.E)) > UNEVEN
 
     def narrow(self) -> Columns:
         """At most n penalized columns: a rotation of ``a`` changes neither its norm nor the fit."""
@@ -221,6 +222,11 @@ def _square(F: FloatArray) -> FloatArray:
     """A matrix with the same singular values, without more rows than columns."""
     n, r = F.shape
     return F if n <= r else np.asarray(linalg.qr(F, mode="r", check_finite=False)[0][:r])
+
+
+def unevenness(size: FloatArray) -> float:
+    """Ratio of the largest of some sizes to the smallest that is not zero."""
+    return float(size.max(initial=0.0) / size[size > 0].min(initial=np.inf))
 
 
 def norms(columns: FloatArray) -> FloatArray:

@@ -17,6 +17,10 @@ from .weights import is_light
 __all__ = ["DenseBasis", "Reinsch", "ReinschBasis", "demmler_reinsch", "geometric_mean", "spans"]
 
 
+SMALL_PART = 1e-2
+"""Squared length of a direction in the data below which the penalty does not say which direction it is."""
+
+
 class ReinschBasis(Protocol):
     """Rows of Z, on demand; row n is padding and zero."""
 
@@ -113,9 +117,26 @@ def demmler_reinsch(columns: Columns, lams: Sequence[float], weights: FloatArray
         Z[unseen] = linalg.solve_triangular(R, design[unseen][:, order].T, trans="T").T
     if r == 0 or min(lams) == max(lams):
         return Reinsch(DenseBasis(Z), np.ones(r + k), np.zeros(r + k))
-    _, c, Vt = linalg.svd(Q[n:], full_matrices=True, check_finite=False)
-    Z = Z @ Vt.T
+    c, V = _rotation(Q[:n], Q[n:])
+    Z = Z @ V
     s = np.zeros(r + k)
     s[: len(c)] = np.square(c) / tau
     x = np.square(Z).sum(axis=0) if weights is None else (weights[:, None] * np.square(Z)).sum(axis=0)
     return Reinsch(DenseBasis(Z), x, s)
+
+
+def _rotation(upper: FloatArray, lower: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Lengths c and V so that ``lower V`` and ``upper V`` have orthogonal columns; stacked, the two are orthonormal.
+
+    From the singular vectors of the lower block; but where these are as good as one, they do not tell directions apart
+    that the data see little of: those are the singular vectors of what is left for the upper block.
+    """
+    _, c, Vt = linalg.svd(lower, full_matrices=True, check_finite=False)
+    V = Vt.T
+    count = int((np.square(c) > 0.5).sum())
+    part = upper @ V[:, :count]
+    if count > 1 and np.square(part).sum(axis=0).min() < SMALL_PART:
+        R = linalg.qr(part, mode="r", check_finite=False)[0][:count]  # full matrices, but none of n rows
+        V[:, :count] = V[:, :count] @ linalg.svd(R, full_matrices=True, check_finite=False)[2].T
+        c[:count] = np.linalg.norm(lower @ V[:, :count], axis=0)
+    return c, V

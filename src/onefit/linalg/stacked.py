@@ -8,7 +8,7 @@ from scipy.linalg import lapack
 
 from ..errors import TrainingSetError
 from ..typing import FloatArray, IntArray
-from .columns import NEGLIGIBLE, Columns, clean, norms, row_space
+from .columns import EPS, NEGLIGIBLE, UNEVEN, Columns, clean, norms, row_space, unevenness
 
 __all__ = ["fit_stacked", "graded_qr", "prediction_weights"]
 
@@ -98,16 +98,70 @@ def _ridge(E: FloatArray, y: FloatArray, lam: float) -> FloatArray:
     """``argmin ||y - E a||^2 + lam ||a||^2``, in the directions that the rows see.
 
     From the QR of ``[E; sqrt(lam) I]``, or of ``[E'; sqrt(lam) I]`` if there are more columns than rows: the normal
-    equations would square the condition number. A null space of E that the penalty cannot hold at zero is left out.
+    equations would square the condition number. A null space of E that the penalty cannot hold at zero is left out,
+    and so is that of the larger columns alone.
     """
-    is_tiny = lam <= NEGLIGIBLE * np.square(norms(E)).sum()
-    space = row_space(E) if is_tiny else None
-    a = _ridge_by_qr(E, y, lam) if space is None else space.basis @ _ridge_by_qr(space.design, y, lam)
+    size = norms(E)
+    a = _ridge_by_steps(E, y, lam) if _has_null_space(E, size, lam) else _ridge_by_qr(E, y, lam)
     # lam a = E'(y - E a): of a column that is small beside the penalty, or zero here and large in other rows, the QR
     # knows the coefficient to the last bit of larger ones only
-    small = norms(E) < np.sqrt(lam)
+    small = size < np.sqrt(lam)
     a[small] = E[:, small].T @ (y - E @ a) / lam
     return a
+
+
+def _has_null_space(E: FloatArray, size: FloatArray, lam: float) -> bool:
+    """Whether there are coefficients that rows cannot see, and that a penalty may not hold beside rounding errors."""
+    is_uneven = unevenness(size) > UNEVEN
+    if E.shape[1] > len(E) and is_uneven:
+        return True
+    is_tiny = lam <= NEGLIGIBLE * np.square(size).sum()
+    return (is_tiny or is_uneven) and row_space(E) is not None
+
+
+def _ridge_by_steps(E: FloatArray, y: FloatArray, lam: float) -> FloatArray:
+    """The same for columns of very different sizes, of which some depend on larger ones.
+
+    Where two large columns are proportional, their difference is a rounding error that may be as large as a third
+    column: fitted, it would be a coefficient of its own, and other rows may tell the two apart. So ``E = QL`` is made
+    from the largest columns down, and what is left of a column is zero once it is no more than its rounding errors.
+    With these zeros in L, whose columns have the sizes of those of E, the small columns no longer mix with them.
+    """
+    L, right = _staircase(E, y)
+    k, r = L.shape
+    if k == 0:
+        return np.zeros((r, y.shape[1]))
+    stacked = np.vstack([L.T, np.sqrt(lam) * np.eye(k)])
+    largest_first = np.argsort(-np.abs(stacked).max(axis=1), kind="stable")
+    Q, R = linalg.qr(stacked[largest_first], mode="economic", check_finite=False)  # the steps are in order as they are
+    a = np.empty((r + k, y.shape[1]))
+    a[largest_first] = Q @ linalg.solve_triangular(R, right, trans="T")
+    return a[:r]
+
+
+def _staircase(E: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """``L = Q'E`` and ``Q'y`` with Q (n, rank): reflections, pivoted on what is left of the columns."""
+    n, r = E.shape
+    least = 10 * max(n, r) * EPS * norms(E)
+    largest_first = np.argsort(-np.abs(E).max(axis=1, initial=0.0), kind="stable")
+    A = np.hstack([E, y])[largest_first]
+    is_left = np.ones(r, dtype=bool)
+    step = 0
+    while step < n:
+        left = norms(A[step:, :r])
+        lost = is_left & (left <= least)
+        A[step:, :r][:, lost] = 0.0
+        is_left &= ~lost
+        if not is_left.any():
+            break
+        pivot = int(np.argmax(np.where(is_left, left, -1.0)))
+        x = A[step:, pivot] / left[pivot]
+        x[0] += np.copysign(1.0, x[0])
+        A[step:] -= np.multiply.outer(x / np.abs(x[0]), x @ A[step:])
+        A[step + 1 :, pivot] = 0.0
+        is_left[pivot] = False
+        step += 1
+    return A[:step, :r], A[:step, r:]
 
 
 def _ridge_by_qr(E: FloatArray, y: FloatArray, lam: float) -> FloatArray:

@@ -11,7 +11,7 @@ import numpy as np
 from ..criteria import RowPart, Spectrum, spectrum_of_rows
 from ..folds import Folds
 from ..learners import Learner, Refusal, Task, TunedLearner
-from ..linalg.columns import Columns
+from ..linalg.columns import EPS, Columns
 from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
@@ -30,6 +30,9 @@ NEAR = 1e6
 
 AMPLIFIED = 1e5
 """Largest factor by which the shrinkage at the chosen penalty may magnify rounding errors."""
+
+DIGITS = 1e-8
+"""How much of the residuals these errors may be."""
 
 
 class TunedRoute(RepeatedRoute):
@@ -189,7 +192,10 @@ class _Repeat(Repeat):
         )
         lams = engine.tuned.choose(spectrum)
         magnified = np.square(inverse).sum(axis=(1, 2)) / d
-        is_sound &= _is_known(mu[:, : d - k - whole.n_null] / whole.tau, lams / whole.tau, magnified)
+        with np.errstate(over="ignore"):
+            in_units = mu[:, : d - k - whole.n_null] / whole.tau, lams / whole.tau
+        is_sound &= _is_known(*in_units, magnified)
+        is_sound &= _keeps_digits(*in_units, magnified, spectrum.gamma[:, : d - k - whole.n_null], spectrum.rest)
         if rows is not None:
             is_sound &= rows.is_certain()
         coefficients = T @ (projected[..., :Q] / (x[:, :, None] + lams[:, None] * theta[:, :, None]))
@@ -239,3 +245,18 @@ def _is_known(mu: FloatArray, lams: FloatArray, magnified: FloatArray) -> BoolAr
         moved = ratio / np.square(1.0 + ratio) * error[:, :, None]
     known: BoolArray = np.logical_and(np.all(error < KNOWN_SPAN, axis=1), np.all(moved < AMPLIFIED, axis=(1, 2)))
     return known
+
+
+def _keeps_digits(
+    mu: FloatArray, lams: FloatArray, magnified: FloatArray, gamma: FloatArray, rest: FloatArray
+) -> BoolArray:
+    """Whether the same errors of the eigenvalues are small beside the residuals, where these are small beside y.
+
+    A relative error of mu is one of what the fit keeps of a direction, ``(1 - f) gamma``.
+    """
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        shrunk = lams[:, None, :] / (mu[:, :, None] + lams[:, None, :])
+        error = EPS * ((mu + 1.0 / mu) * magnified[:, None])[:, :, None] * (1.0 - shrunk) * gamma
+        left = rest + np.square(shrunk * gamma).sum(axis=1)
+        kept: BoolArray = np.all(np.square(error).sum(axis=1) <= np.square(DIGITS) * left, axis=1)
+    return kept
