@@ -63,13 +63,21 @@ def adapt(estimator: Estimator, task: Task, path: Path | None = None) -> Learner
             return _checked(estimator, estimator.__onefit_learner__(task, path), task, path)
         known = LEARNERS.get(type(estimator))
         if known is None:
-            return Refusal(f"{type(estimator).__name__} has no exact fast route")
+            return _unknown(estimator)
         if path is not None and path.name != known.penalty:
             return Refusal(f"the parameter {path.name} is not a penalty, so the model is refitted")
         _check_parameters(estimator)
         return known.make(estimator, task, path)
     except RouteError as error:
         return Refusal(str(error))
+
+
+def _unknown(estimator: object) -> Refusal:
+    """Why nothing is known of a class."""
+    name = type(estimator).__name__
+    if hasattr(estimator, "__onefit_learner__"):
+        return Refusal(f"{name} only inherits __onefit_learner__, and may fit or predict otherwise than its parent")
+    return Refusal(f"{name} has no exact fast route")
 
 
 def _checked(estimator: object, found: object, task: Task, path: Path | None) -> Learner | Refusal:
@@ -106,7 +114,7 @@ def _adapt_pipeline(pipeline: Pipeline, task: Task, path: Path | None) -> Learne
             return Refusal(f"the parameter {path.name} is not the last step's, so the model is refitted")
         path = Path(path.name.removeprefix(f"{name}__"), path.values)
     if not joins(last) and type(last) not in LEARNERS:
-        return Refusal(f"{type(last).__name__} has no exact fast route")
+        return _unknown(last)
     stateful = [step for step in steps if not is_stateless(step)]
     if not stateful or task.transformers == "freeze":
         found = adapt(last, transformed(task, steps), path)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from scipy import linalg
 
@@ -14,23 +12,17 @@ from ..learners import Learner, Refusal, StatisticsLearner, Task, TrainingStatis
 from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
-from .contract import Engine, FoldPlan, Offer, Workers
+from .contract import Engine, Workers
 from .engine import FailureLog
-from .repeats import RepeatedRoute
-from .trainingsets import MOST_WORK, NOT_TUNED, Repeat, TrainingSetsEngine, inverse_factors, offer_by_sets
+from .trainingsets import MOST_WORK, Repeat, TrainingSetsEngine, TrainingSetsRoute, inverse_factors
 
 __all__ = ["LearnedEngine", "LearnedRoute"]
 
 
-class LearnedRoute(RepeatedRoute):
+class LearnedRoute(TrainingSetsRoute):
     """Whatever is learned from the triangular factor of a training set."""
 
-    name = "gram"
-
-    def offer(self, learners: Sequence[Learner], task: Task, plan: FoldPlan) -> Offer | Refusal:
-        """The cost of the learner's decompositions for each training set."""
-        (learner,) = learners
-        return offer_by_sets(learner, task, plan) if isinstance(learner, StatisticsLearner) else NOT_TUNED
+    kind = StatisticsLearner
 
     def engine(self, learner: Learner, task: Task, workers: Workers) -> Engine:
         """Decompose all rows."""

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from ..folds import Folds
 from ..inference.chain import Chain, ascending
-from ..learners import FitRows, Refusal, StatisticsLearner, Task, TunedLearner
+from ..learners import FitRows, Learner, Refusal, StatisticsLearner, Task, TunedLearner
 from ..linalg import batched
 from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
 from .contract import FoldPlan, Offer
 from .engine import BLOCK_BYTES, FailureLog, Piece, SmootherEngine, per_block
+from .repeats import RepeatedRoute
 
-__all__ = ["MOST_WORK", "NOT_TUNED", "Repeat", "TrainingSetsEngine", "inverse_factors", "offer_by_sets"]
+__all__ = [
+    "MOST_WORK",
+    "NOT_TUNED",
+    "Repeat",
+    "TrainingSetsEngine",
+    "TrainingSetsRoute",
+    "inverse_factors",
+    "offer_by_sets",
+]
 
 MOST_UNITS = 300
 """Rows, or groups, up to which "auto" leaves two of them out: that takes n^2/2 decompositions."""
@@ -48,6 +58,18 @@ def offer_by_sets(learner: TunedLearner | StatisticsLearner, task: Task, plan: F
         )
     sets = plan.likely_repeats * plan.n_folds * (plan.n_folds + 1) / 2
     return Offer(1e-9 * sets * (learner.steps * width**3 + (n * width if learner.needs_rows else 0)), reason)
+
+
+class TrainingSetsRoute(RepeatedRoute):
+    """A gram route for one kind of learner, which it asks anew in every training set."""
+
+    name = "gram"
+    kind: ClassVar[type[TunedLearner] | type[StatisticsLearner]]
+
+    def offer(self, learners: Sequence[Learner], task: Task, plan: FoldPlan) -> Offer | Refusal:
+        """The cost of the learner's decompositions for each training set."""
+        (learner,) = learners
+        return offer_by_sets(learner, task, plan) if isinstance(learner, self.kind) else NOT_TUNED
 
 
 class TrainingSetsEngine(SmootherEngine):

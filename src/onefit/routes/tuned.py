@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,15 +9,14 @@ import numpy as np
 
 from ..criteria import RowPart, Spectrum, spectrum_of_rows
 from ..folds import Folds
-from ..learners import Learner, Refusal, Task, TunedLearner
+from ..learners import Learner, Task, TunedLearner
 from ..linalg.columns import EPS, Columns
 from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
-from .contract import Engine, FoldPlan, Offer, Workers
+from .contract import Engine, Workers
 from .engine import FailureLog, refit_residuals
-from .repeats import RepeatedRoute
-from .trainingsets import NOT_TUNED, Repeat, TrainingSetsEngine, inverse_factors, offer_by_sets
+from .trainingsets import Repeat, TrainingSetsEngine, TrainingSetsRoute, inverse_factors
 
 __all__ = ["TunedEngine", "TunedRoute"]
 
@@ -35,15 +33,10 @@ DIGITS = 1e-8
 """How much of the residuals these errors may be."""
 
 
-class TunedRoute(RepeatedRoute):
+class TunedRoute(TrainingSetsRoute):
     """Smoothers whose penalty is chosen anew in every training set."""
 
-    name = "gram"
-
-    def offer(self, learners: Sequence[Learner], task: Task, plan: FoldPlan) -> Offer | Refusal:
-        """The cost of an eigendecomposition for each training set."""
-        (learner,) = learners
-        return offer_by_sets(learner, task, plan) if isinstance(learner, TunedLearner) else NOT_TUNED
+    kind = TunedLearner
 
     def engine(self, learner: Learner, task: Task, workers: Workers) -> Engine:
         """All rows are decomposed when they are first asked for."""
