@@ -130,16 +130,16 @@ def _adapt_scaled(steps: list[Any], last: Estimator, task: Task, path: Path | No
     """A ridge regression whose columns are scaled anew in every training set; None if the last step is none."""
     before = transformed(task, steps[:-1])
     X = numeric_matrix(before.problem)  # says what is wrong with columns before they are scaled
-    inner = adapt(last, transformed(before, steps[-1:]), path)
+    # the intercept absorbs the means, least squares the scales
+    is_absorbed = not steps[-1].with_std or type(last) is LinearRegression
+    inner = adapt(last, before if is_absorbed else transformed(before, steps[-1:]), path)
     if isinstance(inner, Refusal):
         return inner
     smoother = inner.smoother if isinstance(inner, TunedLearner) else inner
     if not (isinstance(smoother, Smoother) and smoother.is_ridge and smoother.fit_intercept):
         return None
-    if not steps[-1].with_std or type(last) is LinearRegression:
-        return adapt(last, before, path)  # the intercept absorbs the means, least squares the scales
     assert isinstance(inner, Smoother | TunedLearner)
-    return ScaledLearner(inner, X)
+    return inner if is_absorbed else ScaledLearner(inner, X)
 
 
 def _refused(stateful: list[Any], steps: list[Any], last: Estimator, task: Task, path: Path | None) -> Refusal:

@@ -184,11 +184,9 @@ def build_curve(
         for key in ("estimate", "low", "high", "standard_error")
     }
     scores = _scores(job)
-    tables = dict.fromkeys(("loo", "gcv", "kfold", "ncv", "reml"), np.full(own.estimate.shape, np.nan))
-    tables |= dict(scores.tables) | {"kfold": outcome.errors.e_out.mean(axis=(0, 1)), "ncv": own.estimate}
-    index = pd.Index(array, name=param_name)
-    table = _score_table({name: spread(each) for name, each in tables.items()}, index, job.problem.output_names)
-    table.attrs["reasons"] = dict(scores.reasons)
+    tables = {name: spread(table) for name, table in _score_tables(scores, outcome, own).items()}
+    frame = _score_frame(tables, pd.Index(array, name=param_name), job.problem.output_names)
+    frame.attrs["reasons"] = dict(scores.reasons)
     return ErrorCurve(
         values=array,
         estimate=spread(own.estimate),
@@ -197,7 +195,7 @@ def build_curve(
         standard_error=spread(own.standard_error),
         difference=Difference(**parts, df=outcome.errors.n_units - 1.0),
         best=int(best[0]) if single else best,
-        scores=table,
+        scores=frame,
         edf=None if scores.edf is None else spread(np.broadcast_to(scores.edf, own.estimate.shape)),
         results=tuple(fitted.get(v) for v in range(V)),
         reasons=tuple(reasons.get(v, "") for v in range(V)),
@@ -224,7 +222,14 @@ def _scores(job: Job) -> Scores:
     return Scores({**found.tables, "loo": loo}, found.edf, found.reasons)
 
 
-def _score_table(
+def _score_tables(scores: Scores, outcome: Outcome, own: Interval) -> dict[str, FloatArray]:
+    """All scores of a curve by name, (computed, R), in the order of its columns; NaN where the model has none."""
+    nothing = np.full(own.estimate.shape, np.nan)
+    every = {"kfold": outcome.errors.e_out.mean(axis=(0, 1)), "ncv": own.estimate, **scores.tables}
+    return {name: every.get(name, nothing) for name in ("loo", "gcv", "kfold", "ncv", "reml")}
+
+
+def _score_frame(
     scores: dict[str, FloatArray], index: pd.Index[Any], output_names: tuple[str, ...] | None
 ) -> pd.DataFrame:
     if output_names is None:

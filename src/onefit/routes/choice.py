@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import isfinite
 
 from ..errors import FoldError, RouteError
 from ..learners import Learner, RefitLearner, Refusal, Task
@@ -52,10 +52,11 @@ def automatic_folds(candidates: Sequence[Candidate], task: Task, asked: str) -> 
     """A fold for each row or group where that is fast for all models and the task can do with it; else ten."""
     plan = FoldPlan.trial(task.problem)
     is_possible = not task.needs & {"fold variance", "bias folds"}
-    if is_possible:
-        found = [_bid(candidate, task, plan, asked) for candidate in candidates]
-        if _together(candidates, task, plan, asked) or not any(isinstance(bid, Refusal) for bid in found):
-            return plan.units
+    if is_possible and (
+        _together(candidates, task, plan, asked)
+        or all(isinstance(_bid(candidate, task, plan, asked), Bid) for candidate in candidates)
+    ):
+        return plan.units
     return min(DEFAULT_FOLDS, plan.units)
 
 
@@ -132,7 +133,7 @@ def explain(choice: str, offers: Mapping[str, Offer], refusals: Mapping[str, Ref
     own = offers[choice]
     others = sorted((name for name in offers if name != choice), key=lambda name: offers[name].seconds)
     text = f"{choice} solves systems of {own.systems}"
-    if others and own.seconds < inf:
+    if others:
         other = offers[others[0]]
         text += f" and should be {other.seconds / own.seconds:.1f} times faster than {others[0]} with {other.systems}"
     for name, refusal in (refusals or {}).items():
