@@ -101,6 +101,10 @@ class FoldSource(Protocol):
         """Repeats ``start`` to ``stop``."""
 
 
+MANY_ROWS = 50_000
+"""Rows from which the folds are read in blocks of rows."""
+
+
 @dataclass(frozen=True)
 class RandomFolds:
     """Random partitions into folds whose sizes differ by at most one row, or as little as the groups allow.
@@ -156,6 +160,8 @@ class RandomFolds:
         L, n, K = len(order), self.n, self.n_folds
         ids = np.empty((L, n), dtype=np.intp)
         np.put_along_axis(ids, order, (np.arange(n) % K)[None], axis=1)
+        if n > MANY_ROWS:  # they are not asked for all at once
+            return Folds(ids, K, start)
         m = -(-n // K)
         members = np.full((L, m * K), n)  # padding is larger than all rows, and stays last
         members[:, :n] = order

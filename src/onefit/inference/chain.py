@@ -27,6 +27,11 @@ class Chain:
         return len(self.parents)
 
     @cached_property
+    def root(self) -> int:
+        """The best value."""
+        return int(np.flatnonzero(self.parents == np.arange(len(self)))[0])
+
+    @cached_property
     def order(self) -> IntArray:
         """Values, each after its parent."""
         depth = np.zeros(len(self), dtype=np.intp)

@@ -35,21 +35,23 @@ def r2(
     Numerator and denominator are paired by row: the variance of the log ratio is that of
     ``l_i / lbar - t_i / tbar``, plus what the rule adds to the variance of the losses.
     """
-    scored = np.isfinite(losses).all(axis=(1, 2))
-    weights = np.ones(len(y)) if rows.weights is None else rows.weights
-    w = weights[scored, None, None]
-    y, losses = y[scored, None, :], w * losses[scored]
+    scored = np.isfinite(losses[:, :1]).all(axis=(1, 2))  # at one value, at all
+    some = slice(None) if scored.all() else scored
+    w = np.ones((int(scored.sum()), 1, 1)) if rows.weights is None else rows.weights[some, None, None]
+    y, losses = y[some, None, :], losses[some] if rows.weights is None else w * losses[some]
     with np.errstate(divide="ignore", invalid="ignore"):  # one weight may be all to the last bit
         others = w.sum(axis=0) - w
         baseline = w * np.square((y - (w * y).sum(axis=0) / w.sum(axis=0)) * w.sum(axis=0) / others)
     base, mean = baseline.mean(axis=0), losses.mean(axis=0)
-    groups = None if rows.groups is None else np.unique(rows.groups[scored], return_inverse=True)[1]
+    groups = None if rows.groups is None else np.unique(rows.groups[some], return_inverse=True)[1]
     extra = np.maximum(np.square(interval.standard_error) - errors.sampling(interval.estimate).mean(axis=0), 0.0)
     t = special.stdtrit(errors.n_units - 1, 0.5 + level / 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = interval.estimate / base
-        totals = RowRoles(None, groups).totals(losses / mean - baseline / base)
-        paired = len(totals) / (len(totals) - 1) * np.square(totals).sum(axis=0) / len(y) ** 2
+        paired = np.empty(mean.shape)
+        for value, at in enumerate(mean):  # one by one: tables of all rows and values are large
+            totals = RowRoles(None, groups).totals(losses[:, value] / at - baseline[:, 0] / base[0])
+            paired[value] = len(totals) / (len(totals) - 1) * np.square(totals).sum(axis=0) / len(y) ** 2
         half = t * np.sqrt(np.square(ratio) * paired + extra / np.square(base))
         on_log = half < t * ratio  # as for the error itself, whose interval leaves the log scale when it is that wide
         spread = np.exp(np.where(on_log, half / ratio, 0.0))

@@ -6,8 +6,9 @@ Shapes: repeats L, folds K, rows n, parameter values V, outputs Q; the last two 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field, fields, replace
-from typing import NamedTuple
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -23,7 +24,9 @@ __all__ = [
     "PairErrors",
     "RowRoles",
     "RowTotals",
+    "SingleErrors",
     "concatenate",
+    "empty_pairs",
     "moments",
     "overflowing",
     "spread_of_losses",
@@ -75,6 +78,20 @@ class HeldOut:
         means: FloatArray = np.nanmean(rows.weigh(self.losses), axis=1)
         return means
 
+    def spread(self, rows: RowRoles, chain: Chain) -> dict[str, FloatArray]:
+        """``row_variance`` and the other tables of `FoldErrors` that are sums over rows."""
+        scored = (~np.isnan(self.losses[:, :, 0, 0])).sum(axis=1)[:, None, None]
+        variance = np.nanvar(rows.weigh(self.losses), axis=1, ddof=1) / scored
+        return {"row_variance": variance, **spread_of_losses(self.losses, rows, chain)}
+
+    def add_to(self, totals: RowTotals) -> None:
+        """Add each row's residuals and losses, repeat by repeat: so sums do not depend on the size of the blocks."""
+        missing = np.isnan(self.losses[:, :, 0, 0])
+        for sums, tables in ((totals.residuals, self.residuals), (totals.losses, self.losses)):
+            for table in np.where(missing[..., None, None], 0.0, tables) if missing.any() else tables:
+                sums += table
+        totals.count += (~missing).sum(axis=0)
+
 
 @dataclass(frozen=True)
 class RowRoles:
@@ -101,24 +118,47 @@ class RowRoles:
         return sums
 
 
+class SingleErrors(Protocol):
+    """What is known of the rows of a block of repeats, each with its own fold out: tables, or a pass over the rows."""
+
+    @property
+    def failures(self) -> list[Failure]:
+        """Values that could not be fitted."""
+
+    def blank(self, repeat: int, value: int) -> None:
+        """Put zeros where a value has no numbers."""
+
+    def cv_means(self, rows: RowRoles) -> FloatArray:
+        """Row-mean cross-validation error of each repeat, (L, V, R)."""
+
+    def spread(self, rows: RowRoles, chain: Chain) -> dict[str, FloatArray]:
+        """``row_variance`` and the other tables of `FoldErrors` that are sums over rows."""
+
+    def add_to(self, totals: RowTotals) -> None:
+        """Add each row's residuals and losses."""
+
+
+S = TypeVar("S", bound=SingleErrors, covariant=True)
+
+
 @dataclass(frozen=True)
-class PairErrors:
+class PairErrors(Generic[S]):
     """What a route computes for a block of repeats.
 
     ``mean[l, j, k]`` is the mean (weighted) loss on fold j when folds j and k are out, ``mean[l, j, j]`` when j alone
     is; ``scatter`` is the sum of squares about that mean. Both (L, K, K, V, R).
     """
 
-    single: HeldOut
+    single: S
     mean: FloatArray
     scatter: FloatArray
 
-    @classmethod
-    def empty(cls, folds: Folds, n_values: int, n_outputs: int, n_losses: int) -> PairErrors:
-        """Tables to be filled."""
-        shape = (folds.n_repeats, folds.n_folds, folds.n_folds, n_values, n_losses)
-        single = HeldOut.empty(folds, n_values, n_outputs, n_losses)
-        return cls(single, np.full(shape, np.nan), np.full(shape, np.nan))
+
+def empty_pairs(folds: Folds, n_values: int, n_outputs: int, n_losses: int) -> PairErrors[HeldOut]:
+    """Tables to be filled."""
+    shape = (folds.n_repeats, folds.n_folds, folds.n_folds, n_values, n_losses)
+    single = HeldOut.empty(folds, n_values, n_outputs, n_losses)
+    return PairErrors(single, np.full(shape, np.nan), np.full(shape, np.nan))
 
 
 @dataclass(frozen=True)
@@ -219,10 +259,10 @@ def moments(losses: FloatArray, present: BoolArray) -> tuple[FloatArray, FloatAr
     return mean, np.einsum("...mq,...mq->...q", deviation, deviation)
 
 
-def summarize(pairs: PairErrors, folds: Folds, rows: RowRoles, chain: Chain) -> FoldErrors:
+def summarize(pairs: PairErrors[SingleErrors], folds: Folds, rows: RowRoles, chain: Chain) -> FoldErrors:
     """Reduce the held-out losses of a block to the tables of fold errors."""
-    K, single = folds.n_folds, pairs.single.losses
-    L, V, R = len(single), *single.shape[2:]
+    K, spread = folds.n_folds, pairs.single.spread(rows, chain)  # first: it may be what fills in the scatters
+    L, _, _, V, R = pairs.mean.shape
     size = folds.sizes.astype(float)[:, :, None, None]  # (L, K, 1, 1)
     scored = size.sum(axis=1)  # (L, 1, 1)
     own = np.arange(K)
@@ -251,8 +291,7 @@ def summarize(pairs: PairErrors, folds: Folds, rows: RowRoles, chain: Chain) -> 
         raw=raw,
         cv=(e_out * size).sum(axis=1) / scored,
         pair_scatter=pair_scatter,
-        row_variance=np.nanvar(rows.weigh(single), axis=1, ddof=1) / scored,
-        **spread_of_losses(single, rows, chain),
+        **spread,
         covariance=covariance,
         chain=chain,
         paired_covariance=paired_covariance,
@@ -371,15 +410,17 @@ class RowTotals:
         self.losses = np.zeros((n, n_values, n_losses))
         self.count = np.zeros(n)
 
-    def add(self, single: HeldOut) -> None:
-        """Add a block of repeats, one by one: so the sums do not depend on the size of the blocks."""
-        missing = np.isnan(single.losses[:, :, 0, 0])
-        for sums, tables in ((self.residuals, single.residuals), (self.losses, single.losses)):
-            for table in np.where(missing[..., None, None], 0.0, tables) if missing.any() else tables:
-                sums += table
-        self.count += (~missing).sum(axis=0)
+    def rows(self, start: int, stop: int) -> RowTotals:
+        """Those of consecutive rows, which can be added to."""
+        part = copy(self)
+        part.residuals, part.losses = self.residuals[start:stop], self.losses[start:stop]
+        part.count = self.count[start:stop]
+        return part
 
     def means(self) -> tuple[FloatArray, FloatArray]:
-        """Mean residual and mean loss of each row; NaN for rows never scored."""
+        """Mean residual and mean loss of each row; NaN for rows never scored. Takes the place of the sums."""
         count = np.where(self.count > 0, self.count, np.nan)[:, None, None]
-        return self.residuals / count, self.losses / count
+        self.residuals /= count
+        self.losses /= count
+        self.count = np.sign(self.count)
+        return self.residuals, self.losses

@@ -71,6 +71,7 @@ class Rule:
     repeat_centre: Callable[[FoldErrors, str], FloatArray]
     repeat_floor: Callable[[FoldErrors, str], FloatArray] = lambda errors, scale: errors.row_variance
     needs_v_out: bool = False
+    needs_pair_scatter: bool = False
 
 
 def bias_factor(K: int) -> float:
@@ -279,9 +280,9 @@ RULES = {
             lambda e, scale: covariance_centre(e.raw, e.cv, e, scale),
             _covariance_floor,
         ),
-        Rule("bates", bates, lambda e, _: e.mse, _linear_centre, needs_v_out=True),
+        Rule("bates", bates, lambda e, _: e.mse, _linear_centre, needs_v_out=True, needs_pair_scatter=True),
         Rule("paper", paper, lambda e, _: e.mse, _linear_centre, needs_v_out=True),
-        Rule("mlr3", mlr3, lambda e, _: e.mse, _linear_centre, needs_v_out=True),
+        Rule("mlr3", mlr3, lambda e, _: e.mse, _linear_centre, needs_v_out=True, needs_pair_scatter=True),
         Rule("naive", naive, lambda e, _: e.row_variance, lambda e, _: e.cv),
         Rule(
             "corrected_t",

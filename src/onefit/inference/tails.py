@@ -8,6 +8,9 @@ from ..typing import FloatArray
 
 __all__ = ["heavy_tailed"]
 
+BLOCK = 2**15
+"""Losses at a time: what the caches hold."""
+
 
 def heavy_tailed(losses: FloatArray) -> bool:
     """Whether a few of the losses (n, V, Q) carry their variance.
@@ -17,13 +20,20 @@ def heavy_tailed(losses: FloatArray) -> bool:
     noise is silent in more than 95% of data sets at any n, and exponential and Laplace noise at large n, where the
     interval covers. A loss of zeros and ones is never carried by one row, hence the second condition.
     """
-    losses = losses[np.isfinite(losses).all(axis=(1, 2))]
-    n = len(losses)
-    mean = losses.mean(axis=0)
-    relative = losses / np.where(mean > 0, mean, np.inf)  # before any square, which may vanish
-    squares = np.square(relative - relative.mean(axis=0))
-    total = squares.sum(axis=0)
-    kurtosis = np.square(relative).mean(axis=0)
-    largest_share = squares.max(axis=0) / np.where(total > 0, total, np.inf)
+    sizes = [_relative_sizes(column[np.isfinite(column)]) for column in losses.reshape(len(losses), -1).T]
+    n, kurtosis, largest_share = np.array(sizes).T
     threshold = np.clip(0.9 * n ** (1 / 3), 4.2, 12.0)
     return bool(((kurtosis > threshold) & (largest_share > 0.1)).any())
+
+
+def _relative_sizes(losses: FloatArray) -> tuple[float, float, float]:
+    """Number of losses, mean of their squares in units of their mean, and largest share in the variance."""
+    n, mean = len(losses), float(losses.mean())
+    unit = mean if mean > 0 else np.inf
+    parts = (
+        losses[start : start + BLOCK] / unit for start in range(0, n, BLOCK)
+    )  # before any square, which may vanish
+    squares = sum(float(part @ part) for part in parts)
+    spread = max(losses.max() / unit - 1.0, 1.0 - losses.min() / unit)
+    total = squares - n
+    return n, squares / n, float(spread**2 / total) if total > 0 and np.isfinite(unit) else 0.0

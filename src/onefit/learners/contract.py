@@ -47,8 +47,9 @@ class Task:
     transformers : {"refit", "freeze"}
         Whether what precedes a fit is learned anew in every training set, or once from all rows.
     needs : frozenset of str
-        What the caller cannot do without: "fold variance" (losses within folds of several rows), "bias folds" (further
-        partitions), "refits" (the answer is to be a `RefitLearner`).
+        What the caller cannot do without: "fold variance" (losses within folds of several rows), "pair scatter" (the
+        spread of the losses with each pair of folds out), "bias folds" (further partitions), "refits" (the answer is to
+        be a `RefitLearner`).
     """
 
     problem: Problem

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
+import numpy as np
+
+from ..criteria import AllRows, criteria_of_all_rows
 from ..linalg.columns import Columns, Penalty, columns_of, norms
 from ..linalg.dual import Dual, dual_of
 from ..linalg.reinsch import Reinsch, demmler_reinsch
 from ..typing import FloatArray, IntArray
+from ..vocabulary import CRITERIA
+from .contract import Scores
 from .smoother import Smoother
 
 __all__ = ["DesignSmoother"]
+
+MANY_ROWS = 50
+"""Rows a column from which it hardly matters how many columns there are, and would take long to find out."""
 
 
 class DesignSmoother(Smoother):
@@ -28,6 +36,11 @@ class DesignSmoother(Smoother):
     is_ridge : bool, default=False
         Whether X are the columns as the estimator got them and S is the identity: a scaler before the estimator is
         then a change of S.
+
+    Attributes
+    ----------
+    all_rows : AllRows or None
+        What a route has found out that went over all rows.
     """
 
     def __init__(
@@ -40,23 +53,25 @@ class DesignSmoother(Smoother):
         is_ridge: bool = False,
     ) -> None:
         super().__init__(lams, weights, fit_intercept)
+        self.all_rows: AllRows | None = None
         # a training set may lack what other rows have of a column, so it is refitted to columns that are not mixed
         self._unmixed = columns_of(X, penalty, fit_intercept, None if self.weights is None else self._weighted_rows)
         self.is_ridge = is_ridge
-        size = norms(X if self.weights is None else X[self._weighted_rows])
-        self._check_span(size, mixes=self._unmixed.maps is not None and self._unmixed.maps.penalized is not None)
-        self._prepare_values()
+        mixes = self._unmixed.maps is not None and self._unmixed.maps.penalized is not None
+        size = norms(X if self.weights is None else X[self._weighted_rows]) if mixes else self._unmixed.E_size
+        self._check_span(size, mixes)
 
-    def _prepare_values(self) -> None:
-        """Rotate to directions that some row sees, if a penalty holds the others."""
-        self._columns = self._unmixed
-        if self._all_penalized:
-            self._columns = self._columns.full_rank(float(self.lams.min()), self.fitted_rows)
+    @cached_property
+    def _columns(self) -> Columns:
+        """In directions that some row sees, if a penalty holds the others."""
+        if not self._all_penalized:
+            return self._unmixed
+        return self._unmixed.full_rank(float(self.lams.min()), self.fitted_rows)
 
     @property
     def n(self) -> int:
         """Number of rows."""
-        return int(self._columns.E.shape[0])
+        return int(self._unmixed.E.shape[0])
 
     @property
     def _all_penalized(self) -> bool:
@@ -64,19 +79,29 @@ class DesignSmoother(Smoother):
 
     @property
     def width(self) -> int:
-        """Columns after the rotation that leaves at most n penalized ones."""
-        columns = self._columns
+        """Columns after the rotation that leaves at most n penalized ones; of many rows, without looking for it."""
+        columns = self._unmixed if self.n > MANY_ROWS * self._unmixed.width else self._columns
         return int(columns.N.shape[1] + (min(columns.E.shape) if self._all_penalized else columns.E.shape[1]))
 
     @property
     def n_free(self) -> int:
         """Number of columns without a penalty, at a positive value."""
-        return int(self._columns.N.shape[1])
+        return int(self._unmixed.N.shape[1])
 
     def count_lost(self, lam: float) -> int:
         """How many free columns depend on the others in the rows that a fit sees."""
         columns = self._unmixed.free() if lam > 0 else self._unmixed
         return columns.rows(self.fitted_rows).weighted(self.root_weights(self.fitted_rows)).at(lam).dependent()
+
+    def criteria(self, y: FloatArray) -> Scores:
+        """Those of the fit on all rows; where a route has gone over very many of them, without decomposing them."""
+        if self.all_rows is not None:
+            arguments = (self.all_rows, self.block, self.centre(y), self.weights, self.lams[:, 0], CRITERIA)
+            found = criteria_of_all_rows(*arguments)
+            if found is not None:
+                degrees, tables = found
+                return Scores(tables, np.repeat(degrees[:, None], y.shape[1], axis=1))
+        return super().criteria(y)
 
     @cached_property
     def _narrow(self) -> Columns:
@@ -85,6 +110,10 @@ class DesignSmoother(Smoother):
     def take(self, rows: IntArray) -> Columns:
         """The design in some rows, without the weights."""
         return self._unmixed.rows(rows)
+
+    def block(self, start: int, stop: int) -> Columns:
+        """The design in consecutive rows, of which no copy is made."""
+        return self._unmixed.rows(slice(start, stop))
 
     def decomposed(self) -> Columns:
         """The design of all rows, in the directions that some row sees."""

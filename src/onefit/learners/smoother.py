@@ -86,14 +86,10 @@ class Smoother(FitRows, Learner):
     def at(self, values: Sequence[int]) -> Self:
         """The same smoother at some of its values, given by their places."""
         other = copy(self)
-        for name in ("dual", "_narrow"):  # made for the values that there were
+        for name in ("dual", "_columns", "_narrow"):  # made for the values that there were
             other.__dict__.pop(name, None)
         other.lams = self.lams[list(values)]
-        other._prepare_values()
         return other
-
-    def _prepare_values(self) -> None:
-        """Make what depends on which values there are."""
 
     @property
     @abstractmethod

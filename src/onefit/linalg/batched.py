@@ -8,7 +8,7 @@ import numpy as np
 
 from ..typing import BoolArray, FloatArray
 
-__all__ = ["TRUSTED", "doubtful", "error_scale", "probe", "smallest_eigenvalues", "solve", "suspects"]
+__all__ = ["TRUSTED", "doubtful", "error_scale", "error_scale_of", "probe", "smallest_eigenvalues", "solve", "suspects"]
 
 TRUSTED = 1e-5
 """Smallest eigenvalue, relative to the accuracy of the entries, down to which a system is trusted."""
@@ -67,7 +67,12 @@ def error_scale(y: FloatArray, r: FloatArray, diagonal: FloatArray) -> FloatArra
     weights.
     """
     held_out = np.linalg.norm(r / np.maximum(diagonal, TRUSTED)[..., None], axis=1)  # (V, Q)
-    lost = np.finfo(float).eps * np.linalg.norm(y, axis=0)
+    return error_scale_of(np.linalg.norm(y, axis=0), held_out)
+
+
+def error_scale_of(size: FloatArray, held_out: FloatArray) -> FloatArray:
+    """The same from the lengths of y, (Q,), and of the held-out residuals, (V, Q)."""
+    lost = np.finfo(float).eps * size
     least = np.where(lost < _MOST * _DIGITS * held_out, lost / np.where(held_out > 0, _DIGITS * held_out, 1.0), _MOST)
     scale: FloatArray = np.maximum(np.where(lost > 0, least, 0.0).max(axis=1) / TRUSTED, 1.0)
     return scale

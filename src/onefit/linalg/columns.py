@@ -10,6 +10,7 @@ from scipy import linalg
 
 from ..errors import DataError
 from ..typing import FloatArray, IntArray
+from .tall import LEAST_EIGENVALUE, is_far_from_singular, norms
 
 __all__ = [
     "EPS",
@@ -31,14 +32,14 @@ __all__ = [
 
 EPS = float(np.finfo(float).eps)
 
-BLOCK = 2**17
-"""Numbers in a block of rows: what the caches hold."""
-
 UNEVEN = 1e3
 """Columns whose sizes differ more than this are decomposed by slower methods that keep the digits of the small ones."""
 
 MOST_SPAN = 1e30
 """Columns whose sizes differ more than this have no common unit in double precision, whatever the method."""
+
+LEAST_SINGULAR_VALUE = LEAST_EIGENVALUE**0.5
+"""Of columns of one length that are far from singular."""
 
 NEGLIGIBLE = 1e-9
 """Penalties below this part of ``||E||^2`` cannot be told from rounding errors in E E' with certainty."""
@@ -79,9 +80,17 @@ class Columns:
         """The free columns alone."""
         return replace(self, E=self.E[:, :0], E_size=self.E_size[:0], is_own=False)
 
-    def rows(self, rows: IntArray) -> Columns:
+    def rows(self, rows: IntArray | slice) -> Columns:
         """The same columns in some rows."""
         return replace(self, E=self.E[rows], N=self.N[rows])
+
+    def times(self, coefficients: FloatArray) -> FloatArray:
+        """``(E N) c`` for coefficients (r + k, C)."""
+        r = self.E.shape[1]
+        product: FloatArray = self.E @ coefficients[:r]
+        if self.N.shape[1]:
+            product += self.N @ coefficients[r:]
+        return product
 
     def weighted(self, root: FloatArray) -> Columns:
         """Rows, all that a fit sees, times the roots of their weights: least squares then weighs them."""
@@ -134,10 +143,10 @@ class Columns:
         A penalty, however small, sets them to zero in every training set; but a tiny one drowns in the rounding
         errors of E, and they would be fitted to those. ``rows`` are those that count.
         """
-        seen = self.E[rows]
-        if lam > NEGLIGIBLE * np.square(norms(seen)).sum():
+        seen, free = (self.E, self.N) if len(rows) == len(self.E) else (self.E[rows], self.N[rows])
+        if lam > NEGLIGIBLE * np.square(norms(seen)).sum() or is_far_from_singular(free, seen):
             return self
-        space = row_space(without(seen, self.N[rows]))
+        space = row_space(without(seen, free))
         if space is None:
             return self
         E = np.empty((len(self.E), space.basis.shape[1]))
@@ -161,6 +170,8 @@ class Columns:
             return int(lost.sum())
         # what the last bits of the data say of a direction, the data do not say
         unknown = 10 * EPS * np.sqrt(np.square(np.maximum(self.N_size, length) / length).sum())
+        if max(arithmetic, unknown) < LEAST_SINGULAR_VALUE and is_far_from_singular(self.N):
+            return 0
         s = linalg.svdvals(_square(self.N / length), check_finite=False)
         return int(k - (s > max(arithmetic, unknown)).sum())
 
@@ -227,17 +238,6 @@ def _square(F: FloatArray) -> FloatArray:
 def unevenness(size: FloatArray) -> float:
     """Ratio of the largest of some sizes to the smallest that is not zero."""
     return float(size.max(initial=0.0) / size[size > 0].min(initial=np.inf))
-
-
-def norms(columns: FloatArray) -> FloatArray:
-    """Euclidean norm of each column, safe from overflow; in blocks, so that nothing of their size is made."""
-    largest = np.maximum(columns.max(axis=0, initial=0.0), -columns.min(axis=0, initial=0.0))
-    scale = np.where(largest > 0, largest, 1.0)
-    step = max(1, BLOCK // max(columns.shape[1], 1))
-    blocks = (columns[start : start + step] / scale for start in range(0, len(columns), step))
-    squares = sum((np.einsum("ij,ij->j", block, block) for block in blocks), start=np.zeros(columns.shape[1]))
-    lengths: FloatArray = largest * np.sqrt(squares)
-    return lengths
 
 
 @dataclass(frozen=True)
@@ -340,8 +340,10 @@ def columns_of(
     maps = maps if is_own else maps.graded(norms(moved[rows]))  # a ridge penalty mixes nothing
     E = moved if maps.penalized is None else moved @ maps.penalized
     E_size = norms(seen) if maps.penalized is None else norms(np.abs(seen) @ np.abs(maps.penalized))
-    N, N_size = moved @ maps.free, norms(np.abs(seen) @ np.abs(maps.free))
-    N, N_size = np.hstack([ones, N]), np.hstack([norms(ones[rows]), N_size])
+    N, N_size = ones, norms(ones[rows])
+    if maps.free.shape[1]:
+        N = np.hstack([ones, moved @ maps.free])
+        N_size = np.hstack([N_size, norms(np.abs(seen) @ np.abs(maps.free))])
     return Columns(E, N, E_size, N_size, centre, is_own, fit_intercept, maps)
 
 

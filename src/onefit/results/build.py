@@ -29,6 +29,10 @@ from .nested import FoldErrorTables, NestedCVResult
 __all__ = ["build_comparison", "build_curve", "build_result"]
 
 NO_V_OUT = "The rule needs the variance within each fold, and some folds have one row."
+NO_PAIR_SCATTER = (
+    "The rule needs every row's losses with each pair of folds out, which are computed for so many rows only if they "
+    "are asked for by"
+)
 
 
 class Figures:
@@ -37,7 +41,8 @@ class Figures:
     def __init__(self, job: Job, outcome: Outcome) -> None:
         errors, level = outcome.errors, job.confidence_level
         context = Context(level, job.loss.scale, outcome.bias_cv)
-        rules = {name: rule for name, rule in RULES.items() if _applies(rule, errors)}
+        self.obstacles = {name: obstacle for name, rule in RULES.items() if (obstacle := _obstacle(rule, errors))}
+        rules = {name: rule for name, rule in RULES.items() if name not in self.obstacles}
         self.by_rule = {name: rule.compute(errors, context) for name, rule in rules.items()}
         self.own = self.by_rule[job.rule.name]
         self.raw, self.cv = raw_estimate(errors), cv_estimate(errors)
@@ -83,7 +88,7 @@ def build_result(job: Job, outcome: Outcome, value: int = 0, figures: Figures | 
         exactness=bid.learner.exactness,
         loss=job.loss.name,
         scale=job.loss.scale,
-        intervals=_interval_table(figures.by_rule, problem.output_names, value),
+        intervals=_interval_table(figures, problem.output_names, value),
         fold_errors=FoldErrorTables(*map(pick, (errors.e_in, errors.e_out, errors.v_out, errors.mse))),
         heldout=_heldout_table(problem, job.loss, problem.y - figures.residuals[:, value], figures.losses[:, value]),
         reason="; ".join(filter(None, [own.reason_at(value), *outcome.notes])),
@@ -112,12 +117,18 @@ def _known(job: Job, outcome: Outcome, figures: Figures, value: int) -> Known:
     )
 
 
-def _applies(rule: Rule, errors: FoldErrors) -> bool:
-    return not (rule.needs_v_out and np.isnan(errors.v_out).any())
+def _obstacle(rule: Rule, errors: FoldErrors) -> str:
+    """Why a rule has no interval for these tables; empty if it has."""
+    if rule.needs_v_out and np.isnan(errors.v_out).any():
+        return NO_V_OUT
+    if rule.needs_pair_scatter and np.isnan(errors.pair_scatter).any():
+        return f'{NO_PAIR_SCATTER} interval="{rule.name}".'
+    return ""
 
 
-def _interval_table(by_rule: dict[str, Interval], output_names: tuple[str, ...] | None, value: int) -> pd.DataFrame:
+def _interval_table(figures: Figures, output_names: tuple[str, ...] | None, value: int) -> pd.DataFrame:
     """One row a rule (and output); NaN where the rule does not apply to these folds."""
+    by_rule = figures.by_rule
     columns = ("estimate", "low", "high", "standard_error")
     n_outputs = 1 if output_names is None else len(output_names)
     missing = np.full((len(columns), n_outputs), np.nan)
@@ -130,7 +141,7 @@ def _interval_table(by_rule: dict[str, Interval], output_names: tuple[str, ...] 
     if output_names is not None:
         index = pd.MultiIndex.from_product([list(RULES), list(output_names)], names=["rule", "output"])
     table = pd.DataFrame(values, index=index, columns=list(columns))
-    reasons = {name: by_rule[name].reason_at(value) if name in by_rule else NO_V_OUT for name in RULES}
+    reasons = {name: figures.obstacles.get(name) or by_rule[name].reason_at(value) for name in RULES}
     table.attrs["reasons"] = {name: reason for name, reason in reasons.items() if reason}
     return table
 

@@ -8,10 +8,10 @@ holds the tables of fold errors, and, as data, which parameter values could not 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -19,12 +19,13 @@ from joblib import effective_n_jobs
 from ..errors import OneFitError
 from ..folds import Folds, FoldSource
 from ..inference.chain import Chain, ascending
-from ..inference.fold_errors import FoldErrors, HeldOut, PairErrors, RowTotals
+from ..inference.fold_errors import FoldErrors, HeldOut, PairErrors, RowTotals, SingleErrors
 from ..learners import Learner, Refusal, Task
 from ..typing import FloatArray
 from ..validation import Problem
 
 __all__ = [
+    "CannotStream",
     "Computation",
     "Engine",
     "FoldPlan",
@@ -32,6 +33,7 @@ __all__ = [
     "Outcome",
     "Partitions",
     "Route",
+    "Run",
     "Ticks",
     "Units",
     "Workers",
@@ -197,6 +199,14 @@ class Route(ABC):
         return Refusal("this route does not leave single rows out by itself")
 
 
+class CannotStream(Exception):
+    """Passes over blocks of rows would not do: too few rows, or too few digits."""
+
+
+Run: TypeAlias = Callable[..., Iterable[Any]]
+"""A map, by threads or not."""
+
+
 def ignore(units: int) -> None:
     """Count nothing."""
 
@@ -218,11 +228,14 @@ class Engine(ABC):
     is_refitted : bool
         Whether it fits estimators: in workers of its own, and so slowly that complete repeats are kept when the user
         stops it.
+    streams : bool
+        Whether it goes over the rows in blocks, for many repeats at once; until it finds that it cannot.
     """
 
     n_values: int
     tick: Callable[[int], None]
     counts_sets = False
+    streams = False
     goes_through_sets: ClassVar[bool] = False
     is_refitted: ClassVar[bool] = False
 
@@ -240,8 +253,20 @@ class Engine(ABC):
         """Each row's residual and loss with its own fold out: K training sets a repeat."""
 
     @abstractmethod
-    def pairs(self, folds: Folds) -> PairErrors:
+    def pairs(self, folds: Folds) -> PairErrors[HeldOut]:
         """The same, and the losses of each fold with it and another out: K(K+1)/2 training sets a repeat."""
+
+    def repeats_at_once(self, n_folds: int) -> int:
+        """If it streams, how many repeats share a pass over the rows."""
+        return 1
+
+    def stream(self, folds: Folds, run: Run) -> PairErrors[SingleErrors]:
+        """The same as `pairs` if it streams: in passes over the rows in blocks, without tables of all of them."""
+        raise CannotStream
+
+    def stream_singles(self, folds: Folds, run: Run) -> SingleErrors:
+        """The same as `singles`."""
+        raise CannotStream
 
     def make_chain(self, errors: FloatArray) -> Chain:
         """How the values are paired with each other, given their errors."""

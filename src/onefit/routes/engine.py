@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import OneFitError, TrainingSetError
 from ..folds import Folds
 from ..inference.chain import Chain, outward
-from ..inference.fold_errors import Failure, HeldOut, PairErrors, RowRoles, moments
+from ..inference.fold_errors import Failure, HeldOut, PairErrors, RowRoles, empty_pairs, moments
 from ..learners import FitRows, Smoother
 from ..linalg import compiled
 from ..linalg.stacked import fit_stacked
@@ -170,10 +170,10 @@ class SmootherEngine(Engine):
         single.failures.extend(log.found)
         return single
 
-    def pairs(self, folds: Folds) -> PairErrors:
+    def pairs(self, folds: Folds) -> PairErrors[HeldOut]:
         """The same, and the losses of each fold with it and another out."""
         Q = self.y.shape[1]
-        pairs, log = PairErrors.empty(folds, self.n_values, Q, self.loss.n_losses(Q)), FailureLog(self.n_values)
+        pairs, log = empty_pairs(folds, self.n_values, Q, self.loss.n_losses(Q)), FailureLog(self.n_values)
         folds_of = np.arange(folds.n_folds)
         for group, (outputs, _) in enumerate(self.outputs):
             for piece in self._counted(folds, group, True, log):

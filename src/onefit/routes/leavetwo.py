@@ -157,7 +157,7 @@ class LeaveTwoOut(PairTask):
             covariance[0][:, losses], paired_covariance[0][:, :, losses] = pairs.covariance()
         assert chain is not None
         totals = RowTotals(n, V, Q, R)
-        totals.add(single)
+        single.add_to(totals)
         weighted = self.rows.weigh(single.losses)
         errors = FoldErrors(
             sizes=self.folds.sizes,

@@ -22,7 +22,7 @@ from sklearn.utils import get_tags
 from ..errors import RefitError
 from ..extrapolation import measured
 from ..folds import Folds, FoldSource
-from ..inference.fold_errors import Failure, HeldOut, PairErrors, RowRoles, moments
+from ..inference.fold_errors import Failure, HeldOut, PairErrors, RowRoles, empty_pairs, moments
 from ..learners import Learner, RefitLearner, Refusal, Task
 from ..learners.refitted import weight_name
 from ..sources import Source
@@ -134,10 +134,10 @@ class RefitEngine(Engine):
             self._record(single, folds, repeat, held[0], value, residuals)
         return single
 
-    def pairs(self, folds: Folds) -> PairErrors:
+    def pairs(self, folds: Folds) -> PairErrors[HeldOut]:
         """The same, and the losses of each fold with it and another out."""
         Q, K = self.problem.n_outputs, folds.n_folds
-        pairs = PairErrors.empty(folds, self.n_values, Q, self.loss.n_losses(Q))
+        pairs = empty_pairs(folds, self.n_values, Q, self.loss.n_losses(Q))
         for repeat, held, value, parts in self._run(folds, _with_pairs(K), pairs.single.failures):
             if len(held) == 1:
                 self._record(pairs.single, folds, repeat, held[0], value, parts[0])

@@ -19,10 +19,10 @@ from ..inference.chain import Chain, ascending, over_kept
 from ..inference.fold_errors import (
     Failure,
     FoldErrors,
-    HeldOut,
     PairErrors,
     RowRoles,
     RowTotals,
+    SingleErrors,
     concatenate,
     overflowing,
     summarize,
@@ -30,7 +30,19 @@ from ..inference.fold_errors import (
 from ..inference.montecarlo import MOST_REPEATS, SCHEDULE, is_precise
 from ..learners import Learner, Refusal, Smoother, StatisticsLearner, Task, TunedLearner
 from ..typing import FloatArray
-from .contract import Computation, Engine, FoldPlan, Outcome, Partitions, Route, Ticks, Units, Workers
+from .contract import (
+    CannotStream,
+    Computation,
+    Engine,
+    FoldPlan,
+    Outcome,
+    Partitions,
+    Route,
+    Run,
+    Ticks,
+    Units,
+    Workers,
+)
 from .costs import Shape
 from .engine import TABLE_BYTES, FailureLog, per_block
 from .sidebyside import joined_pairs, joined_singles
@@ -118,10 +130,10 @@ class _Collected:
         """The fold errors as one table."""
         return concatenate(self.blocks)
 
-    def plus(self, single: HeldOut, errors: FoldErrors, in_place: bool) -> _Collected:
+    def plus(self, single: SingleErrors, errors: FoldErrors, in_place: bool) -> _Collected:
         """With a block more; not in place if what is complete must survive an interruption at any moment."""
         totals = self.totals if in_place else deepcopy(self.totals)
-        totals.add(single)
+        single.add_to(totals)
         return _Collected(totals, (*self.blocks, errors), (*self.failures, *single.failures))
 
 
@@ -156,6 +168,11 @@ class RepeatedComputation:
         return sum(engine.n_values for engine in self.engines)
 
     @property
+    def _streams(self) -> bool:
+        """Models side by side are paired row by row, so that there must be tables of all of them."""
+        return len(self.engines) == 1 and self.engines[0].streams
+
+    @property
     def _is_refitted(self) -> bool:
         return any(engine.is_refitted for engine in self.engines)
 
@@ -181,7 +198,11 @@ class RepeatedComputation:
         with ExitStack() as stack:
             for engine in self.engines:
                 stack.enter_context(engine.at_work())
-            done = self._collect()
+            try:
+                done = self._collect()
+            except CannotStream:
+                self.engines[0].streams = False
+                done = self._collect()
             errors, bias_cv, failures = done.errors, None, list(done.failures)
             if done.is_stopped:
                 notes.append(stopped_after(errors.n_repeats, self.partitions.n_repeats, bias is not None))
@@ -198,6 +219,8 @@ class RepeatedComputation:
         n_threads = 1 if self._is_refitted else self.workers.n_threads
         cells = self.n_values * n_outputs
         step = per_block(8 * cells * (6 * source.n_folds**2 + 4 * source.n), TABLE_BYTES / n_threads)
+        if self._streams:
+            step = self.engines[0].repeats_at_once(source.n_folds)
         in_place = not self._is_refitted
         done = _Collected(RowTotals(source.n, self.n_values, n_outputs, self.task.loss.n_losses(n_outputs)))
         # refits have their own workers, and BLAS as the user has it
@@ -206,16 +229,19 @@ class RepeatedComputation:
             with nullcontext(map) if is_free else threads(n_threads) as run:
                 try:
                     for start, goal in pairwise((0, *(SCHEDULE if n_repeats is None else (n_repeats,)))):
-                        spans = _spans(start, goal, step if in_place else 1, n_threads)
+                        spans = _spans(start, goal, step if in_place else 1, 1 if self._streams else n_threads)
                         if len(self.engines) == 1:
                             self.engines[0].look_ahead(source, start, goal)
                         if not done.blocks:
-                            done = done.plus(*self._compute(spans.pop(0)), in_place=in_place)
+                            done = done.plus(*self._compute(spans.pop(0), run), in_place=in_place)
                         # threads begin at once with what they are given, so the chain must be known by now
-                        for single, errors in run(partial(self._compute, chain=done.blocks[0].chain), spans):
+                        compute = partial(self._compute, run=run, chain=done.blocks[0].chain)
+                        for single, errors in map(compute, spans) if self._streams else run(compute, spans):
                             done = done.plus(single, errors, in_place)
                         if n_repeats is None and self._suffices(done):
                             break
+                except CannotStream:
+                    raise  # it goes on with tables
                 except BaseException:
                     self.ticks.stop()  # before the threads are waited for
                     raise
@@ -225,10 +251,17 @@ class RepeatedComputation:
             return _Collected(done.totals, done.blocks, done.failures, is_stopped=True)
         return done
 
-    def _compute(self, span: tuple[int, int], chain: Chain | None = None) -> tuple[HeldOut, FoldErrors]:
-        """Held-out rows and fold errors of some repeats; without a chain they say themselves what it is."""
+    def _compute(self, span: tuple[int, int], run: Run, chain: Chain | None = None) -> tuple[SingleErrors, FoldErrors]:
+        """Held-out rows and fold errors of some repeats; without a chain they say themselves what it is.
+
+        An engine that streams has its own use for the threads of ``run``: parts of the rows.
+        """
         folds = self.partitions.source.block(*span)
-        pairs = self._pairs(folds)
+        pairs: PairErrors[SingleErrors]
+        if self._streams:
+            pairs = self.engines[0].stream(folds, run)
+        else:
+            pairs = joined_pairs([engine.pairs(folds) for engine in self.engines])
         if chain is None:
             make_chain = self.engines[0].make_chain if len(self.engines) == 1 else ascending
             # of the first repeat alone: which others are in its block must not matter
@@ -242,7 +275,7 @@ class RepeatedComputation:
             errors = summarize(pairs, folds, self.rows, chain)
         return pairs.single, errors
 
-    def _blank(self, pairs: PairErrors, lost: Iterable[tuple[int, int]], first: int) -> None:
+    def _blank(self, pairs: PairErrors[SingleErrors], lost: Iterable[tuple[int, int]], first: int) -> None:
         """Put zeros where losses overflow, and note it."""
         log = FailureLog(*(engine.n_values for engine in self.engines))
         for repeat, value in lost:
@@ -258,8 +291,14 @@ class RepeatedComputation:
         kept[[failure.value for failure in done.failures]] = False
         return is_precise(done.errors, self.task.rule, self.task.loss.scale, kept)
 
-    def _pairs(self, folds: Folds) -> PairErrors:
-        return joined_pairs([engine.pairs(folds) for engine in self.engines])
+    def _singles(self, folds: Folds) -> SingleErrors:
+        """Errors with single folds out."""
+        if self._streams:
+            try:
+                return self.engines[0].stream_singles(folds, map)
+            except CannotStream:
+                self.engines[0].streams = False
+        return joined_singles([engine.singles(folds) for engine in self.engines])
 
     def _mean_cv(self, source: FoldSource, count: int, failures: list[Failure]) -> tuple[FloatArray | None, int]:
         """Mean over partitions of their row-mean cross-validation error, (V, R), and of how many partitions.
@@ -273,7 +312,7 @@ class RepeatedComputation:
         try:
             for start in range(0, count, step):
                 folds = source.block(start, min(start + step, count))
-                single = joined_singles([engine.singles(folds) for engine in self.engines])
+                single = self._singles(folds)
                 failures.extend(failure._replace(is_of_bias=True) for failure in single.failures)
                 means.append(single.cv_means(self.rows))
         except KeyboardInterrupt as error:

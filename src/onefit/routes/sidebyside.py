@@ -12,7 +12,7 @@ from ..inference.fold_errors import HeldOut, PairErrors
 __all__ = ["joined_pairs", "joined_singles"]
 
 
-def joined_pairs(parts: Sequence[PairErrors]) -> PairErrors:
+def joined_pairs(parts: Sequence[PairErrors[HeldOut]]) -> PairErrors[HeldOut]:
     """Losses with two folds out."""
     if len(parts) == 1:
         return parts[0]

@@ -28,6 +28,10 @@ MOST_ASKED = 100_000
 """So many partitions leave a Monte Carlo error of a few thousandths of that of one; more would only take time."""
 
 
+MOST_SCATTERED = 100_000
+"""Rows up to which the rules that need every row's losses with each pair of folds out are computed unasked."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """The keywords that all public functions share, as given."""
@@ -148,7 +152,11 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows, settings: Settin
     workers, progress = Workers(check_jobs(settings.n_jobs)), Progress(check_progress(settings.progress))
     firsts = [contender.estimators[0] for contender in contenders]
     problem = check_problem(firsts, X, y, settings.sample_weight, settings.groups)
-    needs = {"fold variance": rule.needs_v_out, "bias folds": settings.bias_folds is not None}
+    needs = {
+        "fold variance": rule.needs_v_out,
+        "bias folds": settings.bias_folds is not None,
+        "pair scatter": rule.needs_pair_scatter or problem.n <= MOST_SCATTERED,
+    }
     task = Task(
         problem,
         find_loss(settings.loss, problem.classes),

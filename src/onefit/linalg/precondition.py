@@ -1,0 +1,107 @@
+"""Coordinates in which the Gram matrix of many rows has all its digits, from a sample of the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from ..typing import FloatArray
+from .columns import Columns, norms
+
+__all__ = ["Coordinates", "Rotation", "precondition", "rotate"]
+
+SAMPLE_ROWS = 4096
+"""Rows of the sample, at least; and at least SAMPLE_WIDTHS for each column."""
+
+SAMPLE_WIDTHS = 8
+
+FLOOR = 1e-3
+"""Part of a column's length that the coordinates take for granted: so they never magnify rounding errors by more."""
+
+ORTHOGONAL = 10.0
+"""Condition of columns of one length below which they are good coordinates themselves."""
+
+MOST_CONDITION = 1e4
+"""Of the Gram matrix of all rows in these coordinates; digits are lost in its proportion."""
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """``Z = (E N) T``, nearly orthonormal with the penalty; and the coefficients of a fit to the sample.
+
+    ``T`` is (r + k, r + k), ``pilot`` (r + k, Q), and the first ``n_penalized`` columns carry the penalty. If it
+    ``is_diagonal``, columns are scaled only.
+    """
+
+    T: FloatArray
+    pilot: FloatArray
+    n_penalized: int
+    is_diagonal: bool = False
+
+    def of(self, columns: Columns) -> FloatArray:
+        """Rows of Z."""
+        if self.is_diagonal:
+            return np.hstack([columns.E, columns.N]) * np.diag(self.T)
+        return columns.times(self.T)
+
+    @property
+    def penalty(self) -> FloatArray:
+        """The penalty matrix at one unit of lam."""
+        of_columns = self.T[: self.n_penalized]
+        return of_columns.T @ of_columns
+
+
+def precondition(sample: Columns, y: FloatArray, share: float, tau: float, smallest: float) -> Coordinates:
+    """From a weighted sample of rows, ``share`` of all; ``tau`` is in the middle of the penalties.
+
+    No direction counts for less than `FLOOR`, as a sample may miss what few rows have; how good the coordinates are is
+    seen when all rows are in them.
+    """
+    design = np.hstack([sample.E, sample.N])
+    r = sample.E.shape[1]
+    size = norms(design) / np.sqrt(share)
+    size = np.where(size > 0, size, 1.0)  # what is not in the sample is seen when all rows are
+    scaled = design / (np.sqrt(share) * size)
+    held = np.zeros(len(size))
+    held[:r] = np.sqrt(tau) / size[:r]
+    R = linalg.qr(np.vstack([scaled, np.diag(held), FLOOR * np.eye(len(size))]), mode="r", check_finite=False)[0]
+    T = linalg.solve_triangular(R[: len(size)], np.eye(len(size)))
+    is_diagonal = bool(np.linalg.norm(R, 2) * np.linalg.norm(T, 2) < ORTHOGONAL)
+    T = np.diag(1.0 / size) if is_diagonal else T / size[:, None]
+    # the pilot is as close a fit as there will be: held-out residuals are then no small differences of large ones
+    held[:r] = np.sqrt(smallest) / size[:r]
+    right = np.vstack([y / np.sqrt(share), np.zeros((len(size), y.shape[1]))])
+    pilot = linalg.lstsq(np.vstack([scaled, np.diag(held)]), right, lapack_driver="gelsy", check_finite=False)[0]
+    return Coordinates(T, pilot / size[:, None], r, is_diagonal)
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """``Z B`` with a diagonal Gram matrix ``x`` and a diagonal penalty ``s``: Demmler-Reinsch from small matrices."""
+
+    B: FloatArray
+    x: FloatArray
+    s: FloatArray
+
+
+def rotate(G: FloatArray, P: FloatArray, tau: float, n_free: int) -> Rotation | None:
+    """Diagonalize the Gram matrix G and the penalty P of some coordinates together; None if digits would be lost.
+
+    Scales of the coordinates cost no digits, so the condition is that of ``G + tau P`` with a unit diagonal.
+    """
+    M = G + tau * P
+    size = np.sqrt(np.diag(M))
+    if not (size > 0).all():
+        return None
+    scaled = M / np.multiply.outer(size, size)
+    values = linalg.eigvalsh(scaled, check_finite=False)
+    if not values[0] * MOST_CONDITION > values[-1]:
+        return None
+    A = linalg.solve_triangular(linalg.cholesky(scaled, lower=True), np.eye(len(M)), lower=True) / size
+    s, U = linalg.eigh(A @ P @ A.T)
+    s[:n_free] = 0.0  # the free directions, which a large penalty must not find
+    B = A.T @ U
+    x = np.einsum("ij,ij->j", B, G @ B)
+    return Rotation(B, np.maximum(x, 0.0), np.maximum(s, 0.0))

@@ -1,0 +1,166 @@
+"""First phase of the gram route over blocks of rows: statistics of all folds of some repeats, in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import TypeAlias
+
+import numpy as np
+
+from ..folds import Folds
+from ..learners import DesignSmoother
+from ..linalg.precondition import Coordinates
+from ..typing import FloatArray, IntArray
+
+__all__ = ["BLOCK_CELLS", "FoldOrder", "FoldStatistics", "RowBlocks", "Span", "collect"]
+
+BLOCK_CELLS = 2**18
+"""Numbers in a block of rows: what the caches hold."""
+
+ROWS_OF_A_FOLD = 64
+"""A block holds at least so many of every fold, so that products of them are fast."""
+
+N_SPANS = 8
+"""Parts that the blocks are dealt to, each summed by itself: as many for any number of threads, so that bits agree."""
+
+Span: TypeAlias = list[tuple[int, int]]
+"""Blocks of rows, one after the other: first row, last row + 1."""
+
+
+@dataclass(frozen=True)
+class RowBlocks:
+    """The rows of a design in order, a block at a time."""
+
+    smoother: DesignSmoother
+    y: FloatArray
+    n_folds: int
+
+    @property
+    def width(self) -> int:
+        """Columns of the design."""
+        return self.smoother.block(0, 1).width
+
+    @property
+    def rows_each(self) -> int:
+        """Rows of a block."""
+        return max(ROWS_OF_A_FOLD * self.n_folds, BLOCK_CELLS // (self.width + int(self.y.shape[1])))
+
+    def spans(self) -> list[Span]:
+        """All blocks, in parts that may be summed apart from each other."""
+        n, step = len(self.y), self.rows_each
+        blocks = [(start, min(start + step, n)) for start in range(0, n, step)]
+        edges = [len(blocks) * part // N_SPANS for part in range(N_SPANS + 1)]
+        return [blocks[low:high] for low, high in pairwise(edges) if high > low]
+
+    def fill(self, start: int, stop: int, rows: FloatArray) -> None:
+        """Write a block's rows ``(columns, y)`` into the first of ``rows`` (b, p + Q)."""
+        columns, Q, count = self.smoother.block(start, stop), self.y.shape[1], stop - start
+        r = columns.E.shape[1]
+        rows[:count, :r], rows[:count, r:-Q], rows[:count, -Q:] = columns.E, columns.N, self.y[start:stop]
+
+
+@dataclass(frozen=True)
+class FoldOrder:
+    """Rows of a block by folds: ``order`` sorts them, fold j is from ``ends[j]`` to ``ends[j + 1]``."""
+
+    order: IntArray
+    ends: IntArray
+
+    @classmethod
+    def of(cls, ids: IntArray, n_folds: int) -> FoldOrder:
+        """From the folds of the rows; -1 are in none."""
+        small = ids.astype(np.int16)  # numpy sorts so few bits fast
+        order = np.argsort(small, kind="stable")
+        return cls(order, np.cumsum(np.bincount(ids + 1, minlength=n_folds + 1)))
+
+    @property
+    def back(self) -> IntArray:
+        """Where each row of the block is among the sorted ones."""
+        places = np.empty_like(self.order)
+        places[self.order] = np.arange(len(self.order))
+        return places
+
+    def part(self, fold: int | np.intp) -> slice:
+        """Where the rows of a fold are among the sorted ones."""
+        return slice(int(self.ends[fold]), int(self.ends[fold + 1]))
+
+    def parts(self) -> Iterator[tuple[int, slice]]:
+        """All folds that have rows here."""
+        return ((int(fold), self.part(fold)) for fold in np.flatnonzero(np.diff(self.ends)))
+
+
+@dataclass(frozen=True)
+class FoldStatistics:
+    """Products of rows ``(Z, r)`` with themselves, Z in some coordinates and r the residuals of a pilot fit.
+
+    Rows count with their weights. ``products`` (L, K, d + Q, d + Q) are by repeats and folds, ``others`` (d + Q, d + Q)
+    of the rows that the first repeat never scores, and ``squares`` (Q,) those of y.
+    """
+
+    products: FloatArray
+    others: FloatArray
+    squares: FloatArray
+
+    def plus(self, other: FoldStatistics) -> FoldStatistics:
+        """With those of other rows."""
+        self.products.__iadd__(other.products)
+        return FoldStatistics(self.products, self.others + other.others, self.squares + other.squares)
+
+    @property
+    def total(self) -> FloatArray:
+        """Products over all rows."""
+        total: FloatArray = self.products[0].sum(axis=0) + self.others
+        return total
+
+
+def collect(
+    blocks: RowBlocks,
+    coordinates: Coordinates,
+    folds: Folds,
+    run: Callable[..., Iterable[FoldStatistics]],
+    tick: Callable[[], None],
+) -> FoldStatistics:
+    """Statistics of all folds, from one pass over the rows in order."""
+    work = partial(_collect_span, blocks, coordinates, folds, tick)
+    parts = iter(run(work, blocks.spans()))
+    statistics = next(parts)
+    for part in parts:
+        statistics = statistics.plus(part)
+    return statistics
+
+
+def _collect_span(
+    blocks: RowBlocks,
+    coordinates: Coordinates,
+    folds: Folds,
+    tick: Callable[[], None],
+    span: Span,
+) -> FoldStatistics:
+    L, K, Q = folds.n_repeats, folds.n_folds, blocks.y.shape[1]
+    width = coordinates.T.shape[1] + Q
+    products, others, squares = np.zeros((L, K, width, width)), np.zeros((width, width)), np.zeros(Q)
+    rows, own = np.empty((2, blocks.rows_each, width))
+    weights, one = blocks.smoother.weights, np.empty((width, width))
+    for start, stop in span:
+        count = stop - start
+        columns, y = blocks.smoother.block(start, stop), blocks.y[start:stop]
+        rows[:count, :-Q] = coordinates.of(columns)
+        rows[:count, -Q:] = y - columns.times(coordinates.pilot)
+        if weights is not None:
+            root = np.sqrt(weights[start:stop])[:, None]
+            rows[:count] *= root
+            y = root * y
+        squares += np.square(y).sum(axis=0)
+        for repeat in range(L):
+            sorted_ids = FoldOrder.of(folds.ids[repeat, start:stop], K)
+            np.take(rows[:count], sorted_ids.order, axis=0, out=own[:count], mode="clip")
+            for fold, part in sorted_ids.parts():
+                products[repeat, fold] += np.matmul(own[part].T, own[part], out=one)
+            if repeat == 0 and sorted_ids.ends[0]:
+                rest = own[: sorted_ids.ends[0]]
+                others += rest.T @ rest
+        tick()
+    return FoldStatistics(products, others, squares)

@@ -1,0 +1,235 @@
+"""The gram route for many rows: two passes over them, in blocks, whatever the number of repeats and values."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..criteria import AllRows
+from ..folds import Folds
+from ..inference.chain import Chain
+from ..inference.fold_errors import Failure, PairErrors, RowRoles, RowTotals, SingleErrors
+from ..inference.row_sums import spread_tables
+from ..learners import DesignSmoother, Task
+from ..linalg.precondition import SAMPLE_ROWS, SAMPLE_WIDTHS, Coordinates, precondition
+from ..linalg.reinsch import geometric_mean
+from ..typing import FloatArray
+from .collect import RowBlocks, collect
+from .contract import CannotStream, Run
+from .engine import TABLE_BYTES, FailureLog, per_block, refit_or_log
+from .gramtables import GramEngine
+from .score import Question, Scores, score
+from .solve import TrainingSets, solve
+
+__all__ = ["StreamedEngine", "can_stream"]
+
+LEAST_BLOCKS = 8
+"""With fewer blocks of rows than this, tables of all of them are as fast."""
+
+MOST_RATIO = 1e8
+"""Largest ratio of penalties that share coordinates: those at the ends lose its root."""
+
+SOME_ROWS = 1000
+"""Enough to tell the size of the losses."""
+
+MOST_REFITTED = 100
+"""More training sets that must be fitted from their rows are for the tables."""
+
+
+def can_stream(smoother: DesignSmoother, task: Task) -> bool:
+    """Whether there are so many rows that passes over them pay, and whether all that is asked follows from two."""
+    lams = smoother.lams[:, 0]
+    is_one_path = smoother.lams.shape[1] == 1 and (lams.max() <= MOST_RATIO * lams.min() or lams.max() == 0)
+    weights, own = task.problem.weights, smoother.weights
+    is_weighted_alike = own is weights or (own is not None and weights is not None and np.array_equal(own, weights))
+    knows_pairing = task.loss.is_squared or smoother.n_values == 1
+    has_no_light_rows = own is None or bool((own > 0).all())
+    columns = smoother.block(0, 1)
+    return (
+        is_one_path and is_weighted_alike and knows_pairing and has_no_light_rows and columns.width < smoother.n // 50
+    )
+
+
+class StreamedEngine(GramEngine):
+    """Statistics of all folds in a first pass, losses in a second; tables of all rows if that would lose digits.
+
+    In coordinates from a sample of the rows the Gram matrices of the folds have all their digits; whether that is so is
+    seen from their sum. For squared errors the means of all pairs of folds follow from the statistics, so that each row
+    meets only its own fold's coefficients.
+    """
+
+    def __init__(self, task: Task, smoother: DesignSmoother) -> None:
+        super().__init__(task.problem, smoother, task.loss)
+        self.design, self.problem, self.observed = smoother, task.problem, task.problem.y
+        self.needs_scatter = "pair scatter" in task.needs
+        self.roles = RowRoles.of(task.problem.weights, task.problem.groups)
+        self.streams = True
+        self._coordinates: Coordinates | None = None
+
+    def repeats_at_once(self, n_folds: int) -> int:
+        """How many repeats share a pass: as many as their statistics and coefficients fit in memory."""
+        width, columns = self.design.block(0, 1).width + self.y.shape[1], self.n_values * self.y.shape[1]
+        return per_block(8 * n_folds * (3 * width**2 + 3 * n_folds * width * columns), TABLE_BYTES)
+
+    def stream(self, folds: Folds, run: Run) -> PairErrors[SingleErrors]:
+        """Fold errors of all pairs; the rows are scored when their spread is asked for."""
+        single = self._errors(folds, run, with_pairs=True)
+        return PairErrors(single, single.mean, single.scatter)
+
+    def stream_singles(self, folds: Folds, run: Run) -> SingleErrors:
+        """The same with single folds out."""
+        return self._errors(folds, run, with_pairs=False)
+
+    def _errors(self, folds: Folds, run: Run, with_pairs: bool) -> _Streamed:
+        blocks = RowBlocks(self.design, self.y, folds.n_folds)
+        if folds.n < LEAST_BLOCKS * blocks.rows_each:
+            raise CannotStream
+        coordinates = self._prepare()
+        statistics = collect(blocks, coordinates, folds, run, self.still_wanted)
+        sets = solve(statistics, coordinates, self.design.lams[:, 0], with_pairs, self.still_wanted)
+        if sets is None or len(sets.doubtful) > MOST_REFITTED:
+            raise CannotStream
+        self.design.all_rows = AllRows(coordinates, statistics.total)
+        found = _Streamed(self, blocks, folds, sets, run, with_pairs)
+        if not found.has_means:
+            if self.n_values > 1 or not with_pairs:
+                raise CannotStream  # it takes the errors of all values to say how these are paired
+            found.score(Chain(np.zeros(1, dtype=np.intp)))
+        return found
+
+    def still_wanted(self) -> None:
+        """Count nothing; raises if nobody waits for the result any more."""
+        self.tick(0)
+
+    def _prepare(self) -> Coordinates:
+        """Coordinates from a sample of the rows."""
+        if self._coordinates is None:
+            n, width = self.design.n, self.design.block(0, 1).width
+            rows = np.arange(0, n, max(1, n // max(SAMPLE_ROWS, SAMPLE_WIDTHS * width)))
+            root, lams = self.design.root_weights(rows), self.design.lams[:, 0]
+            sample = self.design.take(rows).weighted(root)
+            tau = geometric_mean(lams.tolist()) if lams.min() > 0 else 0.0
+            y = root[:, None] * self.y[rows]
+            self._coordinates = precondition(sample, y, len(rows) / n, tau, float(lams.min()))
+        return self._coordinates
+
+
+class _Streamed:
+    """Errors of some repeats: means from the statistics of the folds, where they keep their digits, the rest from rows.
+
+    ``mean`` and ``scatter`` are those of `PairErrors`, or (L, K, 1, V, R) of single folds; scatters, and what else only
+    rows can tell, are there when the rows have been scored.
+    """
+
+    def __init__(
+        self, engine: StreamedEngine, blocks: RowBlocks, folds: Folds, sets: TrainingSets, run: Run, with_pairs: bool
+    ) -> None:
+        self.engine, self.blocks, self.folds, self.sets, self.run = engine, blocks, folds, sets, run
+        L, K, V, Q = folds.n_repeats, folds.n_folds, *sets.own.shape[3:]
+        self.mean, self.scatter = np.full((2, L, K, K if with_pairs else 1, V, engine.loss.n_losses(Q)), np.nan)
+        self.failures: list[Failure] = []
+        self.has_means = engine.loss.is_squared and sets.squares is not None
+        self.scores_pairs = with_pairs and (engine.needs_scatter or not self.has_means)
+        self._refitted: dict[tuple[int, int, int], FloatArray] = {}
+        self._moments: dict[tuple[int, int, int, int], tuple[FloatArray, FloatArray]] = {}
+        self._refit()
+        if self.has_means and sets.squares is not None:
+            weights = engine.problem.weights
+            scale = 1.0 if weights is None else float(weights.mean())
+            self.mean[:] = sets.squares / (scale * folds.sizes[:, :, None, None, None])
+            self._put_refitted()
+        self._scores: Scores | None = None
+        self._totals: RowTotals | None = None
+
+    def _refit(self) -> None:
+        """Fit the training sets that cannot be had from statistics."""
+        engine, log = self.engine, FailureLog(self.engine.n_values)
+        for repeat, out, value in self.sets.doubtful:
+            lam = float(engine.design.lams[value, 0])
+            residuals = refit_or_log(engine.design, engine.y, lam, self.folds, repeat, out, value, log)
+            for at, (fold, u) in enumerate(zip(out, residuals, strict=True)):
+                rows = np.flatnonzero(self.folds.ids[repeat] == fold)
+                other = out[len(out) - 1 - at]
+                found = engine.moments(u, rows, np.ones(len(u), dtype=bool), np.arange(u.shape[1]))
+                self._moments[repeat, fold, other if self.mean.shape[2] > 1 else 0, value] = found
+                if len(out) == 1:
+                    self._refitted[repeat, fold, value] = u
+        self.failures.extend(log.found)
+
+    def _put_refitted(self) -> None:
+        for (repeat, fold, other, value), (mean, scatter) in self._moments.items():
+            self.mean[repeat, fold, other, value], self.scatter[repeat, fold, other, value] = mean, scatter
+
+    def blank(self, repeat: int, value: int) -> None:
+        """Losses that overflow are for the tables."""
+        raise CannotStream
+
+    def cv_means(self, rows: RowRoles) -> FloatArray:
+        """Row-mean cross-validation error of each repeat, (L, V, R)."""
+        own = self.mean[:, :, 0] if self.mean.shape[2] == 1 else np.einsum("ljjvr->ljvr", self.mean)
+        sizes = self.folds.sizes[:, :, None, None]
+        means: FloatArray = (sizes * own).sum(axis=1) / sizes.sum(axis=1)
+        return means
+
+    def spread(self, rows: RowRoles, chain: Chain) -> dict[str, FloatArray]:
+        """What only the rows can tell; fills in the scatters."""
+        return spread_tables(self.score(chain).repeats)
+
+    def score(self, chain: Chain) -> Scores:
+        """Score the rows, once."""
+        if self._scores is None:
+            engine, folds = self.engine, self.folds
+            V, Q = self.sets.own.shape[3:]
+            shift = self.cv_means(engine.roles)[:, chain.root] if self.has_means else self._guess()
+            self._totals = RowTotals(folds.n, V, Q, self.mean.shape[-1])
+            question = Question(
+                self.sets,
+                folds,
+                engine.loss,
+                engine.observed,
+                engine.roles,
+                self._refitted,
+                chain,
+                shift,
+                self.scores_pairs,
+            )
+            self._scores = score(self.blocks, question, self._totals, self.run, engine.still_wanted)
+            self._put_moments(self._scores, shift)
+            engine.count(pieces=folds.n_repeats * V, sets=folds.n_repeats * folds.n_folds * (folds.n_folds + 1) // 2)
+        return self._scores
+
+    def _put_moments(self, scores: Scores, shift: FloatArray) -> None:
+        """Means, where the statistics have none, and scatters."""
+        counts, own = self.folds.sizes[:, :, None, None].astype(float), np.arange(self.folds.n_folds)
+        moments = [each.fold_moments() for each in scores.repeats]
+        mean, scatter = (np.stack(parts) for parts in zip(*moments, strict=True))
+        if scores.pairs is not None:
+            means, scatters = scores.pairs.moments(shift, counts[:, :, None])
+            self.scatter[:] = scatters
+            if not self.has_means:
+                self.mean[:] = means
+        self.scatter[:, own, own] = scatter
+        if not self.has_means:
+            self.mean[:, own, own] = mean
+        self._put_refitted()
+
+    def _guess(self) -> FloatArray:
+        """About how large the losses of a single value are, (L, R): of some rows, without a repeat's first fold."""
+        engine, stop = self.engine, min(self.folds.n, SOME_ROWS)
+        columns, y = engine.design.block(0, stop), engine.y[:stop]
+        fits = [columns.times(own[:, 0]) for own in self.sets.own[:, 0]]
+        return np.stack([engine.loss.of(engine.observed[:stop], y - fitted).mean(axis=0) for fitted in fits])
+
+    def add_to(self, totals: RowTotals) -> None:
+        """Add each row's residuals and losses; to nothing, they are taken as they are."""
+        assert self._totals is not None
+        if totals.count.any():
+            totals.residuals += self._totals.residuals
+            totals.losses += self._totals.losses
+            totals.count += self._totals.count
+        else:
+            totals.residuals, totals.losses, totals.count = (
+                self._totals.residuals,
+                self._totals.losses,
+                self._totals.count,
+            )
+        self._totals = None

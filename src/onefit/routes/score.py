@@ -1,0 +1,191 @@
+"""Third phase of the gram route over blocks of rows: losses of all held-out rows, in a second pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from ..folds import Folds
+from ..inference.chain import Chain
+from ..inference.fold_errors import RowRoles, RowTotals
+from ..inference.row_sums import RowSums
+from ..metrics.losses import Loss
+from ..typing import FloatArray
+from .collect import FoldOrder, RowBlocks, Span
+from .solve import TrainingSets
+
+__all__ = ["PairSums", "Question", "Refitted", "Scores", "score"]
+
+Refitted = Mapping[tuple[int, int, int], FloatArray]
+"""By repeat, fold and value: residuals (rows, Q) of a fold without it, where its training set was fitted from rows."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of the rows, and what they are scored with.
+
+    Attributes
+    ----------
+    sets : TrainingSets
+    folds : Folds
+    loss : Loss
+    observed : (n, Q)
+        Y as it was given, which a loss may look at.
+    roles : RowRoles
+    refitted : Refitted
+    chain : Chain
+        How values are paired.
+    shift : (L, R)
+        About what the losses are at the best value: sums are taken about it.
+    with_pairs : bool
+        Whether the losses of each fold with it and another out are asked for, too.
+    """
+
+    sets: TrainingSets
+    folds: Folds
+    loss: Loss
+    observed: FloatArray
+    roles: RowRoles
+    refitted: Refitted
+    chain: Chain
+    shift: FloatArray
+    with_pairs: bool
+
+
+@dataclass(frozen=True)
+class PairSums:
+    """Sums (L, K, K, V, R) over the rows of fold j, with j and k out, of losses about a shift and of their squares."""
+
+    sums: FloatArray
+    squares: FloatArray
+
+    def add(self, at: tuple[int, int], about: FloatArray) -> None:
+        """Take in the losses (b, K, V, R) of some rows of a fold."""
+        table = about.reshape(len(about), -1)
+        self.sums[at] += table.sum(axis=0).reshape(about.shape[1:])
+        self.squares[at] += np.einsum("bc,bc->c", table, table).reshape(about.shape[1:])
+
+    def plus(self, other: PairSums) -> PairSums:
+        """With those of other rows."""
+        return PairSums(self.sums + other.sums, self.squares + other.squares)
+
+    def moments(self, shift: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Means, and sums of squares about them."""
+        return shift[:, None, None, None] + self.sums / counts, np.maximum(
+            self.squares - np.square(self.sums) / counts, 0.0
+        )
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What a second pass over the rows finds: by repeat, and by pairs of folds if these were asked for."""
+
+    repeats: list[RowSums]
+    pairs: PairSums | None
+
+    def plus(self, other: Scores) -> Scores:
+        """With those of other rows."""
+        for one, more in zip(self.repeats, other.repeats, strict=True):
+            one.merge(more)
+        pairs = None if self.pairs is None or other.pairs is None else self.pairs.plus(other.pairs)
+        return Scores(self.repeats, pairs)
+
+
+def score(
+    blocks: RowBlocks,
+    question: Question,
+    totals: RowTotals,
+    run: Callable[..., Iterable[Scores]],
+    tick: Callable[[], None],
+) -> Scores:
+    """Score every row without its own fold, in one pass; its residuals and losses are added to ``totals``."""
+    parts = iter(run(partial(_score_span, blocks, question, totals, tick), blocks.spans()))
+    scores = next(parts)
+    for part in parts:
+        scores = scores.plus(part)
+    totals.count += (question.folds.ids >= 0).sum(axis=0)
+    return scores
+
+
+def _score_span(
+    blocks: RowBlocks, question: Question, totals: RowTotals, tick: Callable[[], None], span: Span
+) -> Scores:
+    folds, roles, (L, R) = question.folds, question.roles, question.shift.shape
+    K, V, Q = folds.n_folds, *question.sets.own.shape[3:]
+    n_groups = None if roles.groups is None else int(roles.groups.max()) + 1
+    repeats = [RowSums(question.chain, shift, K, n_groups) for shift in question.shift]
+    pairs = PairSums(*np.zeros((2, L, K, K, V, R))) if question.with_pairs else None
+    design, own = np.empty((2, blocks.rows_each, blocks.width + Q))
+    space = np.empty((3, blocks.rows_each, V, Q))  # fresh memory for every block would take longer than its use
+    tables = np.empty((2, blocks.rows_each, V + 2))
+    for start, stop in span:
+        rows = totals.rows(start, stop)
+        blocks.fill(start, stop, design)
+        for repeat in range(L):
+            order = FoldOrder.of(folds.ids[repeat, start:stop], K)
+            np.take(design[: stop - start], order.order, axis=0, out=own[: stop - start], mode="clip")
+            block = _Block(question, repeat, start, order, own[: stop - start])
+            losses = block.own(rows, space[:, : stop - start])
+            repeats[repeat].add(losses, order.parts(), *block.roles, tables)
+            for fold, part in order.parts() if pairs is not None else ():
+                assert pairs is not None
+                pairs.add((repeat, fold), block.pair_losses(fold, part) - question.shift[repeat])
+        tick()
+    return Scores(repeats, pairs)
+
+
+class _Block:
+    """Some rows, sorted by their folds in one repeat: columns and y beside each other, (b, p + Q)."""
+
+    def __init__(self, question: Question, repeat: int, start: int, order: FoldOrder, rows: FloatArray) -> None:
+        self.question, self.repeat, self.start, self.order, self.rows = question, repeat, start, order, rows
+        these = slice(start, start + len(rows))
+        weights, groups = question.roles.weights, question.roles.groups
+        self.observed = question.observed[these].take(order.order, axis=0)
+        self.roles = (
+            None if weights is None else weights[these].take(order.order),
+            None if groups is None else groups[these].take(order.order),
+        )
+
+    def own(self, totals: RowTotals, space: FloatArray) -> FloatArray:
+        """Weighted losses (b, V, R) with each row's own fold out; residuals and losses are added to the totals."""
+        question, order, (residuals, losses, sorted_back) = self.question, self.order, space
+        b, V, Q = residuals.shape
+        flat = residuals.reshape(b, V * Q)
+        for fold, part in order.parts():
+            np.matmul(self.rows[part], question.sets.own_residual(self.repeat, fold), out=flat[part])
+        for (repeat, fold, value), found in question.refitted.items():
+            if repeat == self.repeat:
+                residuals[order.part(fold), value] = found[self._places(fold)]
+        if question.loss.is_squared:
+            np.square(residuals, out=losses)
+        else:
+            residuals[: order.ends[0]] = 0.0  # rows that are in no fold
+            losses = question.loss.of(self.observed[:, None], residuals)
+        kept = question.loss.decided_residuals(self.observed[:, None], residuals)
+        losses[: order.ends[0]] = kept[: order.ends[0]] = 0.0
+        back, R = order.back, losses.shape[2]
+        totals.residuals += np.take(kept, back, axis=0, out=sorted_back, mode="clip")
+        space_of_losses = sorted_back if R == Q else None
+        totals.losses += np.take(losses, back, axis=0, out=space_of_losses, mode="clip")
+        return self._weighted(losses, slice(None))
+
+    def pair_losses(self, fold: int, part: slice) -> FloatArray:
+        """Weighted losses (b, K, V, R) of the rows of a fold with it and another out."""
+        question = self.question
+        residuals = self.rows[part] @ question.sets.pair_residual(self.repeat, fold)
+        residuals = residuals.reshape(-1, question.folds.n_folds, *question.sets.own.shape[3:])
+        return self._weighted(question.loss.of(self.observed[part][:, None, None], residuals), part)
+
+    def _weighted(self, losses: FloatArray, part: slice) -> FloatArray:
+        weights = self.roles[0]
+        return losses if weights is None else losses * weights[part].reshape(-1, *[1] * (losses.ndim - 1))
+
+    def _places(self, fold: int) -> slice:
+        """Where the rows of a fold in this block stand among all of its rows."""
+        before = int((self.question.folds.ids[self.repeat, : self.start] == fold).sum())
+        part = self.order.part(fold)
+        return slice(before, before + part.stop - part.start)

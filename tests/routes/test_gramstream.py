@@ -1,0 +1,223 @@
+"""Two passes over blocks of rows give what tables of all rows give, and what refits give."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
+
+import helpers
+import onefit
+from onefit.inference import row_sums
+from onefit.inference.chain import ascending
+from onefit.inference.fold_errors import RowRoles, spread_of_losses
+from onefit.routes import collect, gram, gramstream
+from onefit.running import job
+from reference import refit_predictions
+
+N, P, K = 1300, 6, 5
+RNG = np.random.default_rng(20261117)
+X = RNG.standard_normal((N, P)) * np.logspace(-3, 3, P) + 40 * RNG.standard_normal(P)
+X[:, 2] = RNG.random(N) < 0.02
+Y = X @ (1 / np.logspace(-3, 3, P)) + 2 * RNG.standard_normal(N)
+WEIGHTS, GROUPS = RNG.random(N) + 0.1, RNG.integers(0, 60, N)
+IDS = RNG.integers(-1, K, size=(3, N))
+SETTINGS = {"n_folds": K, "n_repeats": 3, "random_state": 0}
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """Blocks of 80 rows, so that few rows make many of them."""
+    monkeypatch.setattr(collect, "BLOCK_CELLS", 1)
+    monkeypatch.setattr(collect, "ROWS_OF_A_FOLD", 16)
+
+
+@pytest.fixture
+def passes(monkeypatch):
+    """How often rows were streamed to the end."""
+    done = []
+    stream = gramstream.StreamedEngine.stream
+
+    def counted(self, *args):
+        pairs = stream(self, *args)
+        done.append(args)
+        return pairs
+
+    monkeypatch.setattr(gramstream.StreamedEngine, "stream", counted)
+    return done
+
+
+def both_ways(monkeypatch, function, *args, **kwargs):
+    """By blocks, and by tables."""
+    streamed = helpers.quietly(function, *args, **kwargs)
+    monkeypatch.setattr(gram, "can_stream", lambda *_: False)
+    return streamed, helpers.quietly(function, *args, **kwargs)
+
+
+def assert_same(streamed, tables, rtol=1e-10):
+    """All figures that a result has."""
+    for name in ("estimate", "interval", "standard_error", "cv_estimate", "raw_estimate", "mse"):
+        np.testing.assert_allclose(getattr(streamed, name), getattr(tables, name), rtol=rtol, err_msg=name)
+    for name in ("e_in", "e_out", "v_out", "mse"):
+        one, other = (np.asarray(getattr(each.fold_errors, name)) for each in (streamed, tables))
+        np.testing.assert_allclose(one, other, rtol=rtol, atol=rtol * np.abs(other).max(), err_msg=name)
+    np.testing.assert_allclose(streamed.intervals.to_numpy(), tables.intervals.to_numpy(), rtol=rtol)
+    one, other = streamed.heldout, tables.heldout
+    assert one.columns.equals(other.columns)
+    for column in one:
+        if one[column].dtype.kind == "f":
+            np.testing.assert_allclose(one[column], other[column], rtol=rtol, atol=rtol * np.abs(other[column]).max())
+        else:
+            assert one[column].equals(other[column])
+
+
+CASES = {
+    "ridge": (Ridge(), Y, {}),
+    "least squares": (LinearRegression(), Y, {}),
+    "no intercept": (Ridge(fit_intercept=False), Y, {}),
+    "weights": (Ridge(), Y, {"sample_weight": WEIGHTS}),
+    "groups": (Ridge(), Y, {"groups": GROUPS}),
+    "groups with weights": (Ridge(), Y, {"groups": GROUPS, "sample_weight": WEIGHTS}),
+    "rows in no fold": (Ridge(), Y, {"folds": IDS, "n_folds": "auto", "n_repeats": "auto"}),
+    "folds in one piece": (
+        Ridge(),
+        Y,
+        {
+            "folds": np.minimum(np.arange(N) // 200, 4) - (np.arange(N) > 1100) * 5,
+            "n_folds": "auto",
+            "n_repeats": "auto",
+        },
+    ),
+    "absolute error": (Ridge(), Y, {"loss": "absolute_error"}),
+    "two outputs": (Ridge(), np.c_[Y, X[:, 0] * Y], {}),
+    "partitions of the bias": (Ridge(), Y, {"bias_folds": 4}),
+    "classes": (RidgeClassifier(), np.digitize(Y, np.quantile(Y, [0.3, 0.7])), {}),
+    "repeats as needed": (Ridge(), Y, {"n_repeats": "auto"}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_two_passes_give_what_tables_of_all_rows_give(case, monkeypatch, passes):
+    estimator, y, options = CASES[case]
+    streamed, tables = both_ways(monkeypatch, onefit.nested_cv, estimator, X, y, **{**SETTINGS, **options})
+    assert passes
+    assert_same(streamed, tables)
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weights"])
+@pytest.mark.parametrize("groups", [None, GROUPS], ids=["rows", "groups"])
+def test_a_curve_has_the_same_pairs_and_scores(weights, groups, monkeypatch, passes):
+    path = {"param_name": "alpha", "param_range": np.logspace(-2, 5, 6)}
+    streamed, tables = both_ways(
+        monkeypatch, onefit.error_curve, Ridge(), X, Y, **path, sample_weight=weights, groups=groups, **SETTINGS
+    )
+    assert passes
+    for name in ("estimate", "low", "high", "standard_error", "edf"):
+        np.testing.assert_allclose(getattr(streamed, name), getattr(tables, name), rtol=1e-9)
+    one, other = streamed.difference.standard_error, tables.difference.standard_error
+    np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-12 * np.abs(tables.estimate).max())
+    np.testing.assert_allclose(streamed.scores.to_numpy(), tables.scores.to_numpy(), rtol=1e-9)
+    for at in (0, -1):
+        assert_same(streamed.results[at], tables.results[at], 1e-9)
+
+
+@pytest.mark.parametrize("noise", [1e-2, 1e-4, 1e-6])
+def test_a_nearly_perfect_fit_keeps_the_digits_of_its_errors(noise, passes):
+    """Down to 1 - R2 = 1e-12, against refits in extended precision."""
+    x = RNG.standard_normal((N, 3)) + 10.0
+    signal = x @ [1.0, -2.0, 0.5]
+    y = signal + noise * signal.std() * RNG.standard_normal(N)
+    ids = RNG.integers(0, 3, size=(1, N))
+    result = helpers.quiet_nested_cv(Ridge(1e-8), x, y, folds=ids)
+    assert passes
+    e_out, e_in = np.zeros((2, 3))
+    for j in range(3):
+        held = np.flatnonzero(ids[0] == j)
+        rest = np.flatnonzero(ids[0] != j)
+        e_out[j] = np.square(y[held] - refit_predictions(x, y, rest, held, 1e-8)).mean()
+        losses = [
+            np.square(y[other] - refit_predictions(x, y, np.flatnonzero(~np.isin(ids[0], (j, k))), other, 1e-8))
+            for k in range(3)
+            if k != j
+            for other in [np.flatnonzero(ids[0] == k)]
+        ]
+        e_in[j] = np.concatenate(losses).mean()
+    # a residual has the rounding errors of y, some ulp of which are eps / noise of it
+    np.testing.assert_allclose(result.fold_errors.e_out[0], e_out, rtol=1e-11 + 100 * np.finfo(float).eps / noise)
+    np.testing.assert_allclose(result.fold_errors.e_in[0], e_in, rtol=1e-11 + 100 * np.finfo(float).eps / noise)
+
+
+def test_a_column_that_lives_in_one_row_is_refitted_where_it_is_out(monkeypatch, passes):
+    rare = X.copy()
+    rare[:, 2] = 0.0
+    rare[7, 2] = 1e4
+    streamed, tables = both_ways(monkeypatch, onefit.nested_cv, Ridge(1e-10), rare, Y, **SETTINGS)
+    assert passes
+    assert_same(streamed, tables, 1e-9)
+
+
+def test_columns_that_lose_digits_go_by_tables(passes):
+    """Powers of a column far from zero: their Gram matrix has no digits left, a decomposition of the rows has."""
+    t = 10 + RNG.random(N)
+    powers = np.stack([t**degree for degree in range(1, 7)], axis=1)
+    result = helpers.quiet_nested_cv(Ridge(1e-6, fit_intercept=False), powers, Y, **SETTINGS)
+    assert not passes
+    assert result.route == "gram"
+
+
+@pytest.mark.parametrize("options", [{}, {"sample_weight": WEIGHTS, "groups": GROUPS}], ids=["plain", "both"])
+def test_the_bits_do_not_depend_on_the_number_of_jobs(options, passes):
+    path = {"param_name": "alpha", "param_range": np.logspace(-2, 5, 4)}
+    one, two = (
+        helpers.quietly(onefit.error_curve, Ridge(), X, Y, **path, **options, **SETTINGS, n_jobs=jobs)
+        for jobs in (1, 2)
+    )
+    assert len(passes) == 2
+    assert np.array_equal(one.low, two.low)
+    assert np.array_equal(one.difference.standard_error, two.difference.standard_error)
+    assert one.results[1].heldout.equals(two.results[1].heldout)
+
+
+def test_rules_that_need_all_pairs_of_losses_say_so_where_rows_are_many(monkeypatch):
+    monkeypatch.setattr(job, "MOST_SCATTERED", N - 1)
+    result = helpers.quiet_nested_cv(Ridge(), X, Y, **SETTINGS)
+    assert result.intervals.loc[["bates", "mlr3"]].isna().to_numpy().all()
+    assert 'interval="bates"' in result.intervals.attrs["reasons"]["bates"]
+    assert result.intervals.loc["covariance"].notna().all()
+    asked = helpers.quiet_nested_cv(Ridge(), X, Y, **SETTINGS, interval="bates")
+    monkeypatch.setattr(job, "MOST_SCATTERED", N)
+    np.testing.assert_allclose(
+        asked.interval, helpers.quiet_nested_cv(Ridge(), X, Y, **SETTINGS, interval="bates").interval
+    )
+    assert asked.intervals.loc["mlr3"].notna().all()
+
+
+def test_progress_counts_all_repeats(passes):
+    seen = []
+    helpers.quiet_nested_cv(Ridge(), X, Y, **SETTINGS, progress=lambda done, total: seen.append((done, total)))
+    assert passes
+    assert seen[-1][0] == seen[-1][1]
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.booleans(), st.booleans())
+def test_sums_over_blocks_are_those_over_all_rows(seed, n_values, with_weights, with_groups):
+    rng = np.random.default_rng(seed)
+    n, cut = 60, int(rng.integers(1, 59))
+    losses = np.exp(rng.standard_normal((1, n, n_values, 2)))
+    weights = rng.random(n) + 0.1 if with_weights else None
+    roles = RowRoles.of(weights, rng.integers(0, 7, n) if with_groups else None)
+    chain = ascending(losses.mean(axis=(0, 1, 3)))
+    expected = spread_of_losses(losses, roles, chain)
+    parts = []
+    for rows in (slice(0, cut), slice(cut, n)):
+        part = row_sums.RowSums(chain, losses.mean(axis=(0, 1, 2)), 1, 7 if with_groups else None)
+        of_rows = [None if role is None else role[rows] for role in (roles.weights, roles.groups)]
+        weighed = roles.weigh(losses)[0, rows]
+        part.add(weighed, [(0, slice(0, len(weighed)))], *of_rows, np.empty((2, n, n_values + 2)))
+        parts.append(part)
+    parts[0].merge(parts[1])
+    found = row_sums.spread_tables(parts[:1])
+    for name, table in expected.items():
+        np.testing.assert_allclose(found[name], table, rtol=1e-9, atol=1e-12 * np.abs(table).max(), err_msg=name)
+    variance = roles.weigh(losses).var(axis=1, ddof=1) / n
+    np.testing.assert_allclose(found["row_variance"], variance, rtol=1e-10)
