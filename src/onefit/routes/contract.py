@@ -228,14 +228,14 @@ class Engine(ABC):
     is_refitted : bool
         Whether it fits estimators: in workers of its own, and so slowly that complete repeats are kept when the user
         stops it.
-    streams : bool
-        Whether it goes over the rows in blocks, for many repeats at once; until it finds that it cannot.
+    can_stream : bool
+        Whether it has not yet found that it cannot go over the rows in blocks.
     """
 
     n_values: int
     tick: Callable[[int], None]
     counts_sets = False
-    streams = False
+    can_stream = False
     goes_through_sets: ClassVar[bool] = False
     is_refitted: ClassVar[bool] = False
 
@@ -255,6 +255,10 @@ class Engine(ABC):
     @abstractmethod
     def pairs(self, folds: Folds) -> PairErrors[HeldOut]:
         """The same, and the losses of each fold with it and another out: K(K+1)/2 training sets a repeat."""
+
+    def streams(self, n_folds: int) -> bool:
+        """Whether it goes over the rows in blocks, for many repeats at once."""
+        return False
 
     def repeats_at_once(self, n_folds: int) -> int:
         """If it streams, how many repeats share a pass over the rows."""

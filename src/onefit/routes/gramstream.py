@@ -62,8 +62,12 @@ class StreamedEngine(GramEngine):
         self.design, self.problem, self.observed = smoother, task.problem, task.problem.y
         self.needs_scatter = "pair scatter" in task.needs
         self.roles = RowRoles.of(task.problem.weights, task.problem.groups)
-        self.streams = True
+        self.can_stream = True
         self._coordinates: Coordinates | None = None
+
+    def streams(self, n_folds: int) -> bool:
+        """Whether it goes over the rows in blocks: if there are enough of them."""
+        return self.can_stream and self.design.n >= LEAST_BLOCKS * RowBlocks(self.design, self.y, n_folds).rows_each
 
     def repeats_at_once(self, n_folds: int) -> int:
         """How many repeats share a pass: as many as their statistics and coefficients fit in memory."""
@@ -81,8 +85,6 @@ class StreamedEngine(GramEngine):
 
     def _errors(self, folds: Folds, run: Run, with_pairs: bool) -> _Streamed:
         blocks = RowBlocks(self.design, self.y, folds.n_folds)
-        if folds.n < LEAST_BLOCKS * blocks.rows_each:
-            raise CannotStream
         coordinates = self._prepare()
         statistics = collect(blocks, coordinates, folds, run, self.still_wanted)
         sets = solve(statistics, coordinates, self.design.lams[:, 0], with_pairs, self.still_wanted)

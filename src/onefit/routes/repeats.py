@@ -170,7 +170,7 @@ class RepeatedComputation:
     @property
     def _streams(self) -> bool:
         """Models side by side are paired row by row, so that there must be tables of all of them."""
-        return len(self.engines) == 1 and self.engines[0].streams
+        return len(self.engines) == 1 and self.engines[0].streams(self.partitions.source.n_folds)
 
     @property
     def _is_refitted(self) -> bool:
@@ -201,7 +201,7 @@ class RepeatedComputation:
             try:
                 done = self._collect()
             except CannotStream:
-                self.engines[0].streams = False
+                self.engines[0].can_stream = False
                 done = self._collect()
             errors, bias_cv, failures = done.errors, None, list(done.failures)
             if done.is_stopped:
@@ -297,7 +297,7 @@ class RepeatedComputation:
             try:
                 return self.engines[0].stream_singles(folds, map)
             except CannotStream:
-                self.engines[0].streams = False
+                self.engines[0].can_stream = False
         return joined_singles([engine.singles(folds) for engine in self.engines])
 
     def _mean_cv(self, source: FoldSource, count: int, failures: list[Failure]) -> tuple[FloatArray | None, int]:
