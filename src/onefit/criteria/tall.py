@@ -77,7 +77,7 @@ class _Rotated:
 
 def criteria_of_all_rows(
     known: AllRows,
-    block: Callable[[int, int], Columns],
+    block: Callable[[slice], Columns],
     y: FloatArray,
     weights: FloatArray | None,
     lams: FloatArray,
@@ -107,7 +107,7 @@ def criteria_of_all_rows(
 
 def _second_pass(
     rotated: _Rotated,
-    block: Callable[[int, int], Columns],
+    block: Callable[[slice], Columns],
     y: FloatArray,
     weights: FloatArray | None,
     lams: FloatArray,
@@ -118,7 +118,7 @@ def _second_pass(
     shrink = 1.0 / (rotated.x[:, None] + rotated.s[:, None] * lams)
     total, free = np.zeros((V, Q)), np.zeros((rotated.n_free, rotated.n_free))
     for rows in row_blocks(n, len(rotated.T) + V * Q):
-        columns = block(rows.start, rows.stop)
+        columns = block(rows)
         w = np.ones((rows.stop - rows.start, 1)) if weights is None else weights[rows, None]
         left = 1.0 - w * (np.square(columns.times(rotated.T)) @ shrink)
         if left.min() < NEARLY_REACHED:

@@ -6,7 +6,6 @@ Shapes: repeats L, folds K, rows n, parameter values V, outputs Q; the last two 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -87,7 +86,7 @@ class HeldOut:
     def add_to(self, totals: RowTotals) -> None:
         """Add each row's residuals and losses, repeat by repeat: so sums do not depend on the size of the blocks."""
         missing = np.isnan(self.losses[:, :, 0, 0])
-        for sums, tables in ((totals.residuals, self.residuals), (totals.losses, self.losses)):
+        for sums, tables in ((totals.residuals, self.residuals), (totals.losses, self.losses)):  # views
             for table in np.where(missing[..., None, None], 0.0, tables) if missing.any() else tables:
                 sums += table
         totals.count += (~missing).sum(axis=0)
@@ -403,24 +402,36 @@ def concatenate(blocks: Sequence[FoldErrors]) -> FoldErrors:
 
 
 class RowTotals:
-    """Running sums over repeats of each row's held-out residual and loss: memory does not grow with L."""
+    """Running sums over repeats of each row's held-out residual and loss: memory does not grow with L.
 
-    def __init__(self, n: int, n_values: int, n_outputs: int, n_losses: int) -> None:
-        self.residuals = np.zeros((n, n_values, n_outputs))
-        self.losses = np.zeros((n, n_values, n_losses))
-        self.count = np.zeros(n)
+    Residuals and losses are parts of one table (n, V, Q + R), so that a table of one value is made without a copy; with
+    very many rows its numbers lie beside each other, ``by_value``.
+    """
 
-    def rows(self, start: int, stop: int) -> RowTotals:
-        """Those of consecutive rows, which can be added to."""
-        part = copy(self)
-        part.residuals, part.losses = self.residuals[start:stop], self.losses[start:stop]
-        part.count = self.count[start:stop]
-        return part
+    def __init__(self, n: int, n_values: int, n_outputs: int, n_losses: int, by_value: bool = False) -> None:
+        width = n_outputs + n_losses
+        self._n_outputs, self.count = n_outputs, np.zeros(n)
+        if by_value:
+            self.both = np.zeros((n_values, width, n)).transpose(2, 0, 1)
+        else:
+            self.both = np.zeros((width, n, n_values)).transpose(1, 2, 0)
+
+    @property
+    def residuals(self) -> FloatArray:
+        """Sums of the residuals, (n, V, Q)."""
+        return self.both[..., : self._n_outputs]
+
+    @property
+    def losses(self) -> FloatArray:
+        """Sums of the losses, (n, V, R)."""
+        return self.both[..., self._n_outputs :]
+
+    def add(self, start: int, part: RowTotals) -> None:
+        """Add those of consecutive rows; how often they were scored is counted elsewhere."""
+        self.both[start : start + len(part.count)] += part.both
 
     def means(self) -> tuple[FloatArray, FloatArray]:
-        """Mean residual and mean loss of each row; NaN for rows never scored. Takes the place of the sums."""
-        count = np.where(self.count > 0, self.count, np.nan)[:, None, None]
-        self.residuals /= count
-        self.losses /= count
+        """Mean residual and mean loss of each row; NaN for rows never scored. They take the place of the sums."""
+        self.both /= np.where(self.count > 0, self.count, np.nan)[:, None, None]
         self.count = np.sign(self.count)
         return self.residuals, self.losses

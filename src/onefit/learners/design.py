@@ -8,9 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from ..criteria import AllRows, criteria_of_all_rows
-from ..linalg.columns import Columns, Penalty, columns_of, norms
+from ..linalg.columns import Columns, Penalty, column_map, norms
 from ..linalg.dual import Dual, dual_of
 from ..linalg.reinsch import Reinsch, demmler_reinsch
+from ..linalg.tall import is_far_from_singular
 from ..typing import FloatArray, IntArray
 from ..vocabulary import CRITERIA
 from .contract import Scores
@@ -55,11 +56,16 @@ class DesignSmoother(Smoother):
         super().__init__(lams, weights, fit_intercept)
         self.all_rows: AllRows | None = None
         # a training set may lack what other rows have of a column, so it is refitted to columns that are not mixed
-        self._unmixed = columns_of(X, penalty, fit_intercept, None if self.weights is None else self._weighted_rows)
+        seen = None if self.weights is None else self._weighted_rows
+        self._X, self._map = X, column_map(X, penalty, fit_intercept, seen)
         self.is_ridge = is_ridge
-        mixes = self._unmixed.maps is not None and self._unmixed.maps.penalized is not None
-        size = norms(X if self.weights is None else X[self._weighted_rows]) if mixes else self._unmixed.E_size
-        self._check_span(size, mixes)
+        size = norms(X if seen is None else X[seen]) if self._map.mixes else self._map.E_size
+        self._check_span(size, self._map.mixes)
+
+    @cached_property
+    def _unmixed(self) -> Columns:
+        """All rows."""
+        return self._map.of(self._X)
 
     @cached_property
     def _columns(self) -> Columns:
@@ -71,7 +77,7 @@ class DesignSmoother(Smoother):
     @property
     def n(self) -> int:
         """Number of rows."""
-        return int(self._unmixed.E.shape[0])
+        return len(self._X)
 
     @property
     def _all_penalized(self) -> bool:
@@ -80,16 +86,22 @@ class DesignSmoother(Smoother):
     @property
     def width(self) -> int:
         """Columns after the rotation that leaves at most n penalized ones; of many rows, without looking for it."""
-        columns = self._unmixed if self.n > MANY_ROWS * self._unmixed.width else self._columns
+        if self.n > MANY_ROWS * (r := len(self._map.E_size)):
+            return r + self.n_free
+        columns = self._columns
         return int(columns.N.shape[1] + (min(columns.E.shape) if self._all_penalized else columns.E.shape[1]))
 
     @property
     def n_free(self) -> int:
         """Number of columns without a penalty, at a positive value."""
-        return int(self._unmixed.N.shape[1])
+        return len(self._map.N_size)
 
     def count_lost(self, lam: float) -> int:
         """How many free columns depend on the others in the rows that a fit sees."""
+        if lam > 0 and not self._map.maps.free.shape[1]:
+            return 0  # the constant, or nothing
+        if lam == 0 and self.weights is None and self._is_far_from_singular():
+            return 0
         columns = self._unmixed.free() if lam > 0 else self._unmixed
         return columns.rows(self.fitted_rows).weighted(self.root_weights(self.fitted_rows)).at(lam).dependent()
 
@@ -109,11 +121,21 @@ class DesignSmoother(Smoother):
 
     def take(self, rows: IntArray) -> Columns:
         """The design in some rows, without the weights."""
-        return self._unmixed.rows(rows)
+        return self.block(rows) if "_unmixed" not in self.__dict__ else self._unmixed.rows(rows)
 
-    def block(self, start: int, stop: int) -> Columns:
-        """The design in consecutive rows, of which no copy is made."""
-        return self._unmixed.rows(slice(start, stop))
+    def block(self, rows: IntArray | slice) -> Columns:
+        """The same, also in consecutive rows; nothing is made of all rows."""
+        return self._map.of(self._X[rows])
+
+    def _is_far_from_singular(self) -> bool:
+        """Whether the columns surely do not depend on each other in all rows."""
+        sizes = np.hstack([self._map.E_size, self._map.N_size])
+
+        def rows(some: slice) -> FloatArray:
+            columns = self.block(some)
+            return np.hstack([columns.E, columns.N])
+
+        return is_far_from_singular(rows, self.n, len(sizes), sizes)
 
     def decomposed(self) -> Columns:
         """The design of all rows, in the directions that some row sees."""

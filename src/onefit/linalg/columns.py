@@ -10,18 +10,20 @@ from scipy import linalg
 
 from ..errors import DataError
 from ..typing import FloatArray, IntArray
-from .tall import LEAST_EIGENVALUE, is_far_from_singular, norms
+from .tall import EPS, is_far_from_singular, norms
 
 __all__ = [
     "EPS",
     "MOST_SPAN",
     "NEGLIGIBLE",
     "UNEVEN",
+    "ColumnMap",
     "Columns",
     "Penalty",
     "as_penalty",
     "check_penalty",
     "clean",
+    "column_map",
     "columns_of",
     "middle",
     "norms",
@@ -30,16 +32,11 @@ __all__ = [
 ]
 
 
-EPS = float(np.finfo(float).eps)
-
 UNEVEN = 1e3
 """Columns whose sizes differ more than this are decomposed by slower methods that keep the digits of the small ones."""
 
 MOST_SPAN = 1e30
 """Columns whose sizes differ more than this have no common unit in double precision, whatever the method."""
-
-LEAST_SINGULAR_VALUE = LEAST_EIGENVALUE**0.5
-"""Of columns of one length that are far from singular."""
 
 NEGLIGIBLE = 1e-9
 """Penalties below this part of ``||E||^2`` cannot be told from rounding errors in E E' with certainty."""
@@ -144,7 +141,9 @@ class Columns:
         errors of E, and they would be fitted to those. ``rows`` are those that count.
         """
         seen, free = (self.E, self.N) if len(rows) == len(self.E) else (self.E[rows], self.N[rows])
-        if lam > NEGLIGIBLE * np.square(norms(seen)).sum() or is_far_from_singular(free, seen):
+        if lam > NEGLIGIBLE * np.square(norms(seen)).sum():
+            return self
+        if is_far_from_singular(lambda some: np.hstack([free[some], seen[some]]), len(seen), self.width):
             return self
         space = row_space(without(seen, free))
         if space is None:
@@ -170,7 +169,7 @@ class Columns:
             return int(lost.sum())
         # what the last bits of the data say of a direction, the data do not say
         unknown = 10 * EPS * np.sqrt(np.square(np.maximum(self.N_size, length) / length).sum())
-        if max(arithmetic, unknown) < LEAST_SINGULAR_VALUE and is_far_from_singular(self.N):
+        if is_far_from_singular(lambda rows: self.N[rows], n, k, self.N_size):
             return 0
         s = linalg.svdvals(_square(self.N / length), check_finite=False)
         return int(k - (s > max(arithmetic, unknown)).sum())
@@ -321,30 +320,60 @@ def middle(X: FloatArray) -> FloatArray:
     return np.asarray(np.median(X[::step], axis=0), dtype=np.float64)
 
 
-def columns_of(
+@dataclass(frozen=True)
+class ColumnMap:
+    """How rows of a design become rows of penalized and free columns; see `columns_of`."""
+
+    maps: Penalty
+    centre: FloatArray | None
+    E_size: FloatArray
+    N_size: FloatArray
+    fit_intercept: bool
+
+    @property
+    def mixes(self) -> bool:
+        """Whether penalized columns are products of the columns of the design."""
+        return self.maps.penalized is not None
+
+    def of(self, X: FloatArray) -> Columns:
+        """Some rows, or all."""
+        moved = X if self.centre is None else X - self.centre  # before any product, which would round by the offset
+        E = moved if self.maps.penalized is None else moved @ self.maps.penalized
+        N = np.ones((len(X), 1 if self.fit_intercept else 0))
+        if self.maps.free.shape[1]:
+            N = np.hstack([N, moved @ self.maps.free])
+        return Columns(E, N, self.E_size, self.N_size, self.centre, not self.mixes, self.fit_intercept, self.maps)
+
+
+def column_map(
     X: FloatArray, penalty: Penalty | FloatArray | None, fit_intercept: bool, fitted_rows: IntArray | None = None
-) -> Columns:
+) -> ColumnMap:
     """Penalized and free columns of a design whose coefficients carry ``lam b'Sb``; the intercept is free.
 
     With an intercept the columns are centred, beside the column of ones and not in its place: the intercept absorbs
     the shift exactly, in every training set, and columns with a large offset keep their accuracy. Centre and sizes are
     those of the rows ``fitted_rows``, which count in the fits; the others may be anywhere.
     """
-    ones = np.ones((X.shape[0], 1 if fit_intercept else 0))
-    rows = slice(None) if fitted_rows is None else fitted_rows
-    seen = X[rows]
+    seen = X if fitted_rows is None else X[fitted_rows]
     centre = middle(seen) if fit_intercept else None
-    moved = X if centre is None else X - centre  # before any product, which would round by the size of the offset
     maps = as_penalty(penalty, X.shape[1])
-    is_own = maps.penalized is None
-    maps = maps if is_own else maps.graded(norms(moved[rows]))  # a ridge penalty mixes nothing
-    E = moved if maps.penalized is None else moved @ maps.penalized
-    E_size = norms(seen) if maps.penalized is None else norms(np.abs(seen) @ np.abs(maps.penalized))
-    N, N_size = ones, norms(ones[rows])
+    if maps.penalized is None:  # a ridge penalty mixes nothing
+        E_size = norms(seen)
+    else:
+        maps = maps.graded(norms(seen if centre is None else seen - centre))
+        assert maps.penalized is not None
+        E_size = norms(np.abs(seen) @ np.abs(maps.penalized))
+    N_size = np.full(1 if fit_intercept else 0, np.sqrt(len(seen)))
     if maps.free.shape[1]:
-        N = np.hstack([ones, moved @ maps.free])
         N_size = np.hstack([N_size, norms(np.abs(seen) @ np.abs(maps.free))])
-    return Columns(E, N, E_size, N_size, centre, is_own, fit_intercept, maps)
+    return ColumnMap(maps, centre, E_size, N_size, fit_intercept)
+
+
+def columns_of(
+    X: FloatArray, penalty: Penalty | FloatArray | None, fit_intercept: bool, fitted_rows: IntArray | None = None
+) -> Columns:
+    """All rows of a `column_map`."""
+    return column_map(X, penalty, fit_intercept, fitted_rows).of(X)
 
 
 def check_penalty(penalty: object, p: int) -> FloatArray | None:

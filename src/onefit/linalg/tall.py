@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy import linalg
 
 from ..typing import FloatArray
 
-__all__ = ["LEAST_EIGENVALUE", "is_far_from_singular", "norms", "row_blocks"]
+__all__ = ["EPS", "is_far_from_singular", "norms", "row_blocks"]
+
+EPS = float(np.finfo(float).eps)
 
 BLOCK = 2**17
 """Numbers in a block of rows: what the caches hold."""
@@ -50,19 +52,24 @@ def _parts(columns: FloatArray) -> Iterator[FloatArray]:
     return (columns[rows] for rows in row_blocks(*columns.shape))
 
 
-def is_far_from_singular(*tables: FloatArray) -> bool:
-    """Whether the columns of some tables, scaled to one length, are surely far from linear dependence.
+def is_far_from_singular(
+    block: Callable[[slice], FloatArray], n: int, width: int, size: FloatArray | None = None
+) -> bool:
+    """Whether columns, scaled to one length, are surely far from linear dependence; ``block`` has them in some rows.
 
-    False says nothing: then only a decomposition can tell, or there are so few rows that it costs as little.
+    False says nothing: then only a decomposition can tell, or there are so few rows that it costs as little. ``size``
+    (width,) are the lengths that the columns would have without cancellation in their making: what is tiny against
+    them is rounding error.
     """
-    n, width = len(tables[0]), sum(table.shape[1] for table in tables)
     if n < LEAST_ROWS * width or not width:
-        return False
-    size = np.hstack([norms(table) for table in tables])
-    if not (np.isfinite(size).all() and (size > 0).all()):
         return False
     G = np.zeros((width, width))
     for rows in row_blocks(n, width):
-        part = np.hstack([table[rows] for table in tables]) / size
+        part = block(rows)
         G += part.T @ part
-    return bool(linalg.eigvalsh(G, subset_by_index=(0, 0))[0] > LEAST_EIGENVALUE)
+    length = np.sqrt(np.diag(G))
+    if not (np.isfinite(length).all() and (length > 0).all()):
+        return False
+    lost = 10 * EPS * (n if size is None else max(n, float(np.linalg.norm(np.maximum(size / length, 1.0)))))
+    least = linalg.eigvalsh(G / np.multiply.outer(length, length), subset_by_index=(0, 0))[0]
+    return bool(least > LEAST_EIGENVALUE and lost < LEAST_EIGENVALUE**0.5)

@@ -47,7 +47,11 @@ class Figures:
         self.own = self.by_rule[job.rule.name]
         self.raw, self.cv = raw_estimate(errors), cv_estimate(errors)
         self.monte_carlo_error = half_width_error(errors, job.rule, job.loss.scale)
-        self.residuals, self.losses = outcome.totals.means()
+        residuals, self.losses = outcome.totals.means()
+        np.subtract(
+            job.problem.y[:, None], residuals, out=residuals
+        )  # in place: tables of all rows and values are large
+        self.heldout = outcome.totals.both
         self.rmse = self.r2 = None
         if job.loss.name == "squared_error":
             self.rmse = rmse(self.own)
@@ -90,7 +94,7 @@ def build_result(job: Job, outcome: Outcome, value: int = 0, figures: Figures | 
         scale=job.loss.scale,
         intervals=_interval_table(figures, problem.output_names, value),
         fold_errors=FoldErrorTables(*map(pick, (errors.e_in, errors.e_out, errors.v_out, errors.mse))),
-        heldout=_heldout_table(problem, job.loss, problem.y - figures.residuals[:, value], figures.losses[:, value]),
+        heldout=_heldout_table(problem, job.loss, figures.heldout[:, value]),
         reason="; ".join(filter(None, [own.reason_at(value), *outcome.notes])),
         output_names=problem.output_names,
         rmse=None if figures.rmse is None else Figure(*map(pick, figures.rmse)),
@@ -146,17 +150,18 @@ def _interval_table(figures: Figures, output_names: tuple[str, ...] | None, valu
     return table
 
 
-def _heldout_table(problem: Problem, loss: Loss, predictions: FloatArray, losses: FloatArray) -> pd.DataFrame:
-    """Mean held-out prediction and loss of each row; of classes, the one that was predicted most often."""
+def _heldout_table(problem: Problem, loss: Loss, both: FloatArray) -> pd.DataFrame:
+    """Mean held-out prediction and loss of each row, (n, Q + R); of classes, the one that was predicted most often."""
     index = row_names(problem.X)
+    predictions, losses = both[:, : problem.n_outputs], both[:, problem.n_outputs :]
     if loss.classes is not None:
         voted = pd.Series(loss.classes.labels[loss.classes.decide(predictions)], index=index)
         scored = np.isfinite(losses[:, 0])
         return pd.DataFrame({"prediction": voted.where(scored), "loss": losses[:, 0]}, index=index)
-    if problem.output_names is None:
-        return pd.DataFrame({"prediction": predictions[:, 0], "loss": losses[:, 0]}, index=index)
-    columns = pd.MultiIndex.from_product([["prediction", "loss"], list(problem.output_names)])
-    return pd.DataFrame(np.hstack([predictions, losses]), index=index, columns=columns)
+    columns: pd.Index[Any] = pd.Index(["prediction", "loss"])
+    if problem.output_names is not None:
+        columns = pd.MultiIndex.from_product([list(columns), list(problem.output_names)])
+    return pd.DataFrame(np.asfortranarray(both), index=index, columns=columns, copy=False)
 
 
 def build_curve(

@@ -41,7 +41,7 @@ class RowBlocks:
     @property
     def width(self) -> int:
         """Columns of the design."""
-        return self.smoother.block(0, 1).width
+        return self.smoother.block(slice(0, 1)).width
 
     @property
     def rows_each(self) -> int:
@@ -57,7 +57,7 @@ class RowBlocks:
 
     def fill(self, start: int, stop: int, rows: FloatArray) -> None:
         """Write a block's rows ``(columns, y)`` into the first of ``rows`` (b, p + Q)."""
-        columns, Q, count = self.smoother.block(start, stop), self.y.shape[1], stop - start
+        columns, Q, count = self.smoother.block(slice(start, stop)), self.y.shape[1], stop - start
         r = columns.E.shape[1]
         rows[:count, :r], rows[:count, r:-Q], rows[:count, -Q:] = columns.E, columns.N, self.y[start:stop]
 
@@ -146,7 +146,7 @@ def _collect_span(
     weights, one = blocks.smoother.weights, np.empty((width, width))
     for start, stop in span:
         count = stop - start
-        columns, y = blocks.smoother.block(start, stop), blocks.y[start:stop]
+        columns, y = blocks.smoother.block(slice(start, stop)), blocks.y[start:stop]
         rows[:count, :-Q] = coordinates.of(columns)
         rows[:count, -Q:] = y - columns.times(coordinates.pilot)
         if weights is not None:

@@ -43,7 +43,7 @@ def can_stream(smoother: DesignSmoother, task: Task) -> bool:
     is_weighted_alike = own is weights or (own is not None and weights is not None and np.array_equal(own, weights))
     knows_pairing = task.loss.is_squared or smoother.n_values == 1
     has_no_light_rows = own is None or bool((own > 0).all())
-    columns = smoother.block(0, 1)
+    columns = smoother.block(slice(0, 1))
     return (
         is_one_path and is_weighted_alike and knows_pairing and has_no_light_rows and columns.width < smoother.n // 50
     )
@@ -71,7 +71,7 @@ class StreamedEngine(GramEngine):
 
     def repeats_at_once(self, n_folds: int) -> int:
         """How many repeats share a pass: as many as their statistics and coefficients fit in memory."""
-        width, columns = self.design.block(0, 1).width + self.y.shape[1], self.n_values * self.y.shape[1]
+        width, columns = self.design.block(slice(0, 1)).width + self.y.shape[1], self.n_values * self.y.shape[1]
         return per_block(8 * n_folds * (3 * width**2 + 3 * n_folds * width * columns), TABLE_BYTES)
 
     def stream(self, folds: Folds, run: Run) -> PairErrors[SingleErrors]:
@@ -105,7 +105,7 @@ class StreamedEngine(GramEngine):
     def _prepare(self) -> Coordinates:
         """Coordinates from a sample of the rows."""
         if self._coordinates is None:
-            n, width = self.design.n, self.design.block(0, 1).width
+            n, width = self.design.n, self.design.block(slice(0, 1)).width
             rows = np.arange(0, n, max(1, n // max(SAMPLE_ROWS, SAMPLE_WIDTHS * width)))
             root, lams = self.design.root_weights(rows), self.design.lams[:, 0]
             sample = self.design.take(rows).weighted(root)
@@ -182,7 +182,7 @@ class _Streamed:
             engine, folds = self.engine, self.folds
             V, Q = self.sets.own.shape[3:]
             shift = self.cv_means(engine.roles)[:, chain.root] if self.has_means else self._guess()
-            self._totals = RowTotals(folds.n, V, Q, self.mean.shape[-1])
+            self._totals = RowTotals(folds.n, V, Q, self.mean.shape[-1], by_value=True)
             question = Question(
                 self.sets,
                 folds,
@@ -217,7 +217,7 @@ class _Streamed:
     def _guess(self) -> FloatArray:
         """About how large the losses of a single value are, (L, R): of some rows, without a repeat's first fold."""
         engine, stop = self.engine, min(self.folds.n, SOME_ROWS)
-        columns, y = engine.design.block(0, stop), engine.y[:stop]
+        columns, y = engine.design.block(slice(0, stop)), engine.y[:stop]
         fits = [columns.times(own[:, 0]) for own in self.sets.own[:, 0]]
         return np.stack([engine.loss.of(engine.observed[:stop], y - fitted).mean(axis=0) for fitted in fits])
 
@@ -225,13 +225,8 @@ class _Streamed:
         """Add each row's residuals and losses; to nothing, they are taken as they are."""
         assert self._totals is not None
         if totals.count.any():
-            totals.residuals += self._totals.residuals
-            totals.losses += self._totals.losses
+            totals.both += self._totals.both
             totals.count += self._totals.count
         else:
-            totals.residuals, totals.losses, totals.count = (
-                self._totals.residuals,
-                self._totals.losses,
-                self._totals.count,
-            )
+            totals.both, totals.count = self._totals.both, self._totals.count
         self._totals = None

@@ -122,7 +122,7 @@ def _score_span(
     space = np.empty((3, blocks.rows_each, V, Q))  # fresh memory for every block would take longer than its use
     tables = np.empty((2, blocks.rows_each, V + 2))
     for start, stop in span:
-        rows = totals.rows(start, stop)
+        rows = RowTotals(stop - start, V, Q, R)
         blocks.fill(start, stop, design)
         for repeat in range(L):
             order = FoldOrder.of(folds.ids[repeat, start:stop], K)
@@ -133,6 +133,7 @@ def _score_span(
             for fold, part in order.parts() if pairs is not None else ():
                 assert pairs is not None
                 pairs.add((repeat, fold), block.pair_losses(fold, part) - question.shift[repeat])
+        totals.add(start, rows)
         tick()
     return Scores(repeats, pairs)
 
@@ -168,9 +169,10 @@ class _Block:
         kept = question.loss.decided_residuals(self.observed[:, None], residuals)
         losses[: order.ends[0]] = kept[: order.ends[0]] = 0.0
         back, R = order.back, losses.shape[2]
-        totals.residuals += np.take(kept, back, axis=0, out=sorted_back, mode="clip")
+        residual_sums, loss_sums = totals.residuals, totals.losses
+        residual_sums += np.take(kept, back, axis=0, out=sorted_back, mode="clip")
         space_of_losses = sorted_back if R == Q else None
-        totals.losses += np.take(losses, back, axis=0, out=space_of_losses, mode="clip")
+        loss_sums += np.take(losses, back, axis=0, out=space_of_losses, mode="clip")
         return self._weighted(losses, slice(None))
 
     def pair_losses(self, fold: int, part: slice) -> FloatArray:
