@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from sklearn.linear_model import Ridge
 from threadpoolctl import threadpool_limits
 
 from .cases import Case
 from .literal import literal
 from .measure import best_of, gemm_speed, time_onefit, time_peer
+from .memory import peaks
 from .ours import errors_of, flops, run
 from .refits import scikit_learn
 
@@ -59,6 +61,7 @@ def bars(quick: bool, budget: float) -> list[Bar]:
     """All of them; quick ones have smaller cases of the same names, and their figures mean nothing."""
     with threadpool_limits(limits=1):
         found = [*_nested(quick, budget), *_curve(quick, budget), *_small_folds(quick, budget), *_two(quick, budget)]
+        found += [*_many_rows(quick, budget), *_scatter(quick, budget)]
     found += [*_jobs(quick, budget), *_imports(1 if quick else 5)]
     return [replace(bar, counts=not quick) for bar in found]
 
@@ -107,6 +110,29 @@ def _two(quick: bool, budget: float) -> Iterator[Bar]:
     many = once + 199 * max(0.0, thrice - once) / 2
     name = f"leave two out, n={n} p=20: faster than onestep K={n // 10} L=200 (from 1 and 3 repeats)"
     yield Bar(name, many / ours, 50)
+
+
+def _many_rows(quick: bool, budget: float) -> Iterator[Bar]:
+    """Beside one fit of the same model to the same rows; memory beside X and y."""
+    shapes = ((Case(100_000, 100, 10, 2), 8), (Case(1_000_000, 50, 10, 5, 20), 10))
+    for case, most in ((Case(600, 5, 5, 2, V), most) for V, most in ((1, 8), (4, 10))) if quick else shapes:
+        fit, _ = best_of(lambda case=case: Ridge(1.0).fit(case.X, case.y), 2 * budget)
+        ours, _ = best_of(lambda case=case: run(case), 2 * budget)
+        function = "error_curve" if case.n_values > 1 else "nested_cv"
+        name = f"{function}, {_label(case)}"
+        yield Bar(f"{name}: time over one Ridge.fit", ours / fit, most, at_least=False)
+        if case.n_values > 1:
+            beside = peaks([case])[case] - (case.X.nbytes + case.y.nbytes) / 1e6
+            yield Bar(f"{name}: memory beside the data", beside / 1e3, 1.5, at_least=False, unit="GB")
+
+
+def _scatter(quick: bool, budget: float) -> Iterator[Bar]:
+    """What rules cost that need every row's losses with each pair of folds out."""
+    case = Case(600, 5, 5, 2) if quick else Case(200_000, 50, 10, 2)
+    without, _ = best_of(lambda: run(case), budget)
+    having, _ = best_of(lambda: run(case, interval="bates"), budget)
+    name = f'nested_cv, {_label(case)}: interval="bates", with the losses of all pairs, over the default without'
+    yield Bar(name, having / without, 2, at_least=False)
 
 
 def _jobs(quick: bool, budget: float) -> Iterator[Bar]:

@@ -22,9 +22,9 @@ def make(case: Case) -> Any:
     return RidgeCV(alphas=case.alphas) if case.tuned else Ridge(alpha=case.alphas[0])
 
 
-def run(case: Case, route: str = "auto", n_jobs: int | None = None) -> Any:
+def run(case: Case, route: str = "auto", n_jobs: int | None = None, interval: str = "covariance") -> Any:
     """`onefit.nested_cv`, or `onefit.error_curve` if the case has values, intervals included."""
-    arguments: dict[str, Any] = {"route": route, "n_jobs": n_jobs, "random_state": 0}
+    arguments: dict[str, Any] = {"route": route, "n_jobs": n_jobs, "interval": interval, "random_state": 0}
     arguments |= {"n_folds": "n"} if case.leaves_two_out else {"folds": case.folds}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OneFitWarning)  # few repeats are meant here
