@@ -250,6 +250,23 @@ def test_d15_one_basis_serves_every_penalty(lam):
     np.testing.assert_allclose(residual[fit.J] + ZJ @ d, fit.uw / fit.root[fit.J], **CLOSE)
 
 
+@pytest.mark.parametrize("lam", [0.01, 1.0, 50.0])
+def test_d16_any_pilot_serves(lam):
+    fit = Fit(lam=lam)
+    columns = columns_of(fit.X[:, 1:], Penalty.of_matrix(fit.S0[1:, 1:]), fit_intercept=True)
+    reinsch = demmler_reinsch(columns, [0.01, 1.0, 50.0], fit.w)
+    Z, D = reinsch.basis.take(np.arange(len(fit.y))), reinsch.x + lam * reinsch.s
+    pilot = np.random.default_rng(0).standard_normal(len(D))
+    r = fit.y - Z @ pilot
+    G, g = (Z[fit.J].T @ (fit.w[fit.J, None] * each[fit.J]) for each in (Z, r[:, None]))
+    right = Z.T @ (fit.w * r) - lam * reinsch.s * pilot - g[:, 0]
+    e = np.linalg.solve(np.diag(D) - G, right)
+    u = r[fit.J] - Z[fit.J] @ e
+    np.testing.assert_allclose(u, fit.uw / fit.root[fit.J], **CLOSE)
+    squares = r[fit.J] @ (fit.w[fit.J] * r[fit.J]) - 2 * e @ g[:, 0] + e @ G @ e
+    np.testing.assert_allclose(squares, np.square(fit.uw).sum(), **CLOSE)
+
+
 def flop_counts(n, p, K):
     """f1 and f2 of the paper's appendix B."""
 
