@@ -251,7 +251,7 @@ def test_d15_one_basis_serves_every_penalty(lam):
 
 
 @pytest.mark.parametrize("lam", [0.01, 1.0, 50.0])
-def test_d16_any_pilot_serves(lam):
+def test_d18_any_pilot_serves(lam):
     fit = Fit(lam=lam)
     columns = columns_of(fit.X[:, 1:], Penalty.of_matrix(fit.S0[1:, 1:]), fit_intercept=True)
     reinsch = demmler_reinsch(columns, [0.01, 1.0, 50.0], fit.w)
