@@ -19,6 +19,7 @@
 #define JOIN2(a, b) a##_##b
 #define JOIN(a, b) JOIN2(a, b)
 #define NAME(f) JOIN(f, SUFFIX)
+#define INLINE static inline __attribute__((always_inline))
 
 /* SSE2 or NEON: sixteen or more registers of two lanes */
 #define SUFFIX base
@@ -148,9 +149,8 @@ static PyObject *py_gram(PyObject *self, PyObject *args) {
     for (long s = 0; s < n_sets; s++) /* the second fold may be none */
         if (!in_range(t.sets + 2 * s, 1, K) || !lie_between(t.sets + 2 * s + 1, 1, -1, K - 1)) return refuse(&b, "sets");
     const kernels *k = chosen;
-    t.padded = (d + k->NB - 1) / k->NB * k->NB;
-    t.ld = t.padded;
-    const size_t system = (size_t)t.ld * (t.padded + Q + 1 + k->TI) * k->lanes;
+    t.ld = d | 1; /* odd: rows that are a multiple of 4 kB apart would fight for the same lines of the cache */
+    const size_t system = (size_t)t.ld * (d + Q + 1 + k->TI) * k->lanes;
     double *space = workspace(system + 2 * (size_t)d * (V + k->lanes));
     double *zeros = calloc((size_t)d * (d > V * Q ? d : V * Q) + 1, 8);
     const int is_ready = space && zeros;
@@ -230,9 +230,8 @@ static PyObject *py_onestep(PyObject *self, PyObject *args) {
     *(is_table ? &t.at_j : &t.mean) = out[0];
     *(is_table ? &t.at_k : &t.scatter) = out[1];
     const kernels *k = chosen;
-    t.padded = (2 * m + k->NB - 1) / k->NB * k->NB;
-    t.ld = t.padded;
-    const size_t system = ((size_t)t.ld * (t.padded + Q + 1 + k->TI) + 2 * (2 * m + 1)) * k->lanes;
+    t.ld = (2 * m) | 1;
+    const size_t system = ((size_t)t.ld * (2 * m + Q + 1 + k->TI) + 2 * (2 * m + 1)) * k->lanes;
     double *space = workspace(system);
     if (space) {
         Py_BEGIN_ALLOW_THREADS

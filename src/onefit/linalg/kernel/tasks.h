@@ -5,7 +5,7 @@ typedef struct {
     const int64_t *sets; /* (n_sets, 2): the folds that are out; the second is -1 for one fold */
     double *change, *norms;
     long K, d, V, Q, n_sets, first, last;
-    long ld, padded; /* of the workspace */
+    long ld; /* of the workspace */
 } gram_task;
 
 typedef struct {
@@ -20,7 +20,7 @@ typedef struct {
     const int64_t *rows, *columns, *sizes; /* rows and columns of M: of the range of j, and of all folds */
     double *mean, *scatter, *at_j, *at_k, *squares; /* either the first two or the next two */
     long width, L, K, m, Q, first, last;
-    long ld, padded; /* of the workspace */
+    long ld; /* of the workspace */
 } onestep_task;
 
 typedef struct {
