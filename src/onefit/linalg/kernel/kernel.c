@@ -45,6 +45,7 @@
 #pragma GCC target("avx512f,avx512dq,avx512vl,fma,prefer-vector-width=512")
 #define SUFFIX avx512
 #define LABEL "AVX-512"
+#define NARROWER(f) JOIN(f, avx2)
 #define W 8
 #define TI 4
 #define NB 4
@@ -287,28 +288,34 @@ static PyObject *py_leavetwo(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-/* predict(Z (L, K, m, d), r (L, K, m, C), change (L, n_sets, d, C), weights (L, K, m), sizes (L, K), sets (n_sets, 2),
- * mean (L, K, K, C), scatter (L, K, K, C), L, K, m, d, C, n_sets); only the places of the sets are written */
+/* predict(Z (n, d), r (n, C), change (L, n_sets, d, C), weights (n,), members (L, K, m) or None, sizes (L, K),
+ * sets (n_sets, 2), mean (L, K, K, C), scatter (L, K, K, C), n, L, K, m, d, C, n_sets); members are rows of the first, which
+ * are all rows of all folds, n = L K m, without them; only the places of the sets are written */
 static PyObject *py_predict(PyObject *self, PyObject *args) {
     (void)self;
-    PyObject *o[8];
-    predict_task t;
-    if (!PyArg_ParseTuple(args, "OOOOOOOOllllll", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6], &o[7], &t.L, &t.K, &t.m,
-                          &t.d, &t.C, &t.n_sets))
+    PyObject *o[9];
+    predict_task t = {0};
+    long n;
+    if (!PyArg_ParseTuple(args, "OOOOOOOOOlllllll", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6], &o[7], &o[8], &n, &t.L,
+                          &t.K, &t.m, &t.d, &t.C, &t.n_sets))
         return NULL;
+    if (t.d < 1 || t.C < 1) return PyErr_Format(PyExc_ValueError, "kernel: there are no columns");
     buffers b = {.count = 0};
-    t.Z = take(&b, o[0], 0, SIZE(t.L, t.K, t.m, t.d), "Z");
-    t.r = take(&b, o[1], 0, SIZE(t.L, t.K, t.m, t.C), "r");
+    const size_t n_members = SIZE(t.L, t.K, t.m);
+    t.Z = take(&b, o[0], 0, SIZE(n, t.d), "Z");
+    t.r = take(&b, o[1], 0, SIZE(n, t.C), "r");
     t.change = take(&b, o[2], 0, SIZE(t.L, t.n_sets, t.d, t.C), "change");
-    t.weights = take(&b, o[3], 0, SIZE(t.L, t.K, t.m), "weights");
-    t.sizes = take(&b, o[4], 0, SIZE(t.L, t.K), "sizes");
-    t.sets = take(&b, o[5], 0, SIZE(2, t.n_sets), "sets");
-    t.mean = take(&b, o[6], 1, SIZE(t.L, t.K, t.K, t.C), "mean");
-    t.scatter = take(&b, o[7], 1, SIZE(t.L, t.K, t.K, t.C), "scatter");
+    t.weights = take(&b, o[3], 0, SIZE(n), "weights");
+    if (o[4] != Py_None) t.members = take(&b, o[4], 0, n_members, "members");
+    t.sizes = take(&b, o[5], 0, SIZE(t.L, t.K), "sizes");
+    t.sets = take(&b, o[6], 0, SIZE(2, t.n_sets), "sets");
+    t.mean = take(&b, o[7], 1, SIZE(t.L, t.K, t.K, t.C), "mean");
+    t.scatter = take(&b, o[8], 1, SIZE(t.L, t.K, t.K, t.C), "scatter");
     if (b.count < 0) return NULL;
+    if (t.members ? !in_range(t.members, n_members, n) : (size_t)n != n_members) return refuse(&b, "members");
     if (!in_range(t.sets, SIZE(2, t.n_sets), t.K)) return refuse(&b, "sets");
     if (!lie_between(t.sizes, SIZE(t.L, t.K), 0, t.m)) return refuse(&b, "sizes");
-    double *space = workspace((size_t)(t.d + t.m) * 3 * 8 + t.K + 1 + 2 * t.n_sets);
+    double *space = workspace((size_t)(t.d + t.m) * 3 * 8 + t.K + 2 + 2 * t.n_sets + t.m);
     if (space) {
         Py_BEGIN_ALLOW_THREADS
         chosen->predict(&t, space);
@@ -318,6 +325,66 @@ static PyObject *py_predict(PyObject *self, PyObject *args) {
     free(space);
     release(&b);
     if (!is_ready) return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
+/* collect(Z (n, d), r (n, C), weights (n,), members (F, m), sizes (F,), grams (F, d, d), right (F, d, C), n, F, m, d, C) */
+static PyObject *py_collect(PyObject *self, PyObject *args) {
+    (void)self;
+    PyObject *o[7];
+    collect_task t = {0};
+    long n;
+    if (!PyArg_ParseTuple(args, "OOOOOOOlllll", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6], &n, &t.F, &t.m, &t.d, &t.C))
+        return NULL;
+    buffers b = {.count = 0};
+    t.Z = take(&b, o[0], 0, SIZE(n, t.d), "Z");
+    t.r = take(&b, o[1], 0, SIZE(n, t.C), "r");
+    t.weights = take(&b, o[2], 0, SIZE(n), "weights");
+    t.members = take(&b, o[3], 0, SIZE(t.F, t.m), "members");
+    t.sizes = take(&b, o[4], 0, SIZE(t.F), "sizes");
+    t.grams = take(&b, o[5], 1, SIZE(t.F, t.d, t.d), "grams");
+    t.right = take(&b, o[6], 1, SIZE(t.F, t.d, t.C), "right");
+    if (b.count < 0) return NULL;
+    if (!in_range(t.members, SIZE(t.F, t.m), n)) return refuse(&b, "members");
+    if (!lie_between(t.sizes, SIZE(t.F), 0, t.m)) return refuse(&b, "sizes");
+    const kernels *k = chosen;
+    t.wide = (t.d + t.C + k->lanes - 1) / k->lanes * k->lanes;
+    const size_t doubles = (size_t)t.wide * (CHUNK + t.d + k->TI);
+    double *space = workspace(doubles);
+    if (space) {
+        Py_BEGIN_ALLOW_THREADS
+        memset(space, 0, 8 * doubles);
+        k->collect(&t, space);
+        Py_END_ALLOW_THREADS
+    }
+    const int is_ready = space != NULL;
+    free(space);
+    release(&b);
+    if (!is_ready) return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
+/* residuals(Z (n, d), r (n, C), change (F, d, C), members (F, m), sizes (F,), u (F, m, C), n, F, m, d, C) */
+static PyObject *py_residuals(PyObject *self, PyObject *args) {
+    (void)self;
+    PyObject *o[6];
+    residuals_task t = {0};
+    long n;
+    if (!PyArg_ParseTuple(args, "OOOOOOlllll", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &n, &t.F, &t.m, &t.d, &t.C)) return NULL;
+    buffers b = {.count = 0};
+    t.Z = take(&b, o[0], 0, SIZE(n, t.d), "Z");
+    t.r = take(&b, o[1], 0, SIZE(n, t.C), "r");
+    t.change = take(&b, o[2], 0, SIZE(t.F, t.d, t.C), "change");
+    t.members = take(&b, o[3], 0, SIZE(t.F, t.m), "members");
+    t.sizes = take(&b, o[4], 0, SIZE(t.F), "sizes");
+    t.u = take(&b, o[5], 1, SIZE(t.F, t.m, t.C), "u");
+    if (b.count < 0) return NULL;
+    if (!in_range(t.members, SIZE(t.F, t.m), n)) return refuse(&b, "members");
+    if (!lie_between(t.sizes, SIZE(t.F), 0, t.m)) return refuse(&b, "sizes");
+    Py_BEGIN_ALLOW_THREADS
+    chosen->residuals(&t, NULL);
+    Py_END_ALLOW_THREADS
+    release(&b);
     Py_RETURN_NONE;
 }
 
@@ -335,6 +402,8 @@ static PyMethodDef methods[] = {
     {"onestep", py_onestep, METH_VARARGS, "Pairs of folds of the one-step route."},
     {"leavetwo", py_leavetwo, METH_VARARGS, "Pairs of rows, a tile of them."},
     {"predict", py_predict, METH_VARARGS, "Moments of the squared residuals of folds, of the gram route."},
+    {"collect", py_collect, METH_VARARGS, "Gram matrices of folds and products with a right-hand side."},
+    {"residuals", py_residuals, METH_VARARGS, "Residuals of folds with changed coefficients."},
     {"use", py_use, METH_VARARGS, "Take instructions up to 'baseline', 'AVX2' or 'AVX-512'; returns those taken."},
     {NULL, NULL, 0, NULL},
 };

@@ -34,10 +34,32 @@ typedef struct {
 
 typedef struct {
     const double *Z, *r, *change, *weights;
-    const int64_t *sizes, *sets;
+    const int64_t *members, *sizes, *sets; /* members are rows of Z, r and weights; NULL if those stand fold by fold */
     double *mean, *scatter;
     long L, K, m, d, C, n_sets;
 } predict_task;
+
+typedef struct { /* columns low.. of fold f of a repeat, and the place where their predictions are made */
+    long repeat, f, low, count;
+    const int64_t *list; /* the sets of f */
+    double *pack, *losses;
+} some_columns;
+
+typedef struct {
+    const double *Z, *r, *weights;
+    const int64_t *members, *sizes; /* rows of the three, for each fold */
+    double *grams, *right;
+    long F, m, d, C;
+    long wide; /* columns of Z and r, as whole registers */
+} collect_task;
+#define CHUNK 64 /* rows that are held at a time: they stay in the first cache while every tile passes over them */
+
+typedef struct {
+    const double *Z, *r, *change;
+    const int64_t *members, *sizes;
+    double *u;
+    long F, m, d, C;
+} residuals_task;
 
 typedef struct {
     const char *name;
@@ -47,4 +69,6 @@ typedef struct {
     void (*onestep)(const onestep_task *, double *);
     void (*leavetwo)(const leavetwo_task *, double *);
     void (*predict)(const predict_task *, double *);
+    void (*collect)(const collect_task *, double *);
+    void (*residuals)(const residuals_task *, double *);
 } kernels;
