@@ -240,6 +240,9 @@ def summarize(pairs: PairErrors, folds: Folds, rows: RowRoles, chain: Chain) -> 
         change = e_out[:, :, None, :, output] - pairs.mean[..., output]
         terms = covariance_terms(change, sizes / sizes.sum(axis=1, keepdims=True), chain)
         covariance[..., output], paired_covariance[..., output] = terms
+    spread = spread_of_losses(single, rows, chain)
+    # without groups the spread between units is that of rows
+    row_variance = spread["total"] if rows.groups is None else np.nanvar(rows.weigh(single), axis=1, ddof=1) / scored
     return FoldErrors(
         sizes=folds.sizes,
         n_rows=folds.n,
@@ -251,8 +254,8 @@ def summarize(pairs: PairErrors, folds: Folds, rows: RowRoles, chain: Chain) -> 
         raw=raw,
         cv=(e_out * size).sum(axis=1) / scored,
         pair_scatter=pair_scatter,
-        row_variance=np.nanvar(rows.weigh(single), axis=1, ddof=1) / scored,
-        **spread_of_losses(single, rows, chain),
+        row_variance=row_variance,
+        **spread,
         covariance=covariance,
         chain=chain,
         paired_covariance=paired_covariance,

@@ -61,40 +61,75 @@ static void NAME(collect)(const collect_task *t, double *space) {
         }
     }
 }
-#undef MOST
+
+/* One column of coefficients: W rows at once, sums along each of them that are turned over at the end. `rest` are the
+ * coefficients of the last W columns, zero for those that the registers before them have. */
+INLINE void NAME(residuals_of_one)(const residuals_task *t, const int64_t *rows, long left, const double *change, VEC rest,
+                                   double *u) {
+    const double *own[W];
+    VEC acc[W];
+    for (int l = 0; l < W; l++) own[l] = t->Z + rows[l < left ? l : 0] * t->d; /* beyond the last: computed and dropped */
+    for (int l = 0; l < W; l++) acc[l] = *(const VEC *)(own[l] + t->d - W) * rest;
+    for (long c = 0; c + W <= t->d; c += W)
+        for (int l = 0; l < W; l++) acc[l] += *(const VEC *)(own[l] + c) * *(const VEC *)(change + c);
+    NAME(transpose)(acc);
+    for (int l = 1; l < W; l++) acc[0] += acc[l];
+    const double *sums = (const double *)acc;
+    for (long l = 0; l < W && l < left; l++) u[l] = t->r[rows[l]] + sums[l];
+}
+
+/* Several: TI rows at once, nv registers of columns from q on. */
+INLINE void NAME(residuals_of_some)(const residuals_task *t, const int64_t *rows, long left, const double *change, long q,
+                                    double *u, const int nv) {
+    const long C = t->C;
+    const double *own[TI];
+    VEC acc[TI][MOST];
+    for (int a = 0; a < TI; a++) {
+        const long row = rows[a < left ? a : 0];
+        own[a] = t->Z + row * t->d;
+        for (int v = 0; v < nv; v++) acc[a][v] = *(const VEC *)(t->r + row * C + q + v * W);
+    }
+    for (long c = 0; c < t->d; c++)
+        for (int v = 0; v < nv; v++) {
+            const VEC column = *(const VEC *)(change + c * C + q + v * W);
+            for (int a = 0; a < TI; a++) acc[a][v] += own[a][c] * column;
+        }
+    for (int a = 0; a < TI; a++)
+        for (int v = 0; v < nv && a < left; v++) *(VEC *)(u + a * C + q + v * W) = acc[a][v];
+}
+
+/* Fewer than a register holds, row by row. */
+static inline void NAME(residuals_of_few)(const residuals_task *t, long row, const double *change, double *u) {
+    for (long q = 0; q < t->C; q++) {
+        u[q] = t->r[row * t->C + q];
+        for (long c = 0; c < t->d; c++) u[q] += t->Z[row * t->d + c] * change[c * t->C + q];
+    }
+}
 
 /* Residuals u_f = r_f + Z_f change_f of the rows of every fold f; zero in the place of padding. */
 static void NAME(residuals)(const residuals_task *t, double *space) {
     (void)space;
-    const long d = t->d, C = t->C;
+    const long C = t->C;
     for (long f = 0; f < t->F; f++) {
-        const double *change = t->change + f * d * C;
+        const double *change = t->change + f * t->d * C;
+        const int64_t *rows = t->members + f * t->m;
+        const long size = t->sizes[f];
         double *u = t->u + f * t->m * C;
-        memset(u + t->sizes[f] * C, 0, 8 * (t->m - t->sizes[f]) * C);
-        for (long i = 0; i < t->sizes[f]; i++, u += C) {
-            const long row = t->members[f * t->m + i];
-            const double *z = t->Z + row * d, *r = t->r + row * C;
-            if (C == 1) {
-                VEC acc = ZERO;
-                long c = 0;
-                for (; c + W <= d; c += W) acc += *(const VEC *)(z + c) * *(const VEC *)(change + c);
-                double sum = r[0];
-                for (; c < d; c++) sum += z[c] * change[c];
-                for (int l = 0; l < W; l++) sum += acc[l];
-                u[0] = sum;
-                continue;
+        memset(u + size * C, 0, 8 * (t->m - size) * C);
+        if (C == 1 && t->d >= W) {
+            double rest[W];
+            for (long l = 0; l < W; l++) rest[l] = l < W - t->d % W ? 0.0 : change[t->d - W + l];
+            for (long i = 0; i < size; i += W) NAME(residuals_of_one)(t, rows + i, size - i, change, *(const VEC *)rest, u + i);
+        } else if (C < W)
+            for (long i = 0; i < size; i++) NAME(residuals_of_few)(t, rows[i], change, u + i * C);
+        else
+            for (long i = 0; i < size; i += TI) {
+                long q = 0;
+                for (; q + MOST * W <= C; q += MOST * W)
+                    NAME(residuals_of_some)(t, rows + i, size - i, change, q, u + i * C, MOST);
+                for (; q < C; q += W) /* the last columns once more rather than what is beyond them */
+                    NAME(residuals_of_some)(t, rows + i, size - i, change, q + W <= C ? q : C - W, u + i * C, 1);
             }
-            long q = 0;
-            for (; q + W <= C; q += W) {
-                VEC acc = *(const VEC *)(r + q);
-                for (long c = 0; c < d; c++) acc += z[c] * *(const VEC *)(change + c * C + q);
-                *(VEC *)(u + q) = acc;
-            }
-            for (; q < C; q++) {
-                double sum = r[q];
-                for (long c = 0; c < d; c++) sum += z[c] * change[c * C + q];
-                u[q] = sum;
-            }
-        }
     }
 }
+#undef MOST
