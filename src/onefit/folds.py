@@ -276,8 +276,7 @@ def explicit_folds(
     if not explicit.sizes.all():
         repeat, missing = np.argwhere(explicit.sizes == 0)[0]
         raise FoldError(
-            f"{name} has no row with id {missing} in repeat {repeat}; "
-            f"every repeat must use all ids 0 to {n_folds - 1}."
+            f"{name} has no row with id {missing} in repeat {repeat}; every repeat must use all ids 0 to {n_folds - 1}."
         )
     if groups is None:
         return explicit

@@ -126,7 +126,7 @@ def test_rows_that_stand_fold_by_fold_are_as_many_as_the_folds_have():
 def test_predictions_need_a_column():
     with pytest.raises(ValueError, match="there are no columns"):
         compiled._kernel.predict(
-            *(np.zeros((n, 0)), np.zeros((n, C)), np.zeros((L, S, 0, C)), np.zeros(n), np.zeros((L, K, m), dtype=np.int64)),
+            *(np.zeros((n, 0)), np.zeros((n, C)), np.zeros((L, S, 0, C)), np.zeros(n), np.full((L, K, m), 0)),
             *(np.full((L, K), m), PAIRS, *np.empty((2, L, K, K, C)), n, L, K, m, 0, C, S),
         )
 

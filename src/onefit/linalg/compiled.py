@@ -25,6 +25,7 @@ except ImportError:
 
 __all__ = [
     "collect",
+    "collects",
     "fold_pairs",
     "fold_pairs_moments",
     "instructions",
@@ -36,15 +37,25 @@ __all__ = [
     "row_pairs",
     "switched",
     "systems",
+    "use",
 ]
 
+FEW_COLUMNS = 32
 SETTINGS = {name.lower(): name for name in ("on", "off", "baseline", "AVX2", "AVX-512")}
 _ASKED = os.environ.get("ONEFIT_KERNEL", "on")
 if _ASKED.lower() not in SETTINGS:
     raise DataError(f"The environment variable ONEFIT_KERNEL is {_ASKED!r}; it may be {', '.join(SETTINGS.values())}.")
-_SETTING = SETTINGS[_ASKED.lower()]
-_state: dict[str, Any] = {"on": _kernel is not None and _SETTING != "off"}
-_INSTRUCTIONS = _kernel.use(_SETTING) if _kernel is not None else ""
+SETTING = SETTINGS[_ASKED.lower()]
+_state: dict[str, Any] = {"on": _kernel is not None and SETTING != "off"}
+
+
+def use(most: str) -> str:
+    """Take instructions up to those named, or all; returns those taken. For tests and benchmarks, and when loaded."""
+    _state["instructions"] = "" if _kernel is None else _kernel.use(most)
+    return str(_state["instructions"])
+
+
+use(SETTING)
 
 
 def is_on() -> bool:
@@ -59,7 +70,7 @@ def is_there() -> bool:
 
 def instructions() -> str:
     """Which instructions the kernels use; empty if there are no kernels."""
-    return _INSTRUCTIONS if is_on() else ""
+    return str(_state["instructions"]) if is_on() else ""
 
 
 @contextmanager
@@ -97,6 +108,11 @@ def systems(
     return change, squares
 
 
+def collects(d: int) -> bool:
+    """Whether `collect` is faster than BLAS: with two lanes only if there are few columns, else (measured) always."""
+    return is_on() and (d <= FEW_COLUMNS or _state["instructions"] != "baseline")
+
+
 def collect(
     Z: FloatArray, r: FloatArray, weights: FloatArray, members: IntArray, sizes: IntArray
 ) -> tuple[FloatArray, FloatArray]:
@@ -114,7 +130,7 @@ def collect(
 
 
 def residuals(Z: FloatArray, r: FloatArray, change: FloatArray, members: IntArray, sizes: IntArray) -> FloatArray:
-    """``r_f + Z_f change_f`` (..., m, C) of every fold f, zero for padding; ``change`` is (..., d, C), see `collect`."""
+    """``r_f + Z_f change_f`` (..., m, C) of every fold f, zero for padding; ``change`` is (..., d, C)."""
     d, C, m = Z.shape[1], r.shape[1], members.shape[-1]
     u = np.empty((*members.shape, C))
     arrays = (np.ascontiguousarray(each, dtype=np.float64) for each in (Z, r, change))

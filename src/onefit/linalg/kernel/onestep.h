@@ -110,6 +110,12 @@ static inline void NAME(record_table)(const onestep_task *t, const VEC *A, long 
 }
 
 static void NAME(onestep)(const onestep_task *t, double *space) {
+#ifdef NARROWER
+    if (halves_registers && t->K < FEW_PARTNERS) { /* too many lanes would be idle */
+        NARROWER(onestep)(t, space);
+        return;
+    }
+#endif
     const long m = t->m, K = t->K, J = t->last - t->first, done = m / NB * NB;
     VEC *A = (VEC *)space, *of_j = A + t->ld * (2 * m + t->Q + 1 + TI), *of_k = of_j + 2 * m + 1;
     for (long index = 0; index < t->L * J; index++) {

@@ -96,7 +96,7 @@ static void NAME(predict)(const predict_task *t, double *space) {
             const int64_t *rows = t->members ? t->members + fold * t->m : index;
             const long columns = (starts[f + 1] - starts[f]) * t->C;
 #ifdef NARROWER
-            if (columns <= 3 * W / 2 && (columns - 1) % W < W / 2) { /* half of a register would be idle */
+            if (halves_registers && columns <= 3 * W / 2 && (columns - 1) % W < W / 2) { /* half of one would be idle */
                 NARROWER(predict_fold)(t, s, columns, rows);
                 continue;
             }
