@@ -156,7 +156,7 @@ static PyObject *py_gram(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "OOOOOOOllllll", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6], &L, &K, &d, &V, &Q, &n_sets))
         return NULL;
     buffers b = {.count = 0};
-    gram_task t = {.K = K, .d = d, .V = V, .Q = Q, .n_sets = n_sets, .first = 0, .last = L * n_sets};
+    gram_task t = {.K = K, .d = d, .V = V, .Q = Q, .n_sets = n_sets};
     t.grams = take(&b, o[0], 0, SIZE(L, K, d, d), "grams");
     t.right = take(&b, o[1], 0, SIZE(L, K, d, V, Q), "right");
     t.D = take(&b, o[2], 0, SIZE(V, d), "D");
@@ -165,6 +165,7 @@ static PyObject *py_gram(PyObject *self, PyObject *args) {
     t.change = take(&b, o[5], 1, SIZE(L, n_sets, d, V, Q), "change");
     t.norms = take(&b, o[6], 1, SIZE(L, n_sets, V), "norms");
     if (b.count < 0) return NULL;
+    t.last = L * n_sets; /* not before the axes are known to be those of arrays */
     for (long s = 0; s < n_sets; s++) /* the second fold may be none */
         if (!in_range(t.sets + 2 * s, 1, K) || !lie_between(t.sets + 2 * s + 1, 1, -1, K - 1)) return refuse(&b, "sets");
     const kernels *k = chosen;
