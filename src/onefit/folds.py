@@ -51,7 +51,11 @@ class Folds:
     @cached_property
     def members(self) -> IntArray:
         """Row numbers of each fold in rising order, (repeats, folds, largest fold), padded with n."""
-        order = np.argsort(self.ids, axis=1, kind="stable")
+        # numbers of sixteen bits are sorted by counting
+        short = self.ids.astype(np.int16) if self.n_folds <= np.iinfo(np.int16).max else self.ids
+        order = np.argsort(short, axis=1, kind="stable")
+        if self.present.all() and self.n_folds * self.present.shape[2] == self.n:
+            return order.reshape(self.present.shape)
         ends = np.cumsum(self.sizes, axis=1) + (self.n - self.sizes.sum(axis=1, keepdims=True))
         position = (ends - self.sizes)[:, :, None] + np.arange(self.present.shape[2])
         rows = np.take_along_axis(order, np.minimum(position, self.n - 1).reshape(self.n_repeats, -1), axis=1)
@@ -220,14 +224,20 @@ class ExplicitFolds:
 
     def block(self, start: int, stop: int) -> Folds:
         """Repeats ``start`` to ``stop``."""
-        return Folds(self.ids[start:stop], self.n_folds, start, self._width)
+        folds = Folds(self.ids[start:stop], self.n_folds, start, self._width)
+        folds.__dict__["sizes"] = self.sizes[start:stop]
+        return folds
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        """Rows in each fold, (repeats, folds)."""
+        return Folds(self.ids, self.n_folds).sizes
 
     @cached_property
     def _width(self) -> int:
         """The largest fold of all repeats; one more if some repeats have padding and others have none."""
-        sizes = Folds(self.ids, self.n_folds).sizes
-        largest = int(sizes.max())
-        is_full = (sizes == largest).all(axis=1)
+        largest = int(self.sizes.max())
+        is_full = (self.sizes == largest).all(axis=1)
         return largest + int(is_full.any() and not is_full.all())
 
 
@@ -268,20 +278,22 @@ def explicit_folds(
     n_folds = int(ids.max()) + 1
     if n_folds < 3:
         raise FoldError(f"{name} has {n_folds} fold(s); nested cross-validation removes two and needs at least 3.")
+    explicit = ExplicitFolds(ids, n_folds)
+    if not explicit.sizes.all():
+        repeat, missing = np.argwhere(explicit.sizes == 0)[0]
+        raise FoldError(
+            f"{name} has no row with id {missing} in repeat {repeat}; every repeat must use all ids 0 to {n_folds - 1}."
+        )
+    if groups is None:
+        return explicit
     for repeat, row in enumerate(ids):
-        missing = np.flatnonzero(np.bincount(row[row >= 0], minlength=n_folds) == 0)
-        if missing.size:
-            raise FoldError(
-                f"{name} has no row with id {missing[0]} in repeat {repeat}; "
-                f"every repeat must use all ids 0 to {n_folds - 1}."
-            )
-        if groups is not None and not np.array_equal(row, _first_of_group(row, groups)):
+        if not np.array_equal(row, _first_of_group(row, groups)):
             group = groups[np.flatnonzero(row != _first_of_group(row, groups))[0]]
             raise FoldError(
                 f"{name} splits group number {group} (in sorted order) in repeat {repeat}: rows of a group must share "
                 "a fold, or the held-out error is too good."
             )
-    return ExplicitFolds(ids, n_folds)
+    return explicit
 
 
 def _first_of_group(ids: IntArray, groups: IntArray) -> IntArray:

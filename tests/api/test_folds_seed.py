@@ -11,7 +11,8 @@ from sklearn.neighbors import KNeighborsRegressor
 
 import onefit
 from helpers import FOLD_ERRORS, ROUTES, assert_same_results, quiet_nested_cv, warned_nested_cv
-from onefit.folds import Folds, RandomFolds, entropy_of
+from onefit.errors import FoldError
+from onefit.folds import Folds, RandomFolds, entropy_of, explicit_folds
 
 
 def test_same_seed_gives_the_same_partitions_on_every_route(regression):
@@ -133,3 +134,28 @@ def test_without_a_seed_the_operating_system_gives_one():
     first, second = entropy_of(None), entropy_of(None)  # the tests' own series of seeds is not asked here
     assert first != second
     assert first.bit_length() > 64
+
+
+@pytest.mark.parametrize("sizes", [(4, 4, 4), (5, 3, 4), (4, 4, 1)], ids=["equal", "unequal", "far apart"])
+@pytest.mark.parametrize("unscored", [0, 3])
+def test_members_of_folds_are_their_rows_in_order(sizes, unscored):
+    rng = np.random.default_rng(0)
+    row = np.repeat([0, 1, 2, -1], [*sizes, unscored])
+    ids = np.stack([rng.permutation(row) for _ in range(4)])
+    for folds in (Folds(ids, 3), explicit_folds(ids, len(row)).block(0, 4)):
+        for repeat, fold in np.ndindex(4, 3):
+            rows = np.flatnonzero(ids[repeat] == fold)
+            assert folds.sizes[repeat, fold] == len(rows)
+            np.testing.assert_array_equal(folds.members[repeat, fold, : len(rows)], rows)
+            assert (folds.members[repeat, fold, len(rows) :] == len(row)).all()
+
+
+def test_more_folds_than_sixteen_bits_can_number():
+    ids = np.random.default_rng(0).permutation(2**15 + 1)[None]
+    np.testing.assert_array_equal(Folds(ids, ids.size).members[0, :, 0], np.argsort(ids[0]))
+
+
+def test_the_first_fold_that_has_no_row_is_named():
+    ids = np.array([[0, 1, 2, 3], [0, 1, 2, 3], [0, 3, 3, 1], [0, 0, 0, 0]])
+    with pytest.raises(FoldError, match="folds has no row with id 2 in repeat 2; every repeat must use all ids 0 to 3"):
+        explicit_folds(ids, 4)

@@ -10,6 +10,7 @@ from onefit.linalg import compiled
 pytestmark = pytest.mark.skipif(not compiled.is_there(), reason="there are no compiled kernels")
 
 L, K, m, d, V, Q, S, C = 1, 3, 2, 4, 2, 1, 2, 2
+n = 7
 PAIRS = np.array([[0, 1], [1, 2]])
 
 
@@ -40,16 +41,36 @@ def leavetwo(order=(0, 1), parents=(0, 0), axes=(V, 2, 3)):
     compiled._kernel.leavetwo(*tables, *chain, *sums, *axes, False, False)
 
 
-def predict(sets=PAIRS, sizes=(2, 2, 2), axes=(L, K, m, d, C, S)):
+def predict(sets=PAIRS, sizes=(2, 2, 2), axes=(L * K * m, L, K, m, d, C, S), members=None):
     arrays = np.zeros((L, K, m, d)), np.zeros((L, K, m, C)), np.zeros((L, S, d, C)), np.ones((L, K, m))
     integers = np.array([sizes], dtype=np.int64), np.asarray(sets, dtype=np.int64)
-    compiled._kernel.predict(*arrays, *integers, *np.empty((2, L, K, K, C)), *axes)
+    compiled._kernel.predict(*arrays, members, *integers, *np.empty((2, L, K, K, C)), *axes)
 
 
+def predict_by_row(last=n - 1, axes=(n, L, K, m, d, C, S)):
+    arrays = np.zeros((n, d)), np.zeros((n, C)), np.zeros((L, S, d, C)), np.ones(n)
+    members = np.array([[[0, 1], [2, 3], [4, last]]])
+    compiled._kernel.predict(*arrays, members, np.full((L, K), m), PAIRS, *np.empty((2, L, K, K, C)), *axes)
+
+
+def collect(last=n - 1, sizes=(2, 2, 1), axes=(n, K, m, d, C)):
+    members = np.array([[0, 1], [2, 3], [4, last]])
+    out = np.empty((K, d, d)), np.empty((K, d, C))
+    arrays = np.zeros((n, d)), np.zeros((n, C)), np.ones(n)
+    compiled._kernel.collect(*arrays, members, np.array(sizes, dtype=np.int64), *out, *axes)
+
+
+def residuals(last=n - 1, sizes=(2, 2, 1), axes=(n, K, m, d, C)):
+    members = np.array([[0, 1], [2, 3], [4, last]])
+    arrays = np.zeros((n, d)), np.zeros((n, C)), np.zeros((K, d, C))
+    compiled._kernel.residuals(*arrays, members, np.array(sizes, dtype=np.int64), np.empty((K, m, C)), *axes)
+
+
+CALLS = [gram, moments, onestep, leavetwo, predict, predict_by_row, collect, residuals]
 FAR = 2**40
 
 
-@pytest.mark.parametrize("call", [gram, moments, onestep, leavetwo, predict])
+@pytest.mark.parametrize("call", CALLS)
 def test_what_is_in_order_is_computed(call):
     call()
 
@@ -69,7 +90,8 @@ def test_no_second_fold_is_minus_one():
         *((leavetwo, {"order": (0, at)}, "order") for at in (-1, V, FAR)),
         *((leavetwo, {"parents": (0, at)}, "parents") for at in (-1, V, FAR)),
         *((predict, {"sets": [[0, 1], pair]}, "sets") for pair in ([-1, 1], [1, -1], [3, 0], [0, FAR])),
-        *((predict, {"sizes": (2, 2, size)}, "sizes") for size in (-1, m + 1)),
+        *((call, {"sizes": (2, 2, size)}, "sizes") for call in (predict, collect, residuals) for size in (-1, m + 1)),
+        *((call, {"last": row}, "members") for call in (predict_by_row, collect, residuals) for row in (-1, n, FAR)),
     ],
 )
 def test_an_index_out_of_range_is_refused(call, arguments, what):
@@ -77,7 +99,7 @@ def test_an_index_out_of_range_is_refused(call, arguments, what):
         call(**arguments)
 
 
-@pytest.mark.parametrize("call", [gram, moments, onestep, leavetwo, predict])
+@pytest.mark.parametrize("call", CALLS)
 def test_an_axis_that_is_negative_or_too_long_is_refused(call):
     axes = call.__defaults__[list(call.__code__.co_varnames).index("axes")]
     for at in range(len(axes)):
@@ -89,11 +111,31 @@ def test_an_axis_that_is_negative_or_too_long_is_refused(call):
                 call(axes=wrong)
 
 
+def test_rows_that_stand_fold_by_fold_are_as_many_as_the_folds_have():
+    compiled._kernel.predict(
+        *(np.zeros((0, d)), np.zeros((0, C)), np.zeros((0, S, d, C)), np.zeros(0), None),
+        *(np.zeros((0, K), dtype=np.int64), PAIRS, *np.empty((2, 0, K, K, C)), 0, 0, K, m, d, C, S),
+    )
+    with pytest.raises(ValueError, match="members holds a number that is out of range"):
+        compiled._kernel.predict(
+            *(np.zeros((n, d)), np.zeros((n, C)), np.zeros((L, S, d, C)), np.zeros(n), None),
+            *(np.full((L, K), m), PAIRS, *np.empty((2, L, K, K, C)), n, L, K, m, d, C, S),
+        )
+
+
+def test_predictions_need_a_column():
+    with pytest.raises(ValueError, match="there are no columns"):
+        compiled._kernel.predict(
+            *(np.zeros((n, 0)), np.zeros((n, C)), np.zeros((L, S, 0, C)), np.zeros(n), np.full((L, K, m), 0)),
+            *(np.full((L, K), m), PAIRS, *np.empty((2, L, K, K, C)), n, L, K, m, 0, C, S),
+        )
+
+
 def test_two_negative_axes_do_not_make_a_positive_one():
     with pytest.raises(ValueError, match="kernel"):
         gram(axes=(-L, -K, d, V, Q, S))
     with pytest.raises(ValueError, match="kernel"):
-        predict(axes=(-L, -K, m, d, C, -S))
+        predict(axes=(L * K * m, -L, -K, m, d, C, -S))
 
 
 @pytest.mark.parametrize(("first", "last"), [(-1, 2), (2, 1), (0, K + 1), (1, K + 1)])

@@ -179,6 +179,79 @@ def test_predictions_of_pairs_equal_the_twin(seed, L, K, m, d, C):
     np.testing.assert_allclose(scatter, expected[1], rtol=1e-10, atol=1e-11)
 
 
+def rows_of_folds(seed, L, K, m, d, C):
+    """A table of rows, the last of which is padding, and folds that are made of some of them."""
+    rng = np.random.default_rng(seed)
+    n = K * m
+    Z, r, weights = rng.standard_normal((n + 1, d)), rng.standard_normal((n + 1, C)), rng.uniform(0.1, 2, n + 1)
+    Z[-1], r[-1] = np.nan, np.nan  # what is padding is not read, or it would be seen
+    sizes = rng.integers(0, m + 1, (L, K))
+    members = np.stack([rng.permutation(n).reshape(K, m) for _ in range(L)])
+    members[np.arange(m) >= sizes[..., None]] = n
+    return Z, r, weights, members, sizes
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 10_000),
+    L=st.integers(1, 3),
+    K=st.integers(2, 4),
+    m=st.sampled_from([1, 2, 7, 8, 9, 63, 64, 65, 130]),
+    d=st.integers(1, 30),
+    C=st.integers(1, 30),
+)
+def test_statistics_and_residuals_of_folds_equal_the_twin(seed, L, K, m, d, C):
+    """Folds that fill registers and chunks of rows, and those that do not; empty ones, too."""
+    Z, r, weights, members, sizes = rows_of_folds(seed, L, K, m, d, C)
+    change = np.random.default_rng(seed).standard_normal((L, K, d, C))
+    grams, right = compiled.collect(Z, r, weights, members, sizes)
+    u = compiled.residuals(Z, r, change, members, sizes)
+    for at in np.ndindex(L, K):
+        rows = members[at][: sizes[at]]
+        weighted = weights[rows, None] * Z[rows]
+        bound = 4e-16 * (sizes[at] + 4)  # of a sum of so many products, relative to that of their sizes
+        scale = np.abs(weighted).T @ np.abs(np.hstack([Z[rows], r[rows]]))
+        assert (np.abs(grams[at] - weighted.T @ Z[rows]) <= bound * scale[:, :d]).all()
+        assert (np.abs(right[at] - weighted.T @ r[rows]) <= bound * scale[:, d:]).all()
+        np.testing.assert_array_equal(grams[at], grams[at].T)
+        sums = np.abs(r[rows]) + np.abs(Z[rows]) @ np.abs(change[at])
+        assert (np.abs(u[at][: sizes[at]] - r[rows] - Z[rows] @ change[at]) <= 4e-16 * (d + 4) * sums).all()
+        assert (u[at][sizes[at] :] == 0).all()
+
+
+@settings(max_examples=40)
+@given(
+    seed=st.integers(0, 10_000),
+    L=st.integers(1, 3),
+    K=st.integers(2, 12),
+    m=st.integers(1, 20),
+    d=st.integers(1, 12),
+    C=st.integers(1, 14),
+)
+def test_predictions_of_rows_where_they_are_equal_those_fold_by_fold(seed, L, K, m, d, C):
+    Z, r, weights, members, sizes = rows_of_folds(seed, L, K, m, d, C)
+    sets = np.array([(j, k) for j in range(K) for k in range(j + 1, K)])
+    change = np.random.default_rng(seed).standard_normal((L, len(sets), d, C))
+    one, other = np.full((2, 2, L, K, K, C), np.nan)
+    compiled.predict(Z[members], r[members], change, weights[members], sizes, sets, tuple(one))
+    compiled.predict(Z, r, change, weights, sizes, sets, tuple(other), members)
+    np.testing.assert_array_equal(one, other)
+
+
+def test_which_folds_and_repeats_are_together_changes_no_bit():
+    Z, r, weights, members, sizes = rows_of_folds(0, 4, 10, 20, 11, 3)
+    sets = np.array([(j, k) for j in range(10) for k in range(j + 1, 10)])
+    grams, right = compiled.collect(Z, r, weights, members, sizes)
+    ones = np.full((1, 11), 1e4)
+    change, squares = compiled.systems(grams, right[..., None, :], ones, ones, sets)
+    for repeat in range(4):
+        one = slice(repeat, repeat + 1)
+        np.testing.assert_array_equal(compiled.collect(Z, r, weights, members[one], sizes[one])[0], grams[one])
+        alone = compiled.systems(grams[one], right[one][..., None, :], ones, ones, sets[7:])
+        np.testing.assert_array_equal(alone[0], change[one, 7:])
+        np.testing.assert_array_equal(alone[1], squares[one, 7:])
+
+
 @pytest.mark.parametrize("route", ["gram", "onestep"])
 @pytest.mark.parametrize("on", [True, False])
 def test_training_sets_that_are_refitted_give_each_row_its_own_residual(route, on):

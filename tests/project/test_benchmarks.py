@@ -155,3 +155,16 @@ def test_growth_is_drawn_with_the_exponents_of_a_power(tmp_path, capsys):
     path = tmp_path / "growth.png"
     assert "rows n: onefit" in run_main(capsys, "--growth", str(path))
     assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_every_kernel_is_timed_with_every_instruction_set_and_the_setting_comes_back(capsys):
+    from onefit.linalg import compiled
+
+    before = compiled.instructions()
+    text = run_main(capsys, "--kernels")
+    assert compiled.instructions() == before
+    if not compiled.is_there():
+        assert text == "There are no compiled kernels.\n"
+        return
+    names = {"collect", "systems", "residuals", "predict", "moments", "fold_pairs", "row_pairs"}
+    assert {line.split()[0] for line in text.splitlines()[1:]} == names

@@ -79,9 +79,11 @@ class HeldOut:
 
     def spread(self, rows: RowRoles, chain: Chain) -> dict[str, FloatArray]:
         """``row_variance`` and the other tables of `FoldErrors` that are sums over rows."""
+        tables = spread_of_losses(self.losses, rows, chain)
+        if rows.groups is None:  # then the spread between units is that of rows
+            return {"row_variance": tables["total"], **tables}
         scored = (~np.isnan(self.losses[:, :, 0, 0])).sum(axis=1)[:, None, None]
-        variance = np.nanvar(rows.weigh(self.losses), axis=1, ddof=1) / scored
-        return {"row_variance": variance, **spread_of_losses(self.losses, rows, chain)}
+        return {"row_variance": np.nanvar(rows.weigh(self.losses), axis=1, ddof=1) / scored, **tables}
 
     def add_to(self, totals: RowTotals) -> None:
         """Add each row's residuals and losses, repeat by repeat: so sums do not depend on the size of the blocks."""

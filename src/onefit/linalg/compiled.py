@@ -24,6 +24,8 @@ except ImportError:
     _kernel = None  # there was no compiler
 
 __all__ = [
+    "collect",
+    "collects",
     "fold_pairs",
     "fold_pairs_moments",
     "instructions",
@@ -31,18 +33,29 @@ __all__ = [
     "is_there",
     "moments",
     "predict",
+    "residuals",
     "row_pairs",
     "switched",
     "systems",
+    "use",
 ]
 
+FEW_COLUMNS = 32
 SETTINGS = {name.lower(): name for name in ("on", "off", "baseline", "AVX2", "AVX-512")}
 _ASKED = os.environ.get("ONEFIT_KERNEL", "on")
 if _ASKED.lower() not in SETTINGS:
     raise DataError(f"The environment variable ONEFIT_KERNEL is {_ASKED!r}; it may be {', '.join(SETTINGS.values())}.")
-_SETTING = SETTINGS[_ASKED.lower()]
-_state: dict[str, Any] = {"on": _kernel is not None and _SETTING != "off"}
-_INSTRUCTIONS = _kernel.use(_SETTING) if _kernel is not None else ""
+SETTING = SETTINGS[_ASKED.lower()]
+_state: dict[str, Any] = {"on": _kernel is not None and SETTING != "off"}
+
+
+def use(most: str) -> str:
+    """Take instructions up to those named, or all; returns those taken. For tests and benchmarks, and when loaded."""
+    _state["instructions"] = "" if _kernel is None else _kernel.use(most)
+    return str(_state["instructions"])
+
+
+use(SETTING)
 
 
 def is_on() -> bool:
@@ -57,7 +70,7 @@ def is_there() -> bool:
 
 def instructions() -> str:
     """Which instructions the kernels use; empty if there are no kernels."""
-    return _INSTRUCTIONS if is_on() else ""
+    return str(_state["instructions"]) if is_on() else ""
 
 
 @contextmanager
@@ -95,6 +108,37 @@ def systems(
     return change, squares
 
 
+def collects(d: int) -> bool:
+    """Whether `collect` is faster than BLAS: with two lanes only if there are few columns, else (measured) always."""
+    return is_on() and (d <= FEW_COLUMNS or _state["instructions"] != "baseline")
+
+
+def collect(
+    Z: FloatArray, r: FloatArray, weights: FloatArray, members: IntArray, sizes: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """``Z_f'WZ_f`` (..., d, d) and ``Z_f'Wr_f`` (..., d, C) of every fold f, its rows read where they are.
+
+    ``Z`` is (n, d), ``r`` (n, C), ``weights`` (n,), ``members`` (..., m) rows of them, the first ``sizes`` (...) of a
+    fold being there.
+    """
+    d, C, m = Z.shape[1], r.shape[1], members.shape[-1]
+    grams, right = np.empty((*sizes.shape, d, d)), np.empty((*sizes.shape, d, C))
+    arrays = (np.ascontiguousarray(each, dtype=np.float64) for each in (Z, r, weights))
+    integers = (np.ascontiguousarray(each, dtype=np.int64) for each in (members, sizes))
+    _kernel.collect(*arrays, *integers, grams, right, len(Z), sizes.size, m, d, C)
+    return grams, right
+
+
+def residuals(Z: FloatArray, r: FloatArray, change: FloatArray, members: IntArray, sizes: IntArray) -> FloatArray:
+    """``r_f + Z_f change_f`` (..., m, C) of every fold f, zero for padding; ``change`` is (..., d, C)."""
+    d, C, m = Z.shape[1], r.shape[1], members.shape[-1]
+    u = np.empty((*members.shape, C))
+    arrays = (np.ascontiguousarray(each, dtype=np.float64) for each in (Z, r, change))
+    integers = (np.ascontiguousarray(each, dtype=np.int64) for each in (members, sizes))
+    _kernel.residuals(*arrays, *integers, u, len(Z), sizes.size, m, d, C)
+    return u
+
+
 def predict(
     Z: FloatArray,
     r: FloatArray,
@@ -103,16 +147,20 @@ def predict(
     sizes: IntArray,
     sets: IntArray,
     tables: tuple[FloatArray, FloatArray],
+    members: IntArray | None = None,
 ) -> None:
     """Moments of ``weights (r_j + Z_j change_s)^2`` over the rows of each fold j, for every set s = (j, k) and (k, j).
 
-    ``Z`` is (L, K, m, d), ``r`` (L, K, m, C), ``change`` (L, S, d, C), ``weights`` (L, K, m), ``sizes`` (L, K); they
-    are written into ``tables``, mean and scatter (L, K, K, C), contiguous, at [:, j, k].
+    ``Z`` is (n, d), ``r`` (n, C), ``weights`` (n,), of which ``members`` (L, K, m) are rows; without members they stand
+    fold by fold, (L, K, m, ...). ``change`` is (L, S, d, C), ``sizes`` (L, K); the moments are written into ``tables``,
+    mean and scatter (L, K, K, C), contiguous, at [:, j, k].
     """
-    L, K, m, d = Z.shape
+    L, K, m = weights.shape if members is None else members.shape
+    d, C = Z.shape[-1], r.shape[-1]
     arrays = (np.ascontiguousarray(each, dtype=np.float64) for each in (Z, r, change, weights))
+    rows = None if members is None else np.ascontiguousarray(members, dtype=np.int64)
     integers = (np.ascontiguousarray(each, dtype=np.int64) for each in (sizes, sets))
-    _kernel.predict(*arrays, *integers, *tables, L, K, m, d, r.shape[-1], len(sets))
+    _kernel.predict(*arrays, rows, *integers, *tables, weights.size, L, K, m, d, C, len(sets))
 
 
 def moments(u: FloatArray, r: FloatArray, weights: FloatArray, sizes: IntArray) -> tuple[FloatArray, FloatArray]:

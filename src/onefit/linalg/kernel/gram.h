@@ -1,26 +1,17 @@
 /* The gram route: systems D - G_j - G_k of the training sets of some partitions, D diagonal, at every value of a path.
  *
- * Below the system stand Q right-hand sides and a probe. Columns from d to `padded` are those of the identity. */
-
-static inline void NAME(pad)(const gram_task *t, VEC *A) {
-    for (long i = t->d; i < t->padded; i++) {
-        for (long c = 0; c < i; c++) A[i * t->ld + c] = ZERO;
-        A[i * t->ld + i] = SPREAD(1.0);
-    }
-    for (long row = t->padded; row <= t->padded + t->Q; row++)
-        for (long i = t->d; i < t->padded; i++) A[row * t->ld + i] = ZERO;
-}
+ * Below the system stand Q right-hand sides and a probe. */
 
 static inline void NAME(finish)(const gram_task *t, VEC *A) {
-    NAME(factor)(A, t->ld, t->padded, t->padded + t->Q + 1);
-    for (long row = t->padded; row <= t->padded + t->Q; row++) NAME(back)(A, t->ld, t->padded, row);
+    NAME(factor)(A, t->ld, 0, t->d, t->d + t->Q + 1);
+    NAME(back)(A, t->ld, t->d, t->d, t->d + t->Q + 1);
 }
 
 /* Lanes over the values of a path: one training set after the other. */
 static void NAME(gram_values)(const gram_task *t, double *space) {
     const long d = t->d, V = t->V, Q = t->Q, ld = t->ld, step = (V + W - 1) / W * W;
     VEC *A = (VEC *)space;
-    double *D = space + ld * (t->padded + Q + 1 + TI) * W, *probe = D + d * step; /* (d, step) */
+    double *D = space + ld * (d + Q + 1 + TI) * W, *probe = D + d * step; /* (d, step) */
     for (long i = 0; i < d; i++)
         for (long v = 0; v < step; v++) {
             D[i * step + v] = t->D[(v < V ? v : V - 1) * d + i];
@@ -34,31 +25,61 @@ static void NAME(gram_values)(const gram_task *t, double *space) {
         double *out = t->change + s * d * V * Q;
         for (long low = 0; low < V; low += W) {
             const long count = V - low < W ? V - low : W;
+            const int is_whole = Q == 1 && count == W; /* a register of values stands together */
             for (long i = 0; i < d; i++) {
                 for (long c = 0; c <= i; c++) A[i * ld + c] = SPREAD(-(Gj[i * d + c] + Gk[i * d + c]));
                 A[i * ld + i] += *(const VEC *)(D + i * step + low);
-                A[(t->padded + Q) * ld + i] = *(const VEC *)(probe + i * step + low);
+                A[(d + Q) * ld + i] = *(const VEC *)(probe + i * step + low);
             }
-            for (long q = 0; q < Q; q++)
+            for (long i = 0; i < d && is_whole; i++)
+                A[d * ld + i] = *(const VEC *)(bj + i * V + low) + *(const VEC *)(bk + i * V + low);
+            for (long q = 0; q < Q && !is_whole; q++)
                 for (long i = 0; i < d; i++) {
                     const long at = (i * V + low) * Q + q;
-                    double *to = (double *)(A + (t->padded + q) * ld + i);
+                    double *to = (double *)(A + (d + q) * ld + i);
                     for (long l = 0; l < count; l++) to[l] = bj[at + l * Q] + bk[at + l * Q];
                     for (long l = count; l < W; l++) to[l] = 0.0;
                 }
-            NAME(pad)(t, A);
             NAME(finish)(t, A);
             VEC size = ZERO;
             for (long i = 0; i < d; i++) {
-                VEC answer = A[(t->padded + Q) * ld + i];
+                VEC answer = A[(d + Q) * ld + i];
                 size += *(const VEC *)(D + i * step + low) * answer * answer;
             }
             for (long l = 0; l < count; l++) t->norms[s * V + low + l] = size[l];
-            for (long q = 0; q < Q; q++)
+            for (long i = 0; i < d && is_whole; i++) *(VEC *)(out + i * V + low) = A[d * ld + i];
+            for (long q = 0; q < Q && !is_whole; q++)
                 for (long i = 0; i < d; i++) {
-                    const double *from = (const double *)(A + (t->padded + q) * ld + i);
+                    const double *from = (const double *)(A + (d + q) * ld + i);
                     for (long l = 0; l < count; l++) out[(i * V + low + l) * Q + q] = from[l];
                 }
+        }
+    }
+}
+
+/* Columns c..c+W-1 of row i of -(G_j + G_k), a training set in each lane. */
+INLINE void NAME(fill_lanes)(const double *const *Gj, const double *const *Gk, long at, VEC *to) {
+    VEC rows[W];
+    for (int l = 0; l < W; l++) rows[l] = -(*(const VEC *)(Gj[l] + at) + *(const VEC *)(Gk[l] + at));
+    NAME(transpose)(rows); /* whole registers: lane by lane, the tiles would wait for the stores */
+    for (int l = 0; l < W; l++) to[l] = rows[l];
+}
+
+/* The lower triangle of -(G_j + G_k), and at the end of a row some of what stands right of it. */
+static inline void NAME(fill_sets)(const gram_task *t, const double *const *Gj, const double *const *Gk, VEC *A) {
+    const long d = t->d, ld = t->ld;
+    for (long i = 0; i < d; i++) {
+        if (d < W) {
+            for (long c = 0; c <= i; c++) {
+                VEC v = ZERO;
+                for (int l = 0; l < W; l++) v[l] = -(Gj[l][i * d + c] + Gk[l][i * d + c]);
+                A[i * ld + c] = v;
+            }
+            continue;
+        }
+        for (long c = 0; c <= i; c += W) { /* the last columns once more rather than what is beyond the matrix */
+            const long first = c + W <= d ? c : d - W;
+            NAME(fill_lanes)(Gj, Gk, i * d + first, A + i * ld + first);
         }
     }
 }
@@ -80,31 +101,27 @@ static void NAME(gram_sets)(const gram_task *t, double *space) {
         }
         for (long value = 0; value < V; value++) {
             const double *D = t->D + value * d, *probe = t->probe + value * d;
+            NAME(fill_sets)(t, Gj, Gk, A);
             for (long i = 0; i < d; i++) {
-                for (long l = 0; l < W; l++) {
-                    const double *a = Gj[l] + i * d, *b = Gk[l] + i * d;
-                    double *to = (double *)(A + i * ld) + l;
-                    for (long c = 0; c <= i; c++) to[c * W] = -(a[c] + b[c]);
-                }
                 A[i * ld + i] += D[i];
-                A[(t->padded + Q) * ld + i] = SPREAD(probe[i]);
+                A[(d + Q) * ld + i] = SPREAD(probe[i]);
                 for (long q = 0; q < Q; q++) {
                     const long at = (i * V + value) * Q + q;
-                    double *to = (double *)(A + (t->padded + q) * ld + i);
-                    for (long l = 0; l < W; l++) to[l] = bj[l][at] + bk[l][at];
+                    VEC v = ZERO;
+                    for (int l = 0; l < W; l++) v[l] = bj[l][at] + bk[l][at];
+                    A[(d + q) * ld + i] = v;
                 }
             }
-            NAME(pad)(t, A);
             NAME(finish)(t, A);
             VEC size = ZERO;
             for (long i = 0; i < d; i++) {
-                VEC answer = A[(t->padded + Q) * ld + i];
+                VEC answer = A[(d + Q) * ld + i];
                 size += D[i] * answer * answer;
             }
             for (long l = 0; l < count; l++) {
                 double *out = t->change + (low + l) * d * V * Q;
                 for (long q = 0; q < Q; q++)
-                    for (long i = 0; i < d; i++) out[(i * V + value) * Q + q] = A[(t->padded + q) * ld + i][l];
+                    for (long i = 0; i < d; i++) out[(i * V + value) * Q + q] = A[(d + q) * ld + i][l];
                 t->norms[(low + l) * V + value] = size[l];
             }
         }

@@ -5,9 +5,11 @@
 #include "onestep.h"
 #include "leavetwo.h"
 #include "predict.h"
+#include "collect.h"
 
 static const kernels NAME(kernels_of) = {LABEL, W, TI, NB, NAME(gram), NAME(moments),
-                                         NAME(onestep), NAME(leavetwo), NAME(predict)};
+                                         NAME(onestep), NAME(leavetwo), NAME(predict), NAME(collect),
+                                         NAME(residuals)};
 
 #undef SUFFIX
 #undef LABEL

@@ -2,7 +2,8 @@
  *
  * Every kernel has a twin in NumPy with the same meaning. Arrays come in as contiguous buffers of doubles; nothing here
  * knows of NumPy. The interpreter's lock is released while a kernel runs. The same source is compiled for several
- * instruction sets, and the best that the machine has is taken when the module is loaded.
+ * instruction sets, and the best that the machine has is taken when the module is loaded; by a rule, never by measuring
+ * then, or results could differ from run to run.
  */
 #define PY_SSIZE_T_CLEAN
 #ifndef Py_LIMITED_API
@@ -19,6 +20,7 @@
 #define JOIN2(a, b) a##_##b
 #define JOIN(a, b) JOIN2(a, b)
 #define NAME(f) JOIN(f, SUFFIX)
+#define INLINE static inline __attribute__((always_inline))
 
 /* SSE2 or NEON: sixteen or more registers of two lanes */
 #define SUFFIX base
@@ -29,6 +31,7 @@
 #include "isa.h"
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#include <cpuid.h>
 #define X86 1
 #pragma GCC push_options
 #pragma GCC target("avx2,fma")
@@ -40,10 +43,17 @@
 #include "isa.h"
 #pragma GCC pop_options
 
+/* Whether registers of 512 bits are computed with by halves, as on AMD's Zen 4: a wider register is then faster only if
+ * none of its lanes are idle. Measured there, the pairs of the one-step route take longer than with AVX2 if there are few
+ * folds (1.3 times with 10), about as long with 50 to 100, and less with more (0.85 times with 320). */
+static int halves_registers = 0;
+#define FEW_PARTNERS 50
+
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512dq,avx512vl,fma,prefer-vector-width=512")
 #define SUFFIX avx512
 #define LABEL "AVX-512"
+#define NARROWER(f) JOIN(f, avx2)
 #define W 8
 #define TI 4
 #define NB 4
@@ -52,6 +62,15 @@
 #endif
 
 static const kernels *chosen = &kernels_of_base;
+
+#ifdef X86
+/* Family 19h of AMD; those of it that have AVX-512 at all are Zen 4. */
+static int is_zen4(void) {
+    unsigned a, b, c, d;
+    if (!__get_cpuid(0, &a, &b, &c, &d) || b != signature_AMD_ebx || d != signature_AMD_edx || c != signature_AMD_ecx) return 0;
+    return __get_cpuid(1, &a, &b, &c, &d) && ((a >> 8) & 15) + ((a >> 20) & 255) == 0x19;
+}
+#endif
 
 static void choose(const char *most) {
     chosen = &kernels_of_base;
@@ -62,6 +81,7 @@ static void choose(const char *most) {
     if (strcmp(most, "AVX2") == 0) return;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
         chosen = &kernels_of_avx512;
+    halves_registers = is_zen4();
 #else
     (void)most;
 #endif
@@ -136,7 +156,7 @@ static PyObject *py_gram(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "OOOOOOOllllll", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6], &L, &K, &d, &V, &Q, &n_sets))
         return NULL;
     buffers b = {.count = 0};
-    gram_task t = {.K = K, .d = d, .V = V, .Q = Q, .n_sets = n_sets, .first = 0, .last = L * n_sets};
+    gram_task t = {.K = K, .d = d, .V = V, .Q = Q, .n_sets = n_sets};
     t.grams = take(&b, o[0], 0, SIZE(L, K, d, d), "grams");
     t.right = take(&b, o[1], 0, SIZE(L, K, d, V, Q), "right");
     t.D = take(&b, o[2], 0, SIZE(V, d), "D");
@@ -145,12 +165,12 @@ static PyObject *py_gram(PyObject *self, PyObject *args) {
     t.change = take(&b, o[5], 1, SIZE(L, n_sets, d, V, Q), "change");
     t.norms = take(&b, o[6], 1, SIZE(L, n_sets, V), "norms");
     if (b.count < 0) return NULL;
+    t.last = L * n_sets; /* not before the axes are known to be those of arrays */
     for (long s = 0; s < n_sets; s++) /* the second fold may be none */
         if (!in_range(t.sets + 2 * s, 1, K) || !lie_between(t.sets + 2 * s + 1, 1, -1, K - 1)) return refuse(&b, "sets");
     const kernels *k = chosen;
-    t.padded = (d + k->NB - 1) / k->NB * k->NB;
-    t.ld = t.padded;
-    const size_t system = (size_t)t.ld * (t.padded + Q + 1 + k->TI) * k->lanes;
+    t.ld = d | 1; /* odd: rows that are a multiple of 4 kB apart would fight for the same lines of the cache */
+    const size_t system = (size_t)t.ld * (d + Q + 1 + k->TI) * k->lanes;
     double *space = workspace(system + 2 * (size_t)d * (V + k->lanes));
     double *zeros = calloc((size_t)d * (d > V * Q ? d : V * Q) + 1, 8);
     const int is_ready = space && zeros;
@@ -230,9 +250,8 @@ static PyObject *py_onestep(PyObject *self, PyObject *args) {
     *(is_table ? &t.at_j : &t.mean) = out[0];
     *(is_table ? &t.at_k : &t.scatter) = out[1];
     const kernels *k = chosen;
-    t.padded = (2 * m + k->NB - 1) / k->NB * k->NB;
-    t.ld = t.padded;
-    const size_t system = ((size_t)t.ld * (t.padded + Q + 1 + k->TI) + 2 * (2 * m + 1)) * k->lanes;
+    t.ld = (2 * m) | 1;
+    const size_t system = ((size_t)t.ld * (2 * m + Q + 1 + k->TI) + 2 * (2 * m + 1)) * k->lanes;
     double *space = workspace(system);
     if (space) {
         Py_BEGIN_ALLOW_THREADS
@@ -288,28 +307,34 @@ static PyObject *py_leavetwo(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-/* predict(Z (L, K, m, d), r (L, K, m, C), change (L, n_sets, d, C), weights (L, K, m), sizes (L, K), sets (n_sets, 2),
- * mean (L, K, K, C), scatter (L, K, K, C), L, K, m, d, C, n_sets); only the places of the sets are written */
+/* predict(Z (n, d), r (n, C), change (L, n_sets, d, C), weights (n,), members (L, K, m) or None, sizes (L, K),
+ * sets (n_sets, 2), mean (L, K, K, C), scatter (L, K, K, C), n, L, K, m, d, C, n_sets); members are rows of the first, which
+ * are all rows of all folds, n = L K m, without them; only the places of the sets are written */
 static PyObject *py_predict(PyObject *self, PyObject *args) {
     (void)self;
-    PyObject *o[8];
-    predict_task t;
-    if (!PyArg_ParseTuple(args, "OOOOOOOOllllll", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6], &o[7], &t.L, &t.K, &t.m,
-                          &t.d, &t.C, &t.n_sets))
+    PyObject *o[9];
+    predict_task t = {0};
+    long n;
+    if (!PyArg_ParseTuple(args, "OOOOOOOOOlllllll", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6], &o[7], &o[8], &n, &t.L,
+                          &t.K, &t.m, &t.d, &t.C, &t.n_sets))
         return NULL;
+    if (t.d < 1 || t.C < 1) return PyErr_Format(PyExc_ValueError, "kernel: there are no columns");
     buffers b = {.count = 0};
-    t.Z = take(&b, o[0], 0, SIZE(t.L, t.K, t.m, t.d), "Z");
-    t.r = take(&b, o[1], 0, SIZE(t.L, t.K, t.m, t.C), "r");
+    const size_t n_members = SIZE(t.L, t.K, t.m);
+    t.Z = take(&b, o[0], 0, SIZE(n, t.d), "Z");
+    t.r = take(&b, o[1], 0, SIZE(n, t.C), "r");
     t.change = take(&b, o[2], 0, SIZE(t.L, t.n_sets, t.d, t.C), "change");
-    t.weights = take(&b, o[3], 0, SIZE(t.L, t.K, t.m), "weights");
-    t.sizes = take(&b, o[4], 0, SIZE(t.L, t.K), "sizes");
-    t.sets = take(&b, o[5], 0, SIZE(2, t.n_sets), "sets");
-    t.mean = take(&b, o[6], 1, SIZE(t.L, t.K, t.K, t.C), "mean");
-    t.scatter = take(&b, o[7], 1, SIZE(t.L, t.K, t.K, t.C), "scatter");
+    t.weights = take(&b, o[3], 0, SIZE(n), "weights");
+    if (o[4] != Py_None) t.members = take(&b, o[4], 0, n_members, "members");
+    t.sizes = take(&b, o[5], 0, SIZE(t.L, t.K), "sizes");
+    t.sets = take(&b, o[6], 0, SIZE(2, t.n_sets), "sets");
+    t.mean = take(&b, o[7], 1, SIZE(t.L, t.K, t.K, t.C), "mean");
+    t.scatter = take(&b, o[8], 1, SIZE(t.L, t.K, t.K, t.C), "scatter");
     if (b.count < 0) return NULL;
+    if (t.members ? !in_range(t.members, n_members, n) : (size_t)n != n_members) return refuse(&b, "members");
     if (!in_range(t.sets, SIZE(2, t.n_sets), t.K)) return refuse(&b, "sets");
     if (!lie_between(t.sizes, SIZE(t.L, t.K), 0, t.m)) return refuse(&b, "sizes");
-    double *space = workspace((size_t)(t.d + t.m) * 3 * 8 + t.K + 1 + 2 * t.n_sets);
+    double *space = workspace((size_t)(t.d + t.m) * 3 * 8 + t.K + 2 + 2 * t.n_sets + t.m);
     if (space) {
         Py_BEGIN_ALLOW_THREADS
         chosen->predict(&t, space);
@@ -319,6 +344,66 @@ static PyObject *py_predict(PyObject *self, PyObject *args) {
     free(space);
     release(&b);
     if (!is_ready) return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
+/* collect(Z (n, d), r (n, C), weights (n,), members (F, m), sizes (F,), grams (F, d, d), right (F, d, C), n, F, m, d, C) */
+static PyObject *py_collect(PyObject *self, PyObject *args) {
+    (void)self;
+    PyObject *o[7];
+    collect_task t = {0};
+    long n;
+    if (!PyArg_ParseTuple(args, "OOOOOOOlllll", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6], &n, &t.F, &t.m, &t.d, &t.C))
+        return NULL;
+    buffers b = {.count = 0};
+    t.Z = take(&b, o[0], 0, SIZE(n, t.d), "Z");
+    t.r = take(&b, o[1], 0, SIZE(n, t.C), "r");
+    t.weights = take(&b, o[2], 0, SIZE(n), "weights");
+    t.members = take(&b, o[3], 0, SIZE(t.F, t.m), "members");
+    t.sizes = take(&b, o[4], 0, SIZE(t.F), "sizes");
+    t.grams = take(&b, o[5], 1, SIZE(t.F, t.d, t.d), "grams");
+    t.right = take(&b, o[6], 1, SIZE(t.F, t.d, t.C), "right");
+    if (b.count < 0) return NULL;
+    if (!in_range(t.members, SIZE(t.F, t.m), n)) return refuse(&b, "members");
+    if (!lie_between(t.sizes, SIZE(t.F), 0, t.m)) return refuse(&b, "sizes");
+    const kernels *k = chosen;
+    t.wide = (t.d + t.C + k->lanes - 1) / k->lanes * k->lanes;
+    const size_t doubles = (size_t)t.wide * (CHUNK + t.d + k->TI);
+    double *space = workspace(doubles);
+    if (space) {
+        Py_BEGIN_ALLOW_THREADS
+        memset(space, 0, 8 * doubles);
+        k->collect(&t, space);
+        Py_END_ALLOW_THREADS
+    }
+    const int is_ready = space != NULL;
+    free(space);
+    release(&b);
+    if (!is_ready) return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
+/* residuals(Z (n, d), r (n, C), change (F, d, C), members (F, m), sizes (F,), u (F, m, C), n, F, m, d, C) */
+static PyObject *py_residuals(PyObject *self, PyObject *args) {
+    (void)self;
+    PyObject *o[6];
+    residuals_task t = {0};
+    long n;
+    if (!PyArg_ParseTuple(args, "OOOOOOlllll", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &n, &t.F, &t.m, &t.d, &t.C)) return NULL;
+    buffers b = {.count = 0};
+    t.Z = take(&b, o[0], 0, SIZE(n, t.d), "Z");
+    t.r = take(&b, o[1], 0, SIZE(n, t.C), "r");
+    t.change = take(&b, o[2], 0, SIZE(t.F, t.d, t.C), "change");
+    t.members = take(&b, o[3], 0, SIZE(t.F, t.m), "members");
+    t.sizes = take(&b, o[4], 0, SIZE(t.F), "sizes");
+    t.u = take(&b, o[5], 1, SIZE(t.F, t.m, t.C), "u");
+    if (b.count < 0) return NULL;
+    if (!in_range(t.members, SIZE(t.F, t.m), n)) return refuse(&b, "members");
+    if (!lie_between(t.sizes, SIZE(t.F), 0, t.m)) return refuse(&b, "sizes");
+    Py_BEGIN_ALLOW_THREADS
+    chosen->residuals(&t, NULL);
+    Py_END_ALLOW_THREADS
+    release(&b);
     Py_RETURN_NONE;
 }
 
@@ -336,6 +421,8 @@ static PyMethodDef methods[] = {
     {"onestep", py_onestep, METH_VARARGS, "Pairs of folds of the one-step route."},
     {"leavetwo", py_leavetwo, METH_VARARGS, "Pairs of rows, a tile of them."},
     {"predict", py_predict, METH_VARARGS, "Moments of the squared residuals of folds, of the gram route."},
+    {"collect", py_collect, METH_VARARGS, "Gram matrices of folds and products with a right-hand side."},
+    {"residuals", py_residuals, METH_VARARGS, "Residuals of folds with changed coefficients."},
     {"use", py_use, METH_VARARGS, "Take instructions up to 'baseline', 'AVX2' or 'AVX-512'; returns those taken."},
     {NULL, NULL, 0, NULL},
 };

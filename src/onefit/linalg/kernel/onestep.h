@@ -1,16 +1,12 @@
 /* The one-step route: residuals of folds j and k when both are out, for every pair of a range of j, lanes over k.
  *
- * In lanes stand rows 0..m-1 [A_jj], m..2m-1 [A_kj A_kk], padding up to `padded` and below it the right-hand sides, the
- * probe last. The columns of A_jj that fill whole tiles, `done` of them, are eliminated once for all partners k. */
+ * In lanes stand rows 0..m-1 [A_jj], m..2m-1 [A_kj A_kk] and below them the right-hand sides, the probe last. The columns of A_jj that fill whole tiles, `done` of them, are eliminated once for all partners k. */
 
 static inline void NAME(begin_fold)(const onestep_task *t, VEC *A, const double *own, long done) {
     const long m = t->m, ld = t->ld;
     for (long i = 0; i < m; i++)
         for (long c = 0; c <= i; c++) A[i * ld + c] = SPREAD(own[i * m + c]);
-    for (long j = 0; j < done; j += NB) {
-        NAME(corner)(A, ld, j);
-        for (long i = j + NB; i < m; i += TI) NAME(tile)(A, ld, i, j);
-    }
+    NAME(factor)(A, ld, 0, done, m);
 }
 
 /* The rows of W partners; j and k are counted over all repeats. */
@@ -34,33 +30,24 @@ static inline void NAME(fill_partners)(const onestep_task *t, VEC *A, const int6
             to[m + a] = v;
         }
     }
-    for (long i = 2 * m; i < t->padded; i++) {
-        for (long c = 0; c < i; c++) A[i * ld + c] = ZERO;
-        A[i * ld + i] = SPREAD(1.0);
-    }
     for (long q = 0; q < sides; q++) {
-        VEC *side = A + (t->padded + q) * ld;
+        VEC *side = A + (2 * m + q) * ld;
         for (long a = 0; a < m; a++) {
             VEC v = ZERO;
             for (int l = 0; l < W; l++) v[l] = t->right[(k[l] * m + a) * sides + q];
             side[a] = SPREAD(t->right[(j * m + a) * sides + q]);
             side[m + a] = v;
         }
-        for (long i = 2 * m; i < t->padded; i++) side[i] = ZERO;
     }
 }
 
 static inline void NAME(solve_partners)(const onestep_task *t, VEC *A, const double *own, long done) {
-    const long m = t->m, ld = t->ld, rows = t->padded + t->Q + 1;
+    const long m = t->m, ld = t->ld, rows = 2 * m + t->Q + 1;
     for (long i = done; i < m; i++) /* the last columns of A_jj go with those of the partners */
         for (long c = done; c <= i; c++) A[i * ld + c] = SPREAD(own[i * m + c]);
-    for (long j = 0; j < done; j += NB)
-        for (long i = m; i < rows; i += TI) NAME(tile)(A, ld, i, j);
-    for (long j = done; j < t->padded; j += NB) {
-        NAME(corner)(A, ld, j);
-        for (long i = j + NB; i < rows; i += TI) NAME(tile)(A, ld, i, j);
-    }
-    for (long row = t->padded; row < rows; row++) NAME(back)(A, ld, t->padded, row);
+    for (long j = 0; j < done; j += NB) NAME(panel)(A, ld, m, j, rows);
+    NAME(factor)(A, ld, done, 2 * m, rows);
+    NAME(back)(A, ld, 2 * m, 2 * m, rows);
 }
 
 /* Mean of the squares x_i^2 g_i over rows, and sum of squares about it; `there` is one for rows and zero for padding. */
@@ -94,7 +81,7 @@ static inline void NAME(record_moments)(const onestep_task *t, const VEC *A, con
     const long m = t->m, K = t->K, Q = t->Q;
     NAME(fill_gains)(t, of_k, k);
     for (long q = 0; q < Q; q++) {
-        const VEC *x = A + (t->padded + q) * t->ld;
+        const VEC *x = A + (2 * m + q) * t->ld;
         VEC at_j[2], at_k[2];
         NAME(square_moments)(x, of_j, of_j + m, of_j[2 * m], m, at_j);
         NAME(square_moments)(x + m, of_k, of_k + m, of_k[2 * m], m, at_k);
@@ -113,7 +100,7 @@ static inline void NAME(record_table)(const onestep_task *t, const VEC *A, long 
     const long m = t->m, Q = t->Q;
     for (long l = 0; l < count; l++)
         for (long q = 0; q < Q; q++) {
-            const double *x = (const double *)(A + (t->padded + q) * t->ld) + l;
+            const double *x = (const double *)(A + (2 * m + q) * t->ld) + l;
             double *at_j = t->at_j + (pair + l) * m * Q + q, *at_k = t->at_k + (pair + l) * m * Q + q;
             for (long i = 0; i < m; i++) {
                 at_j[i * Q] = x[i * W];
@@ -123,8 +110,14 @@ static inline void NAME(record_table)(const onestep_task *t, const VEC *A, long 
 }
 
 static void NAME(onestep)(const onestep_task *t, double *space) {
+#ifdef NARROWER
+    if (halves_registers && t->K < FEW_PARTNERS) { /* too many lanes would be idle */
+        NARROWER(onestep)(t, space);
+        return;
+    }
+#endif
     const long m = t->m, K = t->K, J = t->last - t->first, done = m / NB * NB;
-    VEC *A = (VEC *)space, *of_j = A + t->ld * (t->padded + t->Q + 1 + TI), *of_k = of_j + 2 * m + 1;
+    VEC *A = (VEC *)space, *of_j = A + t->ld * (2 * m + t->Q + 1 + TI), *of_k = of_j + 2 * m + 1;
     for (long index = 0; index < t->L * J; index++) {
         const long first = index / J * K, j = t->first + index % J; /* fold j of the repeat whose folds begin at first */
         const double *own = t->diagonal + (first + j) * m * m;
@@ -137,7 +130,7 @@ static void NAME(onestep)(const onestep_task *t, double *space) {
             for (long l = 0; l < W; l++) k[l] = first + low + (l < count ? l : 0);
             NAME(fill_partners)(t, A, t->rows + index * m, first + j, k);
             NAME(solve_partners)(t, A, own, done);
-            const VEC *probe = A + (t->padded + t->Q) * t->ld;
+            const VEC *probe = A + (2 * m + t->Q) * t->ld;
             VEC square = ZERO;
             for (long i = 0; i < 2 * m; i++) square += probe[i] * probe[i];
             for (long l = 0; l < count; l++) t->squares[index * K + low + l] = square[l];

@@ -5,7 +5,7 @@ typedef struct {
     const int64_t *sets; /* (n_sets, 2): the folds that are out; the second is -1 for one fold */
     double *change, *norms;
     long K, d, V, Q, n_sets, first, last;
-    long ld, padded; /* of the workspace */
+    long ld; /* of the workspace */
 } gram_task;
 
 typedef struct {
@@ -20,7 +20,7 @@ typedef struct {
     const int64_t *rows, *columns, *sizes; /* rows and columns of M: of the range of j, and of all folds */
     double *mean, *scatter, *at_j, *at_k, *squares; /* either the first two or the next two */
     long width, L, K, m, Q, first, last;
-    long ld, padded; /* of the workspace */
+    long ld; /* of the workspace */
 } onestep_task;
 
 typedef struct {
@@ -34,10 +34,32 @@ typedef struct {
 
 typedef struct {
     const double *Z, *r, *change, *weights;
-    const int64_t *sizes, *sets;
+    const int64_t *members, *sizes, *sets; /* members are rows of Z, r and weights; NULL if those stand fold by fold */
     double *mean, *scatter;
     long L, K, m, d, C, n_sets;
 } predict_task;
+
+typedef struct { /* columns low.. of fold f of a repeat, and the place where their predictions are made */
+    long repeat, f, low, count;
+    const int64_t *list; /* the sets of f */
+    double *pack, *losses;
+} some_columns;
+
+typedef struct {
+    const double *Z, *r, *weights;
+    const int64_t *members, *sizes; /* rows of the three, for each fold */
+    double *grams, *right;
+    long F, m, d, C;
+    long wide; /* columns of Z and r, as whole registers */
+} collect_task;
+#define CHUNK 64 /* rows that are held at a time: they stay in the first cache while every tile passes over them */
+
+typedef struct {
+    const double *Z, *r, *change;
+    const int64_t *members, *sizes;
+    double *u;
+    long F, m, d, C;
+} residuals_task;
 
 typedef struct {
     const char *name;
@@ -47,4 +69,6 @@ typedef struct {
     void (*onestep)(const onestep_task *, double *);
     void (*leavetwo)(const leavetwo_task *, double *);
     void (*predict)(const predict_task *, double *);
+    void (*collect)(const collect_task *, double *);
+    void (*residuals)(const residuals_task *, double *);
 } kernels;
