@@ -12,7 +12,7 @@ from ..folds import Folds
 from ..learners import Smoother
 from ..linalg import batched, compiled
 from ..linalg.downdate import Downdate
-from ..linalg.reinsch import Reinsch, ReinschBasis
+from ..linalg.reinsch import DenseBasis, Reinsch, ReinschBasis
 from ..metrics.losses import Loss
 from ..typing import FloatArray, IntArray
 from ..validation import Problem
@@ -97,9 +97,15 @@ class _Block:
         fitted = basis.times(coefficients.reshape(self.d, -1)).reshape(-1, self.V, self.Q)
         residuals = np.vstack([self.y[:, None] - fitted, np.zeros((1, self.V, self.Q))])
         self.scale = self._error_scale(np.moveaxis(residuals[:-1], 1, 0))
-        L, K, m = folds.members.shape
-        self.r = residuals[folds.members].reshape(L, K, m, self.V * self.Q)
-        self.kept = basis.take(folds.members) if 8 * folds.members.size * self.d <= TABLE_BYTES else None
+        self.residuals = residuals.reshape(-1, self.V * self.Q)
+        # the kernels read the rows where they are
+        self.table = basis.padded if isinstance(basis, DenseBasis) and compiled.collects(self.d) else None
+        if self.table is not None:
+            weights = engine.smoother.weights
+            weights = np.ones(len(residuals)) if weights is None else np.append(weights, 0.0)
+            self.grams, self.g = compiled.collect(self.table, self.residuals, weights, folds.members, folds.sizes)
+            return
+        L, K, _ = folds.members.shape
         self.grams = np.empty((L, K, self.d, self.d))
         self.g = np.empty((L, K, self.d, self.V * self.Q))
         for repeat, fold, rows, Zf in self._gathered(0, K, 0):
@@ -107,6 +113,17 @@ class _Block:
             transposed = weighted.swapaxes(-1, -2)
             self.grams[repeat, fold] = transposed @ weighted
             self.g[repeat, fold] = transposed @ engine.weigh(self.r[repeat, fold], rows)
+
+    @cached_property
+    def r(self) -> FloatArray:
+        """Residuals of the fit on all rows, by folds."""
+        return self.residuals[self.folds.members]
+
+    @cached_property
+    def kept(self) -> FloatArray | None:
+        """Rows of the basis by folds, if they are not too many to be held."""
+        members = self.folds.members
+        return self.basis.take(members) if 8 * members.size * self.d <= TABLE_BYTES else None
 
     def _error_scale(self, r: FloatArray) -> FloatArray:
         """`batched.error_scale` of residuals r (V, n, Q)."""
@@ -163,13 +180,18 @@ class _Block:
     def singles(self) -> FloatArray:
         """Residuals of each fold with it out, (L, K, m, V, Q)."""
         L, K, m = self.folds.members.shape
-        u = self.r.copy()
+        members, sizes = self.folds.members, self.folds.sizes
+        u = self.r.copy() if self.table is None else np.empty((L, K, m, self.V * self.Q))
         step = per_block(8 * L * self.d * max(self.d, self.V * self.Q))
         for low in range(0, K, step):
             high = min(low + step, K)
             change, refitted = self._solve(np.array([(j, -1) for j in range(low, high)]))
-            for repeat, fold, _, Zf in self._gathered(low, high, 1):
-                u[repeat, fold] += Zf @ change[repeat, fold - low]
+            if self.table is not None:
+                part = members[:, low:high], sizes[:, low:high]
+                u[:, low:high] = compiled.residuals(self.table, self.residuals, change, *part)
+            else:
+                for repeat, fold, _, Zf in self._gathered(low, high, 1):
+                    u[repeat, fold] += Zf @ change[repeat, fold - low]
             by_value = u.reshape(L, K, m, self.V, self.Q)
             for (at, index, value), (residuals,) in refitted.items():
                 by_value[at, low + index, : len(residuals), value] = residuals
@@ -201,11 +223,13 @@ class _Block:
         if not len(sets):
             return
         change, refitted = self._solve(sets)
-        if self.engine.is_compiled and self.kept is not None:
-            members, shape = self.folds.members, (L, *mean.shape[1:3], columns)
-            weights = self.engine.loss_weights(members)
-            tables = (mean.reshape(shape), scatter.reshape(shape))  # views
-            compiled.predict(self.kept, self.r, change, weights, self.folds.sizes, sets, tables)
+        members, sizes, shape = self.folds.members, self.folds.sizes, (*mean.shape[:3], -1)
+        tables = (mean.reshape(shape), scatter.reshape(shape))  # views
+        if self.engine.is_compiled and self.table is not None:
+            weights = self.engine.loss_weights(np.arange(len(self.table)))
+            compiled.predict(self.table, self.residuals, change, weights, sizes, sets, tables, members)
+        elif self.engine.is_compiled and self.kept is not None:
+            compiled.predict(self.kept, self.r, change, self.engine.loss_weights(members), sizes, sets, tables)
         else:
             jj, kk = sets.T
             by_pair = change.transpose(1, 0, 2, 3)
