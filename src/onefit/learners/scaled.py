@@ -11,7 +11,8 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from ..criteria import RowPart, Spectrum
-from ..typing import FloatArray
+from ..linalg.standardized import CenteredGram, standardized_gram
+from ..typing import FloatArray, IntArray
 from ..validation import Problem
 from .smoother import NOT_UNIQUE, Smoother
 from .statistics import Coefficients, SmoothedLearner, TrainingStatistics
@@ -98,6 +99,34 @@ class ScaledLearner(SmoothedLearner):
         beta = back(shrunk) * by[:, None, :, None]
         constant = (z[:, None, :1] - R[:, None, :1, 1:] @ beta) / R[:, None, :1, :1]
         return Coefficients(np.concatenate([constant, beta], axis=2), failures)
+
+    def fitted(self, train: IntArray, others: IntArray, y: FloatArray) -> FloatArray | None:
+        """Predictions from the products of the rows, if they are fewer than the columns and keep the digits."""
+        n, X = len(train), self.X[:, 1:]
+        smallest = self.tuned.smallest if self.tuned else float(self.smoother.lams.min())
+        if n > X.shape[1] + 1 or (self.tuned is None and smallest == 0.0):
+            return None
+        gram = standardized_gram(X, self._centre, np.concatenate([train, others]), n)
+        rows = CenteredGram(gram[:n, :n], gram[n:, :n], y[train])
+        if not rows.keeps_digits(smallest):
+            return None
+        return rows.fitted(self.smoother.lams if self.tuned is None else self._chosen(self.tuned, rows))
+
+    def _chosen(self, tuned: TunedLearner, rows: CenteredGram) -> FloatArray:
+        """The penalty of a training set that the columns interpolate, (1, Q)."""
+        mu, U, gamma = rows.spectrum
+        n, Q = rows.y.shape
+        spectrum = Spectrum(
+            mu=mu[None],
+            gamma=gamma[None],
+            rest=np.zeros((1, Q)),
+            spare=np.zeros(1),
+            n=np.array([float(n)]),
+            n_rows=np.array([float(n)]),
+            constant=np.zeros(1),
+            rows=RowPart(U[None], np.zeros((1, n)), np.zeros((1, n, Q))) if self.needs_rows else None,
+        )
+        return tuned.choose(spectrum)
 
     def _penalties(
         self, statistics: TrainingStatistics, U: FloatArray, mu: FloatArray, gamma: FloatArray
