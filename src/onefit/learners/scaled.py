@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from ..criteria import RowPart, Spectrum
+from ..linalg.columns import EPS
 from ..linalg.standardized import CenteredGram, standardized_gram
 from ..typing import FloatArray, IntArray
 from ..validation import Problem
@@ -44,7 +45,8 @@ class ScaledLearner(SmoothedLearner):
 
     The deviation of column j is ``||R_1j, ..., R_dj|| / sqrt(n)`` without the first row, that of the constant. With
     ``R diag(1/s) = U diag(mu)^(1/2) V'`` below that row, every penalty and every criterion is a function of mu and
-    of ``U'z``.
+    of ``U'z``. A training set of no more rows than columns is fitted from the products of its scaled rows, one
+    eigendecomposition or a few factorizations of their number; from the triangular factor only if they lose digits.
 
     Parameters
     ----------
@@ -65,6 +67,8 @@ class ScaledLearner(SmoothedLearner):
         self.X = np.hstack([np.ones((len(X), 1)), X - self._centre])
         self.needs_rows = self.tuned is not None and self.tuned.needs_rows
         self.hint = inner.hint
+        if len(X) <= X.shape[1] + 1:
+            self.reason = "the columns are scaled anew in every training set, from the products of its rows"
 
     @property
     def n_values(self) -> int:
@@ -84,8 +88,10 @@ class ScaledLearner(SmoothedLearner):
         deviation = np.linalg.norm(R[:, 1:, 1:], axis=1) / np.sqrt(n)
         mean = R[:, 0, 1:] / R[:, 0, :1]
         # scikit-learn's bound: below it a column is constant up to rounding, and the scaler lets it be
-        varies = deviation > n * np.finfo(float).eps * np.maximum(np.abs(mean), np.abs(mean + self._centre))
-        by = varies / np.where(varies, deviation, 1.0)  # zero: what is constant here may not be so in other rows
+        varies = deviation > n * EPS * np.maximum(np.abs(mean), np.abs(mean + self._centre))
+        # zero where it is constant indeed: it may not be so in other rows
+        is_left = deviation > 10 * R.shape[2] * EPS * np.abs(mean)
+        by = np.where(varies, 1.0 / np.where(varies, deviation, 1.0), is_left)
         scaled = R[:, 1:, 1:] * by[:, None]
         U, s, back = _decompose(scaled)
         gamma = U.swapaxes(1, 2) @ z[:, 1:]
@@ -182,4 +188,4 @@ def _decompose(A: FloatArray) -> tuple[FloatArray, FloatArray, Callable[[FloatAr
 
 def _clean(d: FloatArray, p: int) -> FloatArray:
     """Singular values without those that are rounding errors, which a tiny penalty would fit."""
-    return np.where(d > p * np.finfo(float).eps * d[:, :1], d, 0.0)
+    return np.where(d > p * EPS * d[:, :1], d, 0.0)

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from ..typing import FloatArray, IntArray
+from .columns import EPS
 
 __all__ = ["CenteredGram", "standardized_gram"]
 
@@ -37,9 +38,9 @@ def standardized_gram(X: FloatArray, centre: FloatArray, rows: IntArray, n_train
         mean = block[:n_train].mean(axis=0)
         block -= mean
         variance = np.einsum("ij,ij->j", block[:n_train], block[:n_train]) / n_train
-        rounding = n_train * np.finfo(float).eps
+        rounding = n_train * EPS
         is_constant = variance <= rounding * variance + np.square(rounding * (mean + centre[part]))
-        block /= np.sqrt(np.where(is_constant, 1.0, variance))
+        block *= 1.0 / np.sqrt(np.where(is_constant, 1.0, variance))
         gram += block @ block.T
     return gram
 

@@ -151,7 +151,8 @@ class _Repeat(Repeat):
         train, others = self.training_rows(out), members[is_there]
         fitted = engine.learner.fitted(train, others, engine.y)
         if fitted is None:
-            return self._held_out(out[None], self._fit(self._statistics(train), out[None]))[0]
+            coefficients = self._fit(self._statistics(train), out[None])
+            return self._held_out(out[None], coefficients).squeeze(0)
         residuals = np.zeros((*members.shape, *fitted.shape[1:]))
         residuals[is_there] = engine.y[others][:, None] - fitted
         return residuals
