@@ -122,16 +122,8 @@ class ScaledLearner(SmoothedLearner):
         """The penalty of a training set that the columns interpolate, (1, Q)."""
         mu, U, gamma = rows.spectrum
         n, Q = rows.y.shape
-        spectrum = Spectrum(
-            mu=mu[None],
-            gamma=gamma[None],
-            rest=np.zeros((1, Q)),
-            spare=np.zeros(1),
-            n=np.array([float(n)]),
-            n_rows=np.array([float(n)]),
-            constant=np.zeros(1),
-            rows=RowPart(U[None], np.zeros((1, n)), np.zeros((1, n, Q))) if self.needs_rows else None,
-        )
+        in_rows = RowPart(U[None], np.zeros((1, n)), np.zeros((1, n, Q))) if self.needs_rows else None
+        spectrum = Spectrum.of(mu[None], gamma[None], np.zeros((1, Q)), np.array([float(n)]), 1, in_rows)
         return tuned.choose(spectrum)
 
     def _penalties(
@@ -141,17 +133,8 @@ class ScaledLearner(SmoothedLearner):
         B, Q = len(mu), gamma.shape[2]
         if self.tuned is None:
             return np.broadcast_to(self.smoother.lams, (B, self.n_values, Q))
-        n = statistics.n
-        spectrum = Spectrum(
-            mu=mu,
-            gamma=gamma,
-            rest=statistics.rest,
-            spare=n - 1 - mu.shape[1],
-            n=n,
-            n_rows=n,
-            constant=np.zeros(B),
-            rows=self._row_part(statistics, U, mu, gamma) if self.needs_rows else None,
-        )
+        in_rows = self._row_part(statistics, U, mu, gamma) if self.needs_rows else None
+        spectrum = Spectrum.of(mu, gamma, statistics.rest, statistics.n, 1, in_rows)
         return self.tuned.choose(spectrum)[:, None]
 
     def _row_part(self, statistics: TrainingStatistics, U: FloatArray, mu: FloatArray, gamma: FloatArray) -> RowPart:

@@ -23,11 +23,12 @@ from ..display import TermPanel, plot_terms
 from ..errors import DataError
 from ..frames import is_frame
 from ..learners import DesignSmoother, Learner, Path, Refusal, Smoother, Task
+from ..learners.additive import AdditiveLearner
 from ..typing import ArrayLike, FloatArray, Rows
 from .base import DesignModel, learner_of
 from .basis import BasisName
 from .fitting import Design, PenalizedFit, fit_design, unit_of
-from .joint import AdditiveLearner, check_path, choose_from_rows, joint_penalty
+from .joint import check_path, choose_from_rows, joint_penalty
 from .summary import FitFacts, additive_summary
 from .table import ColumnTable
 from .terms import (
