@@ -399,14 +399,13 @@ class AdditiveModel(DesignModel):
         """A path of penalties that all terms share, or the penalties as they are given."""
         rows = self._rows(X, weights)
         parts = [part for _, part in self._make(rows)]
-        hint = rare_level(parts, rows)
         if lams is None:
             design, lams = _design(parts, rows.table, self._strengths(parts)[0]), np.ones((1, 1))
         else:
             check_path(parts)
             design = _design(parts, rows.table, np.ones(len(parts)))
         smoother = DesignSmoother(design.X, design.penalty, True, lams, weights)
-        smoother.hint = hint
+        smoother.hint = rare_level(parts, rows)
         return smoother
 
     def _make_learner(self, X: Rows, weights: FloatArray | None, lams: FloatArray | None) -> Learner:
