@@ -14,7 +14,7 @@ gram, onestep, kernel off
     would take more than a few seconds runs fewer repeats, or is left out (-).
 Ridge refits
     scikit-learn's `Ridge` (`RidgeCV`, if tuned) fitted without each fold and each pair of folds, K(K+1)/2 fits a
-    repeat and value.
+    repeat and value; a `StandardScaler` before it, if the columns are scaled.
 their CV
     What scikit-learn has for a part of the question. Curves: `GridSearchCV` with the same folds, which finds the mean
     error of each value, without pairs of folds, hence without intervals. Leave two out: `RidgeCV`, the leave-one-out

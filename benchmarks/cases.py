@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-__all__ = ["CURVES", "LEAVE_TWO_OUT", "OURS", "PAPER", "QUICK", "SECTIONS", "TUNED", "Case", "alphas"]
+__all__ = ["CURVES", "LEAVE_TWO_OUT", "OURS", "PAPER", "QUICK", "SCALED", "SECTIONS", "TUNED", "Case", "alphas"]
 
 
 def alphas(n_values: int) -> NDArray[np.float64]:
@@ -21,7 +24,8 @@ def alphas(n_values: int) -> NDArray[np.float64]:
 class Case:
     """One question: n rows, p columns, K folds, L repeats, and a number of penalties.
 
-    K = n leaves two rows out, once. A tuned case chooses among its penalties in every training set.
+    K = n leaves two rows out, once. A tuned case chooses among its penalties in every training set, and a scaled one
+    standardizes its columns there.
     """
 
     n: int
@@ -30,6 +34,7 @@ class Case:
     n_repeats: int = 1
     n_values: int = 1
     tuned: bool = False
+    scaled: bool = False
 
     @cached_property
     def X(self) -> NDArray[np.float64]:
@@ -66,6 +71,10 @@ class Case:
     def checked(self) -> int:
         """Number of the value at which methods are compared."""
         return self.n_values // 2
+
+    def estimator(self, last: Any) -> Any:
+        """A ridge regression as the case has it: behind a scaler, if its columns are scaled."""
+        return make_pipeline(StandardScaler(), last) if self.scaled else last
 
     def with_repeats(self, n_repeats: int) -> Case:
         """The same shape with other repeats."""
@@ -108,12 +117,18 @@ CURVES = (
 )
 LEAVE_TWO_OUT = (Case(500, 20, 500), Case(2000, 20, 2000), Case(5000, 20, 5000), Case(2000, 40, 2000, 1, 50))
 TUNED = (Case(500, 20, 10, 3, 20, tuned=True), Case(2000, 50, 10, 2, 50, tuned=True))
+SCALED = tuple(
+    Case(n, p, 10, 2, *values, scaled=True)
+    for n, p in ((200, 400), (300, 2000), (100, 5000))
+    for values in ((1,), (20, True), (20,))
+)
 SECTIONS = {
     "nested_cv, the paper's shapes (K = n/5)": PAPER,
     "nested_cv, ours": OURS,
     "error_curve": CURVES,
     "leave two out (K = n)": LEAVE_TWO_OUT,
     "tuned in every training set": TUNED,
+    "wide, scaled in every training set (one value, tuned, curve)": SCALED,
 }
 QUICK = {
     "nested_cv, the paper's shapes (K = n/5)": (Case(100, 5, 20, 2), Case(200, 20, 40, 2)),
@@ -121,4 +136,9 @@ QUICK = {
     "error_curve": (Case(200, 10, 10, 4, 10),),
     "leave two out (K = n)": (Case(120, 5, 120), Case(120, 5, 120, 1, 6)),
     "tuned in every training set": (Case(80, 4, 5, 1, 6, tuned=True),),
+    "wide, scaled in every training set (one value, tuned, curve)": (
+        Case(30, 50, 5, scaled=True),
+        Case(30, 50, 5, 1, 6, tuned=True, scaled=True),
+        Case(30, 50, 5, 1, 6, scaled=True),
+    ),
 }

@@ -1,6 +1,6 @@
 """Megabytes that a case needs at its peak, BLAS and compiled workspaces included: a process for each.
 
-``python -m benchmarks.memory n p K L V tuned`` prints the peak of a process that runs the case and nothing else.
+``python -m benchmarks.memory n p K L V tuned scaled`` prints the peak of a process that runs the case and nothing else.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def own_peak() -> float:
 
 def peak_megabytes(case: Case) -> float:
     """Peak of a process of its own: interpreter, libraries, data and computation."""
-    numbers = (case.n, case.p, case.n_folds, case.n_repeats, case.n_values, int(case.tuned))
+    numbers = (case.n, case.p, case.n_folds, case.n_repeats, case.n_values, int(case.tuned), int(case.scaled))
     command = [sys.executable, "-m", "benchmarks.memory", *map(str, numbers)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     return float(done.stdout)
@@ -52,5 +52,5 @@ def peaks(cases: list[Case]) -> dict[Case, float]:
 if __name__ == "__main__":
     given = [int(argument) for argument in sys.argv[1:]]
     with threadpool_limits(limits=1):
-        run(Case(*given[:5], tuned=bool(given[5])))
+        run(Case(*given[:5], *map(bool, given[5:])))
     print(own_peak())

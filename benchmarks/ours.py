@@ -19,7 +19,7 @@ __all__ = ["errors_of", "flops", "make", "run", "serves", "widths"]
 
 def make(case: Case) -> Any:
     """The estimator of a case."""
-    return RidgeCV(alphas=case.alphas) if case.tuned else Ridge(alpha=case.alphas[0])
+    return case.estimator(RidgeCV(alphas=case.alphas) if case.tuned else Ridge(alpha=case.alphas[0]))
 
 
 def run(case: Case, route: str = "auto", n_jobs: int | None = None, interval: str = "covariance") -> Any:
@@ -30,7 +30,8 @@ def run(case: Case, route: str = "auto", n_jobs: int | None = None, interval: st
         warnings.simplefilter("ignore", OneFitWarning)  # few repeats are meant here
         if case.n_values == 1 or case.tuned:
             return onefit.nested_cv(make(case), case.X, case.y, **arguments)
-        return onefit.error_curve(make(case), case.X, case.y, param_name="alpha", param_range=case.alphas, **arguments)
+        name = "ridge__alpha" if case.scaled else "alpha"
+        return onefit.error_curve(make(case), case.X, case.y, param_name=name, param_range=case.alphas, **arguments)
 
 
 def errors_of(case: Case, result: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -40,8 +41,8 @@ def errors_of(case: Case, result: Any) -> tuple[NDArray[np.float64], NDArray[np.
 
 
 def serves(case: Case, route: str) -> bool:
-    """Whether a route can be asked for; the tuned and leave-two-out cases have one only."""
-    return not (case.tuned or case.leaves_two_out) or route == "auto"
+    """Whether a route can be asked for; the tuned, scaled and leave-two-out cases have one only."""
+    return not (case.tuned or case.scaled or case.leaves_two_out) or route == "auto"
 
 
 def widths(case: Case) -> tuple[int, int, int, int, int]:
@@ -54,7 +55,7 @@ def flops(case: Case, route: str) -> float | None:
 
     Leaving two out makes every entry of the operator at every value, and the products between values.
     """
-    if case.tuned:
+    if case.tuned or case.scaled:
         return None
     if case.leaves_two_out:
         q, V = min(case.p + 1, case.n), case.n_values

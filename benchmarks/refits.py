@@ -38,10 +38,10 @@ def _refitted(make: Any, case: Case) -> HeldOut:
 
 
 def scikit_learn(case: Case) -> HeldOut:
-    """A Ridge of scikit-learn for each training set, or a RidgeCV if the case is tuned."""
+    """A Ridge of scikit-learn for each training set, or a RidgeCV if the case is tuned; behind its scaler."""
     if case.tuned:
-        return _refitted(lambda: RidgeCV(alphas=case.alphas), case)
-    return _refitted(lambda: Ridge(alpha=case.alphas[case.checked]), case)
+        return _refitted(lambda: case.estimator(RidgeCV(alphas=case.alphas)), case)
+    return _refitted(lambda: case.estimator(Ridge(alpha=case.alphas[case.checked])), case)
 
 
 def searched(case: Case) -> HeldOut:

@@ -25,6 +25,9 @@ from helpers import (
     tolerance,
 )
 from onefit import PenalizedRegression
+from onefit.learners.scaled import ScaledLearner
+from onefit.linalg import standardized
+from onefit.linalg.standardized import FEW_VALUES
 from onefit.vocabulary import CRITERIA
 
 ALPHAS = np.logspace(-2, 3, 12)
@@ -238,3 +241,103 @@ def test_nearly_constant_columns_are_told_from_constant_ones_as_scikit_learn_doe
     X[:, 1] = 3.0
     X[:, 2] = 1e-300 * X[:, 2]
     assert_equals_refits(scaled(Ridge(1.0)), X, y, rtol=1e-6)  # the first column has a digit or two
+
+
+@pytest.mark.parametrize("shape", [(60, 4), (30, 50)], ids=str)
+def test_a_column_that_scikit_learn_takes_for_constant_counts_as_it_is(shape):
+    X, y = data(*shape, 18)
+    X[:, 0] = 1e15 + np.round(X[:, 0] * 8) / 8  # it varies by less than n roundings of its mean
+    assert StandardScaler().fit(X).scale_[0] == 1.0
+    assert_equals_refits(scaled(Ridge(1.0)), X, y)
+
+
+def forbid_statistics(monkeypatch):
+    def fit(self, statistics):
+        raise AssertionError("the triangular factor was asked for")
+
+    monkeypatch.setattr(ScaledLearner, "fit", fit)
+
+
+@pytest.mark.parametrize("alpha", 10.0 ** np.arange(-3, 7, 3))
+@pytest.mark.parametrize("n_outputs", [None, 2])
+def test_wide_training_sets_are_fitted_from_the_products_of_their_rows(alpha, n_outputs, monkeypatch):
+    forbid_statistics(monkeypatch)
+    X, y = data(40, 150, 19, n_outputs)
+    result = assert_equals_refits(scaled(Ridge(alpha)), X * 3 ** np.linspace(-4, 4, 150) + 5, y)
+    assert result.route_reason.endswith("from the products of its rows")
+
+
+@pytest.mark.parametrize("n_values", [FEW_VALUES, FEW_VALUES + 1])
+def test_a_wide_curve_by_factors_and_by_eigenvalues(n_values, monkeypatch):
+    forbid_statistics(monkeypatch)
+    X, y = data(30, 80, 20, 2)
+    alphas = np.logspace(-3, 6, n_values)
+    keywords = {"param_name": "ridge__alpha", "param_range": alphas, "n_folds": 5, "n_repeats": 2, "random_state": 0}
+    fast = quietly(onefit.error_curve, scaled(Ridge()), X + 2, y, **keywords)
+    slow = quietly(onefit.error_curve, scaled(Ridge()), X + 2, y, **keywords, route="refit")
+    assert relative_gap(fast.estimate, slow.estimate) < 1e-9
+    assert relative_gap(fast.high, slow.high) < 1e-9
+
+
+@pytest.mark.parametrize(
+    "last",
+    [Ridge(np.array([0.1, 50.0])), RidgeCV(ALPHAS, alpha_per_target=True), PenalizedRegression(lam="reml")],
+    ids=str,
+)
+def test_wide_penalties_by_output_or_chosen_from_the_products(last, monkeypatch):
+    forbid_statistics(monkeypatch)
+    X, y = data(36, 200, 21, 2)
+    y = y + 2 * np.random.default_rng(2).standard_normal(y.shape)
+    assert_equals_refits(scaled(last), X * np.linspace(1, 9, 200), y)
+
+
+def test_wide_folds_of_other_kinds():
+    X, y = data(24, 40, 22)
+    folds = random_folds(24, 5, 2, unscored=3)
+    assert_equals_refits(scaled(Ridge(1.0)), X, y, folds=folds, n_folds="auto", n_repeats="auto")
+    assert_equals_refits(scaled(Ridge(1.0)), X, y, groups=random_groups(24, 7), n_folds=3)
+    assert_equals_refits(scaled(RidgeCV(ALPHAS)), X[:12], y[:12], n_folds="n", n_repeats=1)
+
+
+def test_some_training_sets_have_more_rows_than_columns_and_some_do_not():
+    X, y = data(30, 22, 23)
+    assert_equals_refits(scaled(Ridge(1.0)), X, y, n_folds=5)  # 24 rows without a fold, 18 without two
+
+
+@pytest.mark.parametrize("n_folds", [3, 5])
+def test_wide_columns_that_are_constant_in_some_training_sets(n_folds):
+    X, y = data(30, 60, 24)
+    folds = random_folds(30, n_folds)
+    X[:, 1] = 5.0 + (folds[0] == 2)
+    X[:, 2] = 1e8 * (folds[0] == 1)
+    X[:, 3] = 0.1 * (1 + (folds[0] == 0)) + 7 * (folds[0] == 1)
+    X[:, 4] = 3.0
+    X[7, 5] = 1e12
+    assert_equals_refits(scaled(Ridge(1.0)), X, y, folds=folds, n_folds="auto", n_repeats="auto")
+
+
+@pytest.mark.parametrize("alpha", [1e-9, 1e-6, 1e-3])
+def test_products_that_have_lost_their_digits_are_not_used(alpha):
+    X, y = data(20, 30, 25)
+    X[10:] = X[:10] + 1e-5 * X[10:]  # the products know the differences to 1e-10 of themselves
+    assert_equals_reference_refits(alpha, X, y, random_folds(20, 4, seed=1), "squared_error")
+
+
+def test_wide_results_do_not_depend_on_the_number_of_threads():
+    X, y = data(40, 300, 26)
+    keywords = {"n_folds": 5, "n_repeats": 6, "random_state": 0}
+    for last in (Ridge(1.0), RidgeCV(ALPHAS)):
+        one, two = (quiet_nested_cv(scaled(last), X, y, **keywords, n_jobs=n_jobs) for n_jobs in (1, 2))
+        for name in FOLD_ERRORS:
+            assert np.array_equal(getattr(one.fold_errors, name), getattr(two.fold_errors, name))
+
+
+def test_products_of_standardized_rows_are_those_of_scikit_learn_whatever_the_blocks(monkeypatch):
+    X, _ = data(20, 37, 27)
+    rows = np.random.default_rng(0).permutation(20)
+    X[rows[:12], 3] = 2.0  # constant in the training set
+    Z = StandardScaler().fit(X[rows[:12]]).transform(X[rows])
+    for cells in (1, 100, 2**18):
+        monkeypatch.setattr(standardized, "BLOCK_CELLS", cells)
+        found = standardized.standardized_gram(X - 1.5, np.full(37, 1.5), rows, 12)
+        np.testing.assert_allclose(found, Z @ Z.T, rtol=1e-12, atol=1e-12)

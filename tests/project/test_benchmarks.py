@@ -50,6 +50,16 @@ def test_a_tuned_case_agrees_with_ridge_cv():
     assert timings["search"].difference is None
 
 
+@pytest.mark.parametrize("sizes", [(20, 30, 5), (20, 30, 5, 1, 4, True), (20, 30, 5, 1, 4)])
+def test_a_scaled_case_agrees_with_a_pipeline(sizes):
+    from benchmarks.cases import Case
+    from benchmarks.measure import TOLERANCE, measure
+
+    route, timings = measure(Case(*sizes, scaled=True), 10.0, 1e9)
+    assert (route, set(timings)) == ("gram", {"onefit", "twin", "scikit-learn"})
+    assert timings["scikit-learn"].difference <= TOLERANCE
+
+
 def test_methods_that_disagree_stop_the_benchmark():
     from benchmarks.cases import Case
     from benchmarks.measure import time_peer

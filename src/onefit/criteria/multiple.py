@@ -119,7 +119,8 @@ def choose_jointly(statistics: Statistics, roots: Roots, kind: str, lams: FloatA
         Of full row rank, each on its own columns; or their `coordinates_of`, which many problems can share.
     kind : {"reml", "gcv"}
     lams : (T,) or None
-        Penalties that are given, positive, and NaN for those to be chosen; None is all of them.
+        Penalties that are given, positive, and NaN for those to be chosen; None is all of them. If all are given, they
+        are the choice, and nothing is decomposed.
 
     Returns
     -------
@@ -137,6 +138,8 @@ def choose_jointly(statistics: Statistics, roots: Roots, kind: str, lams: FloatA
     >>> choice.at_end
     ('', 'most')
     """
+    if lams is not None and not np.isnan(lams).any():
+        return Choice(lams, ("",) * len(lams), True)
     _check_kind(kind)
     problem = reduce(statistics, roots, lams)
     rho, converged = np.full(problem.n_terms, MOST), True
@@ -191,16 +194,8 @@ def _common_shift(problem: Reduced, kind: str) -> float:
     """Where all penalties are best if they are the same on their axes."""
     # of the squares: good enough to start from
     mu, U = eigen(problem.E @ problem.E.T)
-    one = np.ones(1)
-    spectrum = Spectrum(
-        mu=np.maximum(mu, 0.0)[None],
-        gamma=(U.T @ problem.z)[None],
-        rest=problem.rest[None],
-        spare=float(problem.spare) * one,
-        n=float(problem.n) * one,
-        n_rows=float(problem.n) * one,
-        constant=0.0 * one,
-    )
+    gamma, n = (U.T @ problem.z)[None], np.array([float(problem.n)])
+    spectrum = Spectrum.of(np.maximum(mu, 0.0)[None], gamma, problem.rest[None], n, problem.coordinates.k)
     return float(GRID[np.argmin(criterion_values(spectrum, np.exp(GRID)[None], kind)[0].sum(axis=1))])
 
 

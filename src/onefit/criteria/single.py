@@ -136,6 +136,22 @@ class Spectrum:
     constant: FloatArray
     rows: RowPart | None = None
 
+    @classmethod
+    def of(
+        cls,
+        mu: FloatArray,
+        gamma: FloatArray,
+        rest: FloatArray,
+        n: FloatArray,
+        n_free: int,
+        rows: RowPart | None = None,
+    ) -> Spectrum:
+        """Problems of n rows (B,) and ``n_free`` free columns, to choose a penalty by.
+
+        What does not move a minimum is left out: the constant of REML, and rows without weight.
+        """
+        return cls(mu, gamma, rest, n - n_free - mu.shape[1], n, n, np.zeros(len(mu)), rows)
+
     def shrinkage(self, lams: FloatArray) -> FloatArray:
         """Factors f (B, q, V) at ``lams`` (B, V): one is a direction shrunk to nothing."""
         mu, lam = self.mu[:, :, None], lams[:, None, :]

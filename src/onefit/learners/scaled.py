@@ -11,7 +11,9 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from ..criteria import RowPart, Spectrum
-from ..typing import FloatArray
+from ..linalg.columns import EPS
+from ..linalg.standardized import CenteredGram, standardized_gram
+from ..typing import FloatArray, IntArray
 from ..validation import Problem
 from .smoother import NOT_UNIQUE, Smoother
 from .statistics import Coefficients, SmoothedLearner, TrainingStatistics
@@ -43,7 +45,8 @@ class ScaledLearner(SmoothedLearner):
 
     The deviation of column j is ``||R_1j, ..., R_dj|| / sqrt(n)`` without the first row, that of the constant. With
     ``R diag(1/s) = U diag(mu)^(1/2) V'`` below that row, every penalty and every criterion is a function of mu and
-    of ``U'z``.
+    of ``U'z``. A training set of no more rows than columns is fitted from the products of its scaled rows, one
+    eigendecomposition or a few factorizations of their number; from the triangular factor only if they lose digits.
 
     Parameters
     ----------
@@ -64,6 +67,8 @@ class ScaledLearner(SmoothedLearner):
         self.X = np.hstack([np.ones((len(X), 1)), X - self._centre])
         self.needs_rows = self.tuned is not None and self.tuned.needs_rows
         self.hint = inner.hint
+        if len(X) <= X.shape[1] + 1:
+            self.reason = "the columns are scaled anew in every training set, from the products of its rows"
 
     @property
     def n_values(self) -> int:
@@ -83,8 +88,10 @@ class ScaledLearner(SmoothedLearner):
         deviation = np.linalg.norm(R[:, 1:, 1:], axis=1) / np.sqrt(n)
         mean = R[:, 0, 1:] / R[:, 0, :1]
         # scikit-learn's bound: below it a column is constant up to rounding, and the scaler lets it be
-        varies = deviation > n * np.finfo(float).eps * np.maximum(np.abs(mean), np.abs(mean + self._centre))
-        by = varies / np.where(varies, deviation, 1.0)  # zero: what is constant here may not be so in other rows
+        varies = deviation > n * EPS * np.maximum(np.abs(mean), np.abs(mean + self._centre))
+        # zero where it is constant indeed: it may not be so in other rows
+        is_left = deviation > 10 * R.shape[2] * EPS * np.abs(mean)
+        by = np.where(varies, 1.0 / np.where(varies, deviation, 1.0), is_left)
         scaled = R[:, 1:, 1:] * by[:, None]
         U, s, back = _decompose(scaled)
         gamma = U.swapaxes(1, 2) @ z[:, 1:]
@@ -99,6 +106,26 @@ class ScaledLearner(SmoothedLearner):
         constant = (z[:, None, :1] - R[:, None, :1, 1:] @ beta) / R[:, None, :1, :1]
         return Coefficients(np.concatenate([constant, beta], axis=2), failures)
 
+    def fitted(self, train: IntArray, others: IntArray, y: FloatArray) -> FloatArray | None:
+        """Predictions from the products of the rows, if they are fewer than the columns and keep the digits."""
+        n, X = len(train), self.X[:, 1:]
+        smallest = self.tuned.smallest if self.tuned else float(self.smoother.lams.min())
+        if n > X.shape[1] + 1 or (self.tuned is None and smallest == 0.0):
+            return None
+        gram = standardized_gram(X, self._centre, np.concatenate([train, others]), n)
+        rows = CenteredGram(gram[:n, :n], gram[n:, :n], y[train])
+        if not rows.keeps_digits(smallest):
+            return None
+        return rows.fitted(self.smoother.lams if self.tuned is None else self._chosen(self.tuned, rows))
+
+    def _chosen(self, tuned: TunedLearner, rows: CenteredGram) -> FloatArray:
+        """The penalty of a training set that the columns interpolate, (1, Q)."""
+        mu, U, gamma = rows.spectrum
+        n, Q = rows.y.shape
+        in_rows = RowPart(U[None], np.zeros((1, n)), np.zeros((1, n, Q))) if self.needs_rows else None
+        spectrum = Spectrum.of(mu[None], gamma[None], np.zeros((1, Q)), np.array([float(n)]), 1, in_rows)
+        return tuned.choose(spectrum)
+
     def _penalties(
         self, statistics: TrainingStatistics, U: FloatArray, mu: FloatArray, gamma: FloatArray
     ) -> FloatArray:
@@ -106,17 +133,8 @@ class ScaledLearner(SmoothedLearner):
         B, Q = len(mu), gamma.shape[2]
         if self.tuned is None:
             return np.broadcast_to(self.smoother.lams, (B, self.n_values, Q))
-        n = statistics.n
-        spectrum = Spectrum(
-            mu=mu,
-            gamma=gamma,
-            rest=statistics.rest,
-            spare=n - 1 - mu.shape[1],
-            n=n,
-            n_rows=n,
-            constant=np.zeros(B),
-            rows=self._row_part(statistics, U, mu, gamma) if self.needs_rows else None,
-        )
+        in_rows = self._row_part(statistics, U, mu, gamma) if self.needs_rows else None
+        spectrum = Spectrum.of(mu, gamma, statistics.rest, statistics.n, 1, in_rows)
         return self.tuned.choose(spectrum)[:, None]
 
     def _row_part(self, statistics: TrainingStatistics, U: FloatArray, mu: FloatArray, gamma: FloatArray) -> RowPart:
@@ -153,4 +171,4 @@ def _decompose(A: FloatArray) -> tuple[FloatArray, FloatArray, Callable[[FloatAr
 
 def _clean(d: FloatArray, p: int) -> FloatArray:
     """Singular values without those that are rounding errors, which a tiny penalty would fit."""
-    return np.where(d > p * np.finfo(float).eps * d[:, :1], d, 0.0)
+    return np.where(d > p * EPS * d[:, :1], d, 0.0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..typing import FloatArray
+from ..typing import FloatArray, IntArray
 from .contract import Learner, Refusal, Scores, Task
 from .fitrows import FitRows
 from .smoother import Smoother
@@ -85,6 +85,14 @@ class StatisticsLearner(FitRows, Learner):
     @abstractmethod
     def fit(self, statistics: TrainingStatistics) -> Coefficients:
         """Fit every training set of a batch."""
+
+    def fitted(self, train: IntArray, others: IntArray, y: FloatArray) -> FloatArray | None:
+        """Predictions (h, V, Q) for some rows from a fit on others, where rows are a better way than statistics.
+
+        That is asked for one training set that is no larger than the columns are many, or nearly singular. ``y`` (n, Q)
+        is of all rows. None if statistics will do.
+        """
+        return None
 
 
 class SmoothedLearner(StatisticsLearner):

@@ -23,11 +23,12 @@ from ..display import TermPanel, plot_terms
 from ..errors import DataError
 from ..frames import is_frame
 from ..learners import DesignSmoother, Learner, Path, Refusal, Smoother, Task
+from ..learners.additive import AdditiveLearner
 from ..typing import ArrayLike, FloatArray, Rows
 from .base import DesignModel, learner_of
 from .basis import BasisName
 from .fitting import Design, PenalizedFit, fit_design, unit_of
-from .joint import AdditiveLearner, check_path, choose_from_rows, joint_penalty
+from .joint import check_path, choose_from_rows, joint_penalty
 from .summary import FitFacts, additive_summary
 from .table import ColumnTable
 from .terms import (
@@ -398,14 +399,13 @@ class AdditiveModel(DesignModel):
         """A path of penalties that all terms share, or the penalties as they are given."""
         rows = self._rows(X, weights)
         parts = [part for _, part in self._make(rows)]
-        hint = rare_level(parts, rows)
         if lams is None:
             design, lams = _design(parts, rows.table, self._strengths(parts)[0]), np.ones((1, 1))
         else:
             check_path(parts)
             design = _design(parts, rows.table, np.ones(len(parts)))
         smoother = DesignSmoother(design.X, design.penalty, True, lams, weights)
-        smoother.hint = hint
+        smoother.hint = rare_level(parts, rows)
         return smoother
 
     def _make_learner(self, X: Rows, weights: FloatArray | None, lams: FloatArray | None) -> Learner:

@@ -11,11 +11,11 @@ from sklearn.base import clone
 from ..checks import check_choice
 from ..errors import DataError
 from ..learners import Learner, Path, Refusal, Task
+from ..learners.components import ComponentsLearner, count_components
 from ..linalg.columns import Penalty
 from ..typing import ArrayLike, FloatArray, Rows
 from ..vocabulary import CRITERIA, CriterionName
 from .base import learner_of
-from .components import ComponentsLearner, count_components
 from .fitting import Design
 from .functional import Curves, Domain, FunctionalModel
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import NamedTuple
+
 import numpy as np
 from scipy import linalg
 
@@ -47,6 +50,14 @@ class LearnedRoute(TrainingSetsRoute):
         return scores
 
 
+class _Whole(NamedTuple):
+    """Thin QR decomposition of all rows, and what it leaves of y; row n of Q and of the rest is padding and zero."""
+
+    Q: FloatArray
+    R: FloatArray
+    rest: FloatArray
+
+
 class LearnedEngine(TrainingSetsEngine):
     r"""Thin QR decompositions of all training sets, downdated from one.
 
@@ -55,22 +66,31 @@ class LearnedEngine(TrainingSetsEngine):
     With ``W^1/2 X = QR`` for all rows, the training set without the rows J has ``I - Q_J'Q_J = LL'`` and the thin QR
     decomposition ``(Q_t L^-T)(L'R)``: triangular factors, so that nothing is squared, and as accurate as a
     decomposition of the rows themselves unless ``I - Q_J'Q_J`` is nearly singular. Then, and if the training set has
-    no more rows than columns, its rows are decomposed.
+    no more rows than columns, its rows are decomposed, or the learner is asked to fit them.
     """
 
     def __init__(self, problem: Problem, learner: StatisticsLearner, loss: Loss) -> None:
         super().__init__(problem, learner, loss, learner.n_values)
         self.learner = learner
         self.X = learner.X
-        self.padded_X = np.vstack([self.X, np.zeros(self.X.shape[1])])
-        seen = learner.fitted_rows
-        Q, self.R = linalg.qr(self.root[seen, None] * self.X[seen], mode="economic", check_finite=False)
-        self.Q = np.zeros((problem.n + 1, Q.shape[1]))
-        self.Q[seen] = Q
+        self.rank = min(len(learner.fitted_rows), self.X.shape[1])
+
+    @cached_property
+    def padded_X(self) -> FloatArray:
+        """The columns, with a row of zeros at the end."""
+        return np.vstack([self.X, np.zeros(self.X.shape[1])])
+
+    @cached_property
+    def whole(self) -> _Whole:
+        """The decomposition of all rows, for training sets that have more rows than columns."""
+        seen = self.learner.fitted_rows
+        Q_seen, R = linalg.qr(self.root[seen, None] * self.X[seen], mode="economic", check_finite=False)
+        Q = np.zeros((len(self.y) + 1, Q_seen.shape[1]))
+        Q[seen] = Q_seen
         rest = self.root[:, None] * self.padded_y
         for _ in range(2):  # twice, as orthogonalization needs
-            rest = rest - self.Q @ (self.Q.T @ rest)
-        self.rest = rest
+            rest = rest - Q @ (Q.T @ rest)
+        return _Whole(Q, R, rest)
 
     def repeat(self, folds: Folds, repeat: int, log: FailureLog) -> Repeat:
         """The training sets of one partition."""
@@ -85,12 +105,12 @@ class _Repeat(Repeat):
     @property
     def Zw(self) -> FloatArray:
         """All rows in the orthogonal basis of the design."""
-        return self.engine.Q
+        return self.engine.whole.Q
 
     @property
     def rest(self) -> FloatArray:
         """What the columns do not reach of y."""
-        return self.engine.rest
+        return self.engine.whole.rest
 
     def floats_each(self, n_out: int) -> int:
         """Numbers that a training set needs."""
@@ -104,21 +124,37 @@ class _Repeat(Repeat):
         engine, m = self.engine, self.members.shape[1]
         (_, Q), V = engine.y.shape, engine.n_values
         n_train = self.n_train(out)
-        coefficients = np.zeros((len(out), V, engine.X.shape[1], Q))
-        is_sound = n_train > engine.Q.shape[1]
+        residuals = np.zeros((*out.shape, m, V, Q))
+        is_sound = n_train > engine.rank
         if is_sound.any():
             some = np.flatnonzero(is_sound)
             statistics, is_sound[some] = self._downdate(out[some], n_train[some])
             some = some[is_sound[some]]
             if len(some):
-                coefficients[some] = self._fit(statistics, out[some])
+                residuals[some] = self._held_out(out[some], self._fit(statistics, out[some]))
         for index in np.flatnonzero(~is_sound):
-            coefficients[index] = self._fit(self._from_rows(out[index]), out[[index]])[0]
-        residuals = np.empty((*out.shape, m, V, Q))
-        rows = self.members[out]
-        for value in range(V):
+            residuals[index] = self._from_rows(out[index])
+        return residuals
+
+    def _held_out(self, out: IntArray, coefficients: FloatArray) -> FloatArray:
+        """Residuals (B, t, m, V, Q) of the folds that are out."""
+        engine, rows = self.engine, self.members[out]
+        residuals = np.empty((*rows.shape, *coefficients.shape[1::2]))
+        for value in range(engine.n_values):
             fitted = engine.padded_X[rows] @ coefficients[:, None, value]
             residuals[..., value, :] = engine.padded_y[rows] - fitted
+        return residuals
+
+    def _from_rows(self, out: IntArray) -> FloatArray:
+        """Residuals (t, m, V, Q) of the folds that one training set leaves out, from its rows."""
+        engine, members, is_there = self.engine, self.members[out], self.folds.present[self.number][out]
+        train, others = self.training_rows(out), members[is_there]
+        fitted = engine.learner.fitted(train, others, engine.y)
+        if fitted is None:
+            coefficients = self._fit(self._statistics(train), out[None])
+            return self._held_out(out[None], coefficients).squeeze(0)
+        residuals = np.zeros((*members.shape, *fitted.shape[1:]))
+        residuals[is_there] = engine.y[others][:, None] - fitted
         return residuals
 
     def _fit(self, statistics: TrainingStatistics, out: IntArray) -> FloatArray:
@@ -144,7 +180,7 @@ class _Repeat(Repeat):
     def _downdate(self, out: IntArray, n_train: IntArray) -> tuple[TrainingStatistics, BoolArray]:
         """Statistics of the training sets that are far from singular, and which those are."""
         engine, Q = self.engine, self.engine.y.shape[1]
-        L, inverse, is_sound = inverse_factors(np.eye(engine.Q.shape[1]) - self.gram(out))
+        L, inverse, is_sound = inverse_factors(np.eye(engine.whole.Q.shape[1]) - self.gram(out))
         W = self._directions(inverse, out) if engine.learner.needs_rows else np.zeros((len(out), 0, 0))
         if engine.learner.needs_rows:
             is_sound &= np.einsum("bnd,bnd->bn", W, W).max(axis=1) < 1.0 - NEARLY_REACHED
@@ -156,22 +192,21 @@ class _Repeat(Repeat):
 
         def rows(T: FloatArray) -> tuple[FloatArray, FloatArray]:
             is_out = self.is_out(out)
-            return W @ T, np.where(is_out[..., None], 0.0, engine.rest[:-1]) - W @ of_rest
+            return W @ T, np.where(is_out[..., None], 0.0, engine.whole.rest[:-1]) - W @ of_rest
 
         n = n_train[is_sound].astype(float)
-        R = L.swapaxes(1, 2) @ engine.R
+        R = L.swapaxes(1, 2) @ engine.whole.R
         return TrainingStatistics(R, z, np.maximum(rest, 0.0), n, rows), is_sound
 
     def _directions(self, inverse: FloatArray, out: IntArray) -> FloatArray:
         """All rows in the orthogonal bases of the training sets, (B, n, d); zero for those that are out."""
-        W = self.engine.Q[:-1] @ inverse.swapaxes(1, 2)
+        W = self.engine.whole.Q[:-1] @ inverse.swapaxes(1, 2)
         W[self.is_out(out)] = 0.0
         return W
 
-    def _from_rows(self, out: IntArray) -> TrainingStatistics:
+    def _statistics(self, rows: IntArray) -> TrainingStatistics:
         """Statistics of one training set, from its rows."""
         engine = self.engine
-        rows = self.training_rows(out)
         root = engine.root[rows, None]
         W, R = linalg.qr(root * engine.X[rows], mode="economic", check_finite=False)
         y = root * engine.y[rows]

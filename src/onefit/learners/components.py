@@ -11,8 +11,9 @@ import numpy as np
 
 from ..criteria import RowPart, Spectrum, search
 from ..errors import TrainingSetError
-from ..learners import Coefficients, SmoothedLearner, Smoother, TrainingStatistics
 from ..typing import FloatArray, IntArray
+from .smoother import Smoother
+from .statistics import Coefficients, SmoothedLearner, TrainingStatistics
 
 __all__ = ["ComponentsLearner", "count_components"]
 
@@ -152,16 +153,14 @@ class ComponentsLearner(SmoothedLearner):
         """The penalties of each training set, (B, V)."""
         if not isinstance(self.lam, str):
             return np.broadcast_to(self.lam, (len(some), len(self.lam)))
-        k, n = reduced.n_free, statistics.n[some]
-        spectrum = Spectrum(
-            mu=reduced.mu,
-            gamma=reduced.gamma[:, k:],
-            rest=statistics.rest[some] + np.square(reduced.beyond).sum(axis=1),
-            spare=n - int(self.fit_intercept) - reduced.P.shape[2],
-            n=n,
-            n_rows=n,
-            constant=np.zeros(len(some)),
-            rows=self._row_part(statistics, some, reduced) if self.needs_rows else None,
+        k = reduced.n_free
+        spectrum = Spectrum.of(
+            reduced.mu,
+            reduced.gamma[:, k:],
+            statistics.rest[some] + np.square(reduced.beyond).sum(axis=1),
+            statistics.n[some],
+            int(self.fit_intercept) + k,
+            self._row_part(statistics, some, reduced) if self.needs_rows else None,
         )
         return search(spectrum, self.lam)[:, None]
 
