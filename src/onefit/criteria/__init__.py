@@ -1,11 +1,13 @@
 """GCV, leave-one-out and REML, and the penalties that they choose.
 
-`single` has the criteria of one penalty, on many training sets at once, and `rows` decomposes one from its rows. The
-others have those of several penalties that are chosen jointly, as an additive model needs them: `reduced` fits, and
-projects out what no penalty sees, `points` has the criteria and their derivatives, `multiple` searches.
+`single` has the criteria of one penalty, on many training sets at once, `sets` leave-one-out where their rows are too
+many to be held, and `rows` decomposes one from its rows. The others have those of several penalties that are chosen
+jointly, as an additive model needs them: `reduced` fits, and projects out what no penalty sees, `points` has the
+criteria and their derivatives, `multiple` searches.
 """
 
 from .rows import Deletions, RowFit, spectrum_of_rows
+from .sets import SetRows, loo_on_grid
 from .single import (
     NEARLY_REACHED,
     RowPart,
@@ -21,9 +23,11 @@ __all__ = [
     "Deletions",
     "RowFit",
     "RowPart",
+    "SetRows",
     "Spectrum",
     "criterion_values",
     "edf",
+    "loo_on_grid",
     "search",
     "search_range",
     "spectrum_of_rows",

@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from ..criteria import Spectrum, criterion_values, search
+from ..criteria import SetRows, Spectrum, criterion_values, loo_on_grid, search
 from ..typing import FloatArray
 from .contract import Learner
 from .smoother import Smoother
@@ -63,12 +63,22 @@ class TunedLearner(Learner):
 
     def choose(self, spectrum: Spectrum) -> FloatArray:
         """The penalty of each training set and output, (B, Q)."""
-        n_outputs = spectrum.gamma.shape[2]
         if self.grid is None:
-            return np.repeat(search(spectrum, self.criterion)[:, None], n_outputs, axis=1)
+            return np.repeat(search(spectrum, self.criterion)[:, None], spectrum.gamma.shape[2], axis=1)
         lams = np.broadcast_to(self.grid, (len(spectrum.mu), len(self.grid)))
-        values = criterion_values(spectrum, lams, self.criterion)
+        return self._best(self.grid, criterion_values(spectrum, lams, self.criterion))
+
+    def choose_by_rows(self, spectrum: Spectrum, rows: SetRows) -> tuple[FloatArray, FloatArray]:
+        """The same from leave-one-out on the grid, and the smallest one minus a leverage of each training set, (B,)."""
+        assert self.grid is not None
+        lams = np.broadcast_to(self.grid, (len(spectrum.mu), len(self.grid)))
+        values, least = loo_on_grid(spectrum, rows, lams)
+        return self._best(self.grid, values), least
+
+    def _best(self, grid: FloatArray, values: FloatArray) -> FloatArray:
+        """Where the criterion (B, V, Q) is least, (B, Q)."""
+        n_outputs = values.shape[2]
         if not self.per_output:
             values = values.sum(axis=2, keepdims=True)
-        best = self.grid[values.argmin(axis=1)]
+        best = grid[values.argmin(axis=1)]
         return np.broadcast_to(best, (len(best), n_outputs))

@@ -23,7 +23,7 @@ from .repeats import RepeatedRoute
 __all__ = [
     "MOST_WORK",
     "NOT_TUNED",
-    "Repeat",
+    "Sets",
     "TrainingSetsEngine",
     "TrainingSetsRoute",
     "inverse_factors",
@@ -38,6 +38,9 @@ MOST_UNITS_BY_ROWS = 100
 
 MOST_WORK = 5e8
 """And n^2 d^3, with d columns, is at most this."""
+
+SMALL_BYTES = 2**21
+"""Training sets that together need less than this are one batch."""
 
 NOT_TUNED = Refusal("it serves what is learned anew from the statistics of every training set")
 
@@ -87,37 +90,54 @@ class TrainingSetsEngine(SmootherEngine):
         self.padded_y = np.vstack([self.y, np.zeros(self.y.shape[1])])
 
     @abstractmethod
-    def repeat(self, folds: Folds, repeat: int, log: FailureLog) -> Repeat:
-        """The training sets of one partition."""
+    def sets(self, folds: Folds, repeats: range, log: FailureLog) -> Sets:
+        """The training sets of some partitions."""
 
     def pieces(self, folds: Folds, group: int, with_pairs: bool, log: FailureLog) -> Iterator[Piece]:
-        """Repeat by repeat, some training sets at a time."""
+        """Some training sets at a time; of several repeats if they are small, as every batch has its price."""
         outputs, _ = self.outputs[group]
         K, m, V = folds.n_folds, folds.members.shape[2], self.n_values
         R = self.loss.n_losses(len(outputs))
-        single = np.arange(K)[:, None]
         pairs = np.stack(np.triu_indices(K, 1), axis=1)
-        for repeat in range(folds.n_repeats):
-            sets = self.repeat(folds, repeat, log)
-            u = np.zeros((1, K, m, V, len(outputs)))
-            for out, residuals in sets.run(single):
-                u[0, out[:, 0]] = residuals[:, 0]
-            mean, scatter = np.full((2, 1, K, K, V, R), np.nan)
-            for out, residuals in sets.run(pairs) if with_pairs else ():
-                rows, present = folds.members[repeat][out], folds.present[repeat][out]
-                by_value = np.moveaxis(residuals, 2, 3)
-                results = self.moments(by_value, rows[:, :, None], present[:, :, None], outputs)
+        each = self.sets(folds, range(1), log).floats_each(2)
+        step = per_block(8 * each * len(pairs), SMALL_BYTES)
+        for start in range(0, folds.n_repeats, step):
+            sets = self.sets(folds, range(start, min(start + step, folds.n_repeats)), log)
+            L = len(sets.repeats)
+            u = np.zeros((L * K, m, V, len(outputs)))
+            for out, residuals in sets.run(np.arange(L * K)[:, None]):
+                u[out[:, 0]] = residuals[:, 0]
+            mean, scatter = np.full((2, L * K, K, V, R), np.nan)
+            everyone = (K * np.arange(L)[:, None, None] + pairs).reshape(-1, 2)
+            for out, residuals in sets.run(everyone) if with_pairs else ():
+                results = self._moments_of(sets, out, residuals, outputs)
                 for table, result in zip((mean, scatter), results, strict=True):
-                    table[0, out, out[:, ::-1]] = result
-            yield Piece(repeat, np.arange(V), u, *((mean, scatter) if with_pairs else ()))
+                    table[out, out[:, ::-1] % K] = result
+            tables = [table.reshape(L, K, K, V, R) for table in (mean, scatter)] if with_pairs else []
+            yield Piece(start, np.arange(V), u.reshape(L, K, m, V, -1), *tables)
+
+    def _moments_of(
+        self, sets: Sets, out: IntArray, residuals: FloatArray, outputs: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """`moments` (B, t, V, R) of residuals (B, t, m, V, Q) of the folds ``out`` (B, t)."""
+        rows = sets.members[out]
+        if self.is_compiled:
+            B, t, m, V, Q = residuals.shape
+            columns, at = residuals.reshape(B * t, m, 1, V * Q), rows.reshape(B * t, m)
+            found = self.compiled_moments(columns, np.zeros((B * t, m, V * Q)), at, sets.sizes[out].ravel())
+            return found[0].reshape(B, t, V, Q), found[1].reshape(B, t, V, Q)
+        present = np.arange(rows.shape[2]) < sets.sizes[out][..., None]
+        return self.moments(np.moveaxis(residuals, 2, 3), rows[:, :, None], present[:, :, None], outputs)
 
 
-class Repeat(ABC):
-    """The training sets of one partition."""
+class Sets(ABC):
+    """The training sets of some partitions: the folds of all of them have numbers, K for each partition."""
 
-    def __init__(self, engine: TrainingSetsEngine, folds: Folds, repeat: int, log: FailureLog) -> None:
-        self.engine, self.folds, self.number, self.log = engine, folds, repeat, log
-        self.members, self.ids = folds.members[repeat], folds.ids[repeat]
+    def __init__(self, engine: TrainingSetsEngine, folds: Folds, repeats: range, log: FailureLog) -> None:
+        self.engine, self.folds, self.repeats, self.log = engine, folds, repeats, log
+        some = slice(repeats.start, repeats.stop)
+        self.members = folds.members[some].reshape(len(repeats) * folds.n_folds, -1)
+        self.sizes = folds.sizes[some].ravel()
         seen = engine.root > 0
         self.fitted_in_fold = seen[self.members].sum(axis=1)
         self.n_fitted = int(seen.sum())
@@ -148,6 +168,11 @@ class Repeat(ABC):
             yield out, self.residuals(out)
             self.engine.count(sets=len(out))
 
+    def place(self, out: IntArray) -> tuple[int, tuple[int, ...]]:
+        """The repeat of one training set (t,), and its folds there."""
+        K = self.folds.n_folds
+        return self.repeats.start + int(out[0]) // K, tuple(int(fold) % K for fold in out)
+
     def n_train(self, out: IntArray) -> IntArray:
         """Rows of the training sets that have a weight."""
         n_train: IntArray = self.n_fitted - self.fitted_in_fold[out].sum(axis=1)
@@ -155,12 +180,14 @@ class Repeat(ABC):
 
     def training_rows(self, out: IntArray) -> IntArray:
         """Rows of one training set that have a weight."""
-        return np.intersect1d(self.folds.training_rows(self.number, *out), self.engine.fit_rows.fitted_rows)
+        repeat, folds = self.place(out)
+        return np.intersect1d(self.folds.training_rows(repeat, *folds), self.engine.fit_rows.fitted_rows)
 
     def is_out(self, out: IntArray) -> BoolArray:
         """Which rows each training set leaves out, (B, n)."""
-        left: BoolArray = (self.ids[None, :, None] == out[:, None, :]).any(axis=2)
-        return left
+        left: BoolArray = np.zeros((len(out), self.folds.n + 1), dtype=bool)
+        left[np.arange(len(out))[:, None, None], self.members[out]] = True
+        return left[:, :-1]
 
     @cached_property
     def totals(self) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..criteria import RowPart, Spectrum, spectrum_of_rows
+from ..criteria import NEARLY_REACHED, RowPart, SetRows, Spectrum, spectrum_of_rows
 from ..folds import Folds
 from ..learners import Learner, Task, TunedLearner
 from ..linalg.columns import EPS, Columns
@@ -15,8 +15,8 @@ from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
 from .contract import Engine, Workers
-from .engine import FailureLog, refit_residuals
-from .trainingsets import Repeat, TrainingSetsEngine, TrainingSetsRoute, inverse_factors
+from .engine import FailureLog, per_block, refit_residuals
+from .trainingsets import Sets, TrainingSetsEngine, TrainingSetsRoute, inverse_factors
 
 __all__ = ["TunedEngine", "TunedRoute"]
 
@@ -31,6 +31,9 @@ AMPLIFIED = 1e5
 
 DIGITS = 1e-8
 """How much of the residuals these errors may be."""
+
+ROWS_BYTES = 2**21
+"""Memory for the rows of some training sets, where a criterion needs them: about what the nearer caches hold."""
 
 
 class TunedRoute(TrainingSetsRoute):
@@ -73,9 +76,9 @@ class TunedEngine(TrainingSetsEngine):
         columns = self.smoother.take(np.arange(self.smoother.n))
         return columns if columns.is_uneven else columns.narrow()
 
-    def repeat(self, folds: Folds, repeat: int, log: FailureLog) -> Repeat:
-        """The training sets of one partition."""
-        return _Repeat(self, folds, repeat, log)
+    def sets(self, folds: Folds, repeats: range, log: FailureLog) -> Sets:
+        """The training sets of some partitions."""
+        return _Sets(self, folds, repeats, log)
 
 
 @dataclass(frozen=True)
@@ -117,8 +120,8 @@ def _decompose(engine: TunedEngine) -> _Whole:
     return _Whole(Z, Zw, reinsch.s, tau, smoother.n_free, n_null, rest)
 
 
-class _Repeat(Repeat):
-    """The training sets of one partition."""
+class _Sets(Sets):
+    """The training sets of some partitions."""
 
     engine: TunedEngine
 
@@ -134,20 +137,21 @@ class _Repeat(Repeat):
 
     def floats_each(self, n_out: int) -> int:
         """Numbers that a training set needs."""
-        n, Q = self.engine.y.shape
+        Q = self.engine.y.shape[1]
         d, m = self.engine.smoother.width, self.members.shape[1]
-        by_rows = n * (2 * d + 3 * Q + 4) if self.engine.tuned.needs_rows else 0
-        return int(6 * d * d + n_out * m * (d + 2 * Q) + by_rows)
+        return int(6 * d * d + n_out * m * (d + 2 * Q))
 
     def residuals(self, out: IntArray) -> FloatArray:
         """Residuals of the folds that are out."""
         m, Q = self.members.shape[1], self.engine.y.shape[1]
         n_train = self.n_train(out)
-        residuals = np.zeros((*out.shape, m, Q))
         is_sound = n_train > self.engine.smoother.width
-        if is_sound.any():
-            some = np.flatnonzero(is_sound)
-            residuals[some], is_sound[some] = self._downdate(out[some], n_train[some])
+        if is_sound.all():
+            residuals, is_sound = self._downdate(out, n_train)
+        else:
+            residuals, some = np.zeros((*out.shape, m, Q)), np.flatnonzero(is_sound)
+            if len(some):
+                residuals[some], is_sound[some] = self._downdate(out[some], n_train[some])
         for index in np.flatnonzero(~is_sound):
             for position, u in enumerate(self._from_rows(out[index])):
                 residuals[index, position, : len(u)] = u
@@ -161,18 +165,17 @@ class _Repeat(Repeat):
         theta, U = np.linalg.eigh((inverse * whole.s) @ inverse.swapaxes(1, 2))
         theta[:, :k] = 0.0
         theta = np.clip(theta, 0.0, 1.0 / whole.tau)
-        T = inverse.swapaxes(1, 2) @ U
+        back = U.swapaxes(1, 2) @ inverse  # T'
         x = 1.0 - whole.tau * theta
         seen = (x > 0) & (np.arange(d) < d - whole.n_null)  # theta ascends
         root_x = np.where(seen, 1.0 / np.sqrt(np.where(seen, x, 1.0)), 0.0)
         totals, by_fold, squares = self.totals
         right = totals - by_fold[out].sum(axis=1)
-        projected = np.where(seen[:, :, None], T.swapaxes(1, 2) @ right, 0.0)
+        projected = np.where(seen[:, :, None], back @ right, 0.0)
         gamma = root_x[:, :, None] * projected
         rest = squares[-1] - squares[out].sum(axis=1) - np.square(gamma[..., Q:]).sum(axis=1)
         with np.errstate(over="ignore"):  # an eigenvalue that is not known, as is found below
             mu = np.where(seen, x, 0.0)[:, k:] / np.maximum(theta[:, k:], np.finfo(float).tiny)
-        rows = self._row_part(out, T * root_x[:, None], gamma[..., Q:]) if engine.tuned.needs_rows else None
         spectrum = Spectrum(
             mu=mu,
             gamma=gamma[:, k:, :Q],
@@ -181,30 +184,51 @@ class _Repeat(Repeat):
             n=n_train.astype(float),
             n_rows=n_train.astype(float),  # the number does not move a minimum, nor does the constant
             constant=np.zeros(len(out)),
-            rows=rows,
         )
-        lams = engine.tuned.choose(spectrum)
+        if engine.tuned.needs_rows:
+            lams, is_certain = self._choose_by_rows(spectrum, out, root_x[:, :, None] * back, gamma[..., Q:])
+            is_sound &= is_certain
+        else:
+            lams = engine.tuned.choose(spectrum)
         magnified = np.square(inverse).sum(axis=(1, 2)) / d
         with np.errstate(over="ignore"):
             in_units = mu[:, : d - k - whole.n_null] / whole.tau, lams / whole.tau
         is_sound &= _is_known(*in_units, magnified)
         is_sound &= _keeps_digits(*in_units, magnified, spectrum.gamma[:, : d - k - whole.n_null], spectrum.rest)
-        if rows is not None:
-            is_sound &= rows.is_certain()
-        coefficients = T @ (projected[..., :Q] / (x[:, :, None] + lams[:, None] * theta[:, :, None]))
+        coefficients = back.swapaxes(1, 2) @ (projected[..., :Q] / (x[:, :, None] + lams[:, None] * theta[:, :, None]))
         held_out = self.members[out]
         fitted = whole.Z[held_out] @ coefficients[:, None]
         return engine.padded_y[held_out] - fitted, is_sound
 
-    def _row_part(self, out: IntArray, T: FloatArray, gamma: FloatArray) -> RowPart:
+    def _choose_by_rows(
+        self, spectrum: Spectrum, out: IntArray, back: FloatArray, gamma: FloatArray
+    ) -> tuple[FloatArray, BoolArray]:
+        """Penalties, and where leave-one-out is certain: few training sets at a time, whose rows the caches hold."""
+        if self.engine.tuned.grid is not None:
+            whole = self.engine.whole
+            sets = SetRows(back, whole.Zw[:-1], whole.rest[:-1], gamma, self.is_out(out))
+            lams, least = self.engine.tuned.choose_by_rows(spectrum, sets)
+            return lams, least > NEARLY_REACHED
+        lams, is_certain = np.empty((len(out), self.engine.y.shape[1])), np.empty(len(out), dtype=bool)
+        step = per_block(16 * self.folds.n * back.shape[1], ROWS_BYTES)
+        for start in range(0, len(out), step):
+            some = slice(start, start + step)
+            rows = self._row_part(out[some], back[some], gamma[some])
+            lams[some] = self.engine.tuned.choose(spectrum.part(some, rows))
+            is_certain[some] = rows.is_certain()
+        return lams, is_certain
+
+    def _row_part(self, out: IntArray, back: FloatArray, gamma: FloatArray) -> RowPart:
         """Rows in the bases of the training sets; those that are out are blank."""
-        whole = self.engine.whole
-        is_out = self.is_out(out)
-        U = whole.Zw[:-1] @ T
-        U[is_out] = 0.0
-        a0 = 1.0 - np.einsum("bnd,bnd->bn", U, U)
-        r0 = np.where(is_out[..., None], 0.0, whole.rest[:-1]) - U @ gamma
-        return RowPart.of(U[..., whole.n_free :], a0, r0)
+        whole, k = self.engine.whole, self.engine.whole.n_free
+        stays = np.where(self.is_out(out), 0.0, 1.0)
+        # the rows are the last axis: what follows runs through them in order
+        U = back @ whole.Zw[:-1].T
+        U *= stays[:, None]
+        squares = np.square(U)
+        a0 = 1.0 - squares.sum(axis=1)
+        r0 = stays[:, None] * whole.rest[:-1].T - gamma.swapaxes(1, 2) @ U
+        return RowPart.of(U[:, k:].swapaxes(1, 2), a0, r0.swapaxes(1, 2), squares[:, k:].swapaxes(1, 2))
 
     def _from_rows(self, out: IntArray) -> list[FloatArray]:
         """Residuals of the folds that are out, from a decomposition of the rows of their training set."""
@@ -214,12 +238,12 @@ class _Repeat(Repeat):
         shift = training.means()
         columns = training.moved(shift).weighted(engine.root[rows])
         if columns.dependent():  # raises, and says where
-            return refit_residuals(engine.smoother, y, 1.0, self.folds, self.number, tuple(int(fold) for fold in out))
+            return refit_residuals(engine.smoother, y, 1.0, self.folds, *self.place(out))
         fit = spectrum_of_rows(columns, engine.root[rows, None] * y[rows], smallest=engine.tuned.smallest)
         a, b = fit.coefficients(engine.tuned.choose(fit.spectrum)[0])
         residuals = []
         for fold in out:
-            held_out = np.flatnonzero(self.ids == fold)
+            held_out = self.members[fold, : self.sizes[fold]]
             part = engine.columns.rows(held_out).moved(shift)
             residuals.append(y[held_out] - part.E @ a - part.N @ b)
         return residuals
