@@ -6,6 +6,7 @@ jointly, as an additive model needs them: `reduced` fits, and projects out what 
 criteria and their derivatives, `multiple` searches.
 """
 
+from .pairs import PAIR_CRITERIA, PairSearch
 from .rows import Deletions, RowFit, spectrum_of_rows
 from .sets import SetRows, loo_on_grid
 from .single import (
@@ -20,7 +21,9 @@ from .single import (
 
 __all__ = [
     "NEARLY_REACHED",
+    "PAIR_CRITERIA",
     "Deletions",
+    "PairSearch",
     "RowFit",
     "RowPart",
     "SetRows",

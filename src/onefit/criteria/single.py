@@ -289,7 +289,7 @@ def search(spectrum: Spectrum, criterion: str) -> FloatArray:
     The axis is ``log(lam / sum(mu))``, which does not depend on the units of the data or of the penalty. The best of a
     grid brackets a root of the slope. The ends of the axis are legal answers; of ties the most penalized wins.
     """
-    scale = _scale(spectrum)
+    scale = scale_of(spectrum)
     axis = np.log(10.0) * np.linspace(*AXIS, AXIS_POINTS)
     with np.errstate(invalid="ignore"):
         totals = criterion_values(spectrum, scale[:, None] * np.exp(axis), criterion).sum(axis=2)
@@ -305,7 +305,7 @@ def search(spectrum: Spectrum, criterion: str) -> FloatArray:
     step = axis[0] - axis[1]
     low = np.where(here > 0, np.maximum(at - step, axis[-1]), at)
     high = np.where(here < 0, np.minimum(at + step, axis[0]), at)
-    found = _root(slope, low, high)
+    found = bracketed_root(slope, low, high)
     most, least = _ends(scale)
     lams: FloatArray = np.where(found >= axis[0], most, np.where(found <= axis[-1], least, scale * np.exp(found)))
     return lams
@@ -313,7 +313,7 @@ def search(spectrum: Spectrum, criterion: str) -> FloatArray:
 
 def search_range(spectrum: Spectrum) -> tuple[float, float]:
     """The least and the largest penalty that `search` would give for the first problem."""
-    most, least = _ends(_scale(spectrum))
+    most, least = _ends(scale_of(spectrum))
     return float(least[0]), float(most[0])
 
 
@@ -322,13 +322,13 @@ def _ends(scale: FloatArray) -> tuple[FloatArray, FloatArray]:
     return scale * 10.0 ** AXIS[0], scale * 10.0 ** AXIS[1]
 
 
-def _scale(spectrum: Spectrum) -> FloatArray:
+def scale_of(spectrum: Spectrum) -> FloatArray:
     """Units of the axis of penalties, (B,)."""
     scale = spectrum.mu.sum(axis=1)
     return np.where(scale > 0, scale, 1.0)
 
 
-def _root(slope: Callable[[FloatArray], FloatArray], low: FloatArray, high: FloatArray) -> FloatArray:
+def bracketed_root(slope: Callable[[FloatArray], FloatArray], low: FloatArray, high: FloatArray) -> FloatArray:
     """Where a function that is negative below and positive above changes its sign, in each bracket (Chandrupatla).
 
     Without a change of sign the bracket shrinks to the end at which it points.

@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from ..criteria import SetRows, Spectrum, criterion_values, loo_on_grid, search
+from ..criteria import PAIR_CRITERIA, SetRows, Spectrum, criterion_values, loo_on_grid, search
 from ..typing import FloatArray
 from .contract import Learner
 from .smoother import Smoother
@@ -55,6 +55,12 @@ class TunedLearner(Learner):
     def needs_rows(self) -> bool:
         """Whether the criterion is a sum over rows, not a function of the spectrum alone."""
         return self.criterion == "loo"
+
+    @property
+    def streams_pairs(self) -> bool:
+        """Whether what it chooses without each pair of rows follows from the fit to all of them."""
+        every_row = len(self.smoother.fitted_rows) == self.smoother.n
+        return self.grid is None and self.criterion in PAIR_CRITERIA and every_row
 
     @property
     def smallest(self) -> float:

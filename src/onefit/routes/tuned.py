@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy import linalg
 
-from ..criteria import NEARLY_REACHED, RowPart, SetRows, Spectrum, spectrum_of_rows
+from ..criteria import NEARLY_REACHED, PairSearch, RowFit, RowPart, SetRows, Spectrum, spectrum_of_rows
 from ..folds import Folds
 from ..learners import Learner, Task, TunedLearner
 from ..linalg.columns import EPS, Columns
@@ -66,6 +67,24 @@ class TunedEngine(TrainingSetsEngine):
         self.tuned = tuned
 
     @cached_property
+    def fit(self) -> RowFit:
+        """All rows that have a weight, decomposed from themselves."""
+        smoother, rows = self.smoother, self.smoother.fitted_rows
+        root = self.root[rows]
+        design = smoother.decomposed().rows(rows).weighted(root)
+        return spectrum_of_rows(design, root[:, None] * self.y[rows], smallest=self.tuned.smallest)
+
+    @cached_property
+    def row_pairs(self) -> PairSearch | None:
+        """What is chosen without pairs of rows, if the criterion is a function of the spectrum."""
+        spectrum = self.fit.spectrum
+        if not self.tuned.streams_pairs or spectrum.spare[0] < 3 or not spectrum.mu.any():
+            return None
+        N = self.fit.columns.N
+        free = linalg.qr(N, mode="economic", check_finite=False)[0] if N.shape[1] else N
+        return PairSearch(spectrum, free, self.tuned.criterion)
+
+    @cached_property
     def whole(self) -> _Whole:
         """The decomposition of all rows."""
         return _decompose(self)
@@ -100,9 +119,7 @@ class _Whole:
 
 def _decompose(engine: TunedEngine) -> _Whole:
     """Choose the penalty on all rows, and decompose them about it: the training sets will choose a similar one."""
-    smoother, rows, root = engine.smoother, engine.smoother.fitted_rows, engine.root
-    design = smoother.decomposed().rows(rows).weighted(root[rows])
-    spectrum = spectrum_of_rows(design, root[rows, None] * engine.y[rows], smallest=engine.tuned.smallest).spectrum
+    smoother, root, spectrum = engine.smoother, engine.root, engine.fit.spectrum
     tau = float(np.exp(np.log(engine.tuned.choose(spectrum)).mean()))
     mu = spectrum.mu[spectrum.mu > 0]
     if len(mu):
@@ -143,6 +160,17 @@ class _Sets(Sets):
 
     def residuals(self, out: IntArray) -> FloatArray:
         """Residuals of the folds that are out."""
+        if out.shape[1] == 2 and self.members.shape[1] == 1 and self.engine.row_pairs is not None:
+            rows = self.members[out, 0]
+            found, is_sure = self.engine.row_pairs.residuals(rows[:, 0], rows[:, 1])
+            residuals = (found / self.engine.root[rows][..., None])[:, :, None]
+            if not is_sure.all():
+                residuals[~is_sure] = self._by_sets(out[~is_sure])
+            return residuals[..., None, :]
+        return self._by_sets(out)[..., None, :]
+
+    def _by_sets(self, out: IntArray) -> FloatArray:
+        """The same, (B, t, m, Q), with a decomposition for each training set."""
         m, Q = self.members.shape[1], self.engine.y.shape[1]
         n_train = self.n_train(out)
         is_sound = n_train > self.engine.smoother.width
@@ -155,7 +183,7 @@ class _Sets(Sets):
         for index in np.flatnonzero(~is_sound):
             for position, u in enumerate(self._from_rows(out[index])):
                 residuals[index, position, : len(u)] = u
-        return residuals[..., None, :]
+        return residuals
 
     def _downdate(self, out: IntArray, n_train: IntArray) -> tuple[FloatArray, BoolArray]:
         """Residuals, and which of the training sets they can be trusted in."""
