@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,11 +26,17 @@ KEPT = 1e-3
 UNSURE = 1e-7
 """So is one whose slope, or its change, is below this part of the terms that it is made of."""
 
-CHUNK = 512
-"""Pairs at a time: the caches hold the criterion at the whole axis for so many."""
+CHUNK, AXIS_CHUNK = 4096, 256
+"""Pairs at a time, and those for which the caches hold the criterion at the whole axis."""
 
-N_NODES, NEARBY = 14, 0.5
+CACHED = 2**15
+"""Numbers of all pairs in all directions at a time, which the caches are to hold as well."""
+
+N_NODES, NEARBY = 8, 0.35
 """Nodes of the slope about the penalty of all rows, and how far they reach in ``log lam``: two rows seldom move more."""
+
+LONG = 64
+"""Pairs in a run from which on slices are faster than taking rows one by one."""
 
 SMALL_STEP = 1e-7
 """The error after a step is about its square: if it is no longer than this, it is the last one."""
@@ -94,8 +101,9 @@ class PairSearch:
         """Residuals (P, 2, Q) of rows i and j from the fits without both, and which of them are sure."""
         found, is_sure = np.zeros((len(i), 2, len(self._gamma))), np.zeros(len(i), dtype=bool)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            for start in range(0, len(i), CHUNK):
-                some = slice(start, start + CHUNK)
+            step = int(np.clip(CACHED // max(self._U.shape[1], 1), AXIS_CHUNK, CHUNK))
+            for start in range(0, len(i), step):
+                some = slice(start, start + step)
                 pairs = _Pairs(self, i[some], j[some])
                 rho, is_sure[some] = pairs.search()
                 terms, _ = pairs.terms(rho, with_slopes=False)
@@ -104,23 +112,34 @@ class PairSearch:
         is_sure &= np.isfinite(found).all(axis=(1, 2))
         return found, is_sure
 
+    def best_on_axis(self, terms: PairTerms) -> tuple[IntArray, BoolArray]:
+        """The best of the axis for some pairs, and whether it is the only one that can be, and known well enough."""
+        totals = self._by_axis.totals
+        # A grows with the penalty, so that its least eigenvalue is that of the least penalty
+        is_sure = terms.determinant[:, -1] > SINGULAR * (terms.a_i[:, -1] + terms.a_j[:, -1])
+        if self.criterion == "gcv":
+            rss, left, values = gcv_of(terms, totals)
+            is_sure &= (left > KEPT * self.spectrum.n[0]).all(axis=1)
+            is_sure &= (rss > KEPT * totals.rss).all(axis=(0, 2))
+        else:
+            rss, values = reml_of(terms, totals, self._by_axis.log_f, self._dimension)
+            is_sure &= (rss > KEPT * totals.rss).all(axis=(0, 2))
+        best = values.argmin(axis=1)
+        is_sure &= np.isfinite(values).all(axis=1) & (best < AXIS_POINTS - 2)
+        return best, is_sure & ~_is_contested(values, best)
+
     def totals(self, f: FloatArray) -> tuple[Totals, Totals]:
-        """Sums over all rows at shrinkages f (..., q), and their derivatives."""
-        squares = np.square(self._gamma)
-        change = f * (1.0 - f)
+        """What the criterion needs of all rows at shrinkages f (..., q), and its derivatives."""
+        squares, change = np.square(self._gamma), f * (1.0 - f)
+        rest = self.spectrum.rest[0].reshape(-1, *(1,) * (f.ndim - 1))
 
         def of_outputs(factors: FloatArray) -> FloatArray:
-            return np.moveaxis(factors @ squares.T, -1, 0)
+            return np.stack([factors @ each for each in squares])
 
-        rest = self.spectrum.rest[0].reshape(-1, *(1,) * (f.ndim - 1))
-        here = Totals(
-            rest + of_outputs(f * f),
-            rest + of_outputs(f),
-            self.spectrum.spare[0] + f.sum(axis=-1),
-            np.log(f).sum(axis=-1) if self.criterion == "reml" else 0.0,
-        )
-        kept = (1.0 - f).sum(axis=-1)
-        return here, Totals(of_outputs(2.0 * f * change), of_outputs(change), change.sum(axis=-1), kept)
+        if self.criterion == "gcv":
+            left, falls = self.spectrum.spare[0] + f.sum(axis=-1), change.sum(axis=-1)
+            return Totals(rest + of_outputs(f * f), left), Totals(of_outputs(2.0 * f * change), falls)
+        return Totals(rest + of_outputs(f), np.zeros(1)), Totals(of_outputs(change), (1.0 - f).sum(axis=-1))
 
     def shrinkage(self, rho: FloatArray) -> FloatArray:
         """Factors f (..., q) at ``log lam``."""
@@ -140,7 +159,8 @@ class _Shared:
     def __init__(self, of: PairSearch, rho: FloatArray, with_slopes: bool) -> None:
         self.rho = rho
         f = of.shrinkage(rho)
-        self.totals, self.of_totals = of.totals(f)
+        self.totals, self.of_totals = of.totals(f[None])  # an axis for the pairs
+        self.log_f = np.log(f).sum(axis=-1)
         assert of.spectrum.rows is not None
         self.factors = of.factors(f, with_slopes)
         squares, a0 = np.square(of._U), of.spectrum.rows.a0[0][:, None]
@@ -153,7 +173,7 @@ class _Shared:
         ]
         self.stacked = np.ascontiguousarray(np.concatenate(self.factors).T)
 
-    def terms(self, i: IntArray, j: IntArray, products: FloatArray, between: FloatArray) -> list[PairTerms]:
+    def terms(self, i: IntArray | slice, j: IntArray | slice, products: FloatArray, between: FloatArray) -> list[PairTerms]:
         """Entries (P, values) of pairs, and their derivatives if there are some."""
         crossed = np.split(products @ self.stacked, len(self.factors), axis=1)
         for entries in crossed[:2]:
@@ -170,11 +190,12 @@ class _Pairs:
     """Some pairs of rows, each at a penalty of its own."""
 
     def __init__(self, of: PairSearch, i: IntArray, j: IntArray) -> None:
-        assert of.spectrum.rows is not None
         self.of, self.i, self.j = of, i, j
         self.U_i, self.U_j = of._U[i], of._U[j]
         self.products = self.U_i * self.U_j
-        self.free = np.einsum("pk,pk->p", of.N[i], of.N[j])
+        self.free = (of.N[i] * of.N[j]).sum(axis=1)
+        self.sq_i, self.sq_j = np.square(self.U_i), np.square(self.U_j)
+        self.along_i, self.along_j = self.U_i * of._gamma[:, None], self.U_j * of._gamma[:, None]
         self.between = -self.free - self.products.sum(axis=1)
 
     def part(self, some: IntArray) -> _Pairs:
@@ -189,13 +210,12 @@ class _Pairs:
         entries, sides = [], []
         for at, g in enumerate(of.factors(f, with_slopes)):
             own = at < 2  # A and A^2 hold what no column reaches, their derivatives do not
-            with_i, with_j = g * self.U_i, g * self.U_j
-            diagonals = (np.einsum("pq,pq->p", u, v) for u, v in ((with_i, self.U_i), (with_j, self.U_j)))
             starts = (a0[self.i], a0[self.j], self.between) if own else (0.0, 0.0, 0.0)
-            sums = (*diagonals, np.einsum("pq,pq->p", with_i, self.U_j))
+            sums = (np.einsum("pq,pq->p", g, each) for each in (self.sq_i, self.sq_j, self.products))
             entries.append([total + start for total, start in zip(sums, starts, strict=True)])
             at_i, at_j = (r0[:, self.i], r0[:, self.j]) if own else (0.0, 0.0)
-            sides.append([of._gamma @ with_i.T + at_i, of._gamma @ with_j.T + at_j])
+            both = [np.einsum("pq,cpq->cp", g, each) for each in (self.along_i, self.along_j)]
+            sides.append([both[0] + at_i, both[1] + at_j])
         found = [PairTerms(*entries[at], *entries[at + 1], *sides[at], *sides[at + 1]) for at in range(0, len(sides), 2)]
         return found, f
 
@@ -210,9 +230,10 @@ class _Pairs:
         best, is_sure = self._best_on_axis()
         rho = np.full(len(best), self.of._axis[0])
         is_done = ~is_sure
-        near, is_good = self._nearby_roots()
-        inside = is_good & (best > 1) & (best < AXIS_POINTS - 2) & self._brackets(best, near)
-        rho[inside], is_done = near[inside], is_done | inside
+        if (best > 1).any() and self.of._axis[2] > self.of._nearby.rho[-1]:
+            near, is_good = self._nearby_roots()
+            inside = is_good & (best > 1) & self._brackets(best, near)
+            rho[inside], is_done = near[inside], is_done | inside
         others = np.flatnonzero(~is_done)
         if len(others):
             rho[others], is_sure[others] = self.part(others)._one_by_one(best[others])
@@ -221,25 +242,24 @@ class _Pairs:
     def _brackets(self, best: IntArray, rho: FloatArray) -> BoolArray:
         """Whether ``log lam`` is between the neighbours of the best on the axis."""
         axis = self.of._axis
-        return (rho < axis[best - 1]) & (rho > axis[np.minimum(best + 1, AXIS_POINTS - 1)])
+        return (rho < axis[np.maximum(best - 1, 0)]) & (rho > axis[np.minimum(best + 1, AXIS_POINTS - 1)])
 
     def _best_on_axis(self) -> tuple[IntArray, BoolArray]:
         """The best of the axis, and whether it is the only one that can be, and known well enough."""
-        shared = self.of._by_axis
-        (terms,) = shared.terms(self.i, self.j, self.products, self.between)
-        trace = terms.a_i[:, -1] + terms.a_j[:, -1]
-        # A grows with the penalty, so that its least eigenvalue is that of the least penalty
-        is_sure = terms.determinant[:, -1] > SINGULAR * trace
-        if self.of.criterion == "gcv":
-            rss, left, values = gcv_of(terms, shared.totals)
-            is_sure &= (left > KEPT * self.of.spectrum.n[0]).all(axis=1)
-            is_sure &= (rss > KEPT * shared.totals.rss[:, None]).all(axis=(0, 2))
-        else:
-            rss, values = reml_of(terms, shared.totals, self.of._dimension)
-            is_sure &= (rss > KEPT * shared.totals.penalized[:, None]).all(axis=(0, 2))
-        best = values.argmin(axis=1)
-        is_sure &= np.isfinite(values).all(axis=1) & (best < AXIS_POINTS - 2)
-        return best, is_sure & ~_is_contested(values, best)
+        best, is_sure = np.empty(len(self.i), dtype=np.intp), np.empty(len(self.i), dtype=bool)
+        ends = np.flatnonzero((np.diff(self.i) != 0) | (np.diff(self.j) != 1)) + 1
+        is_long = len(self.i) > LONG * (len(ends) + 1)
+        starts = [0, *(ends.tolist() if is_long else ())]
+        for first, stop in zip(starts, [*starts[1:], len(self.i)], strict=True):
+            for start in range(first, stop, AXIS_CHUNK):
+                some = slice(start, min(start + AXIS_CHUNK, stop))
+                rows: tuple[IntArray | slice, IntArray | slice] = self.i[some], self.j[some]
+                if is_long:  # the same i, and j in order: views in place of copies
+                    i, j = int(self.i[start]), int(self.j[start])
+                    rows = slice(i, i + 1), slice(j, j + some.stop - start)
+                (terms,) = self.of._by_axis.terms(*rows, self.products[some], self.between[some])
+                best[some], is_sure[some] = self.of.best_on_axis(terms)
+        return best, is_sure
 
     def _one_by_one(self, best: IntArray) -> tuple[FloatArray, BoolArray]:
         """Roots of the slope about the best of the axis, or the most penalized end of a pair's own."""
@@ -252,8 +272,11 @@ class _Pairs:
         is_end = (best <= 1) & (at_high < 0)
         is_sure = (np.abs(at_high) > UNSURE * size_high) & (np.abs(at_low) > UNSURE * size_low)
         is_sure &= (at_low < 0) & (is_end | (at_high > 0))
-        found = bracketed_root(lambda rho: self.slopes(rho)[0], low, high)
-        return np.where(is_end, most, found), is_sure
+        inner = np.flatnonzero(~is_end & is_sure)
+        if len(inner):
+            part = self.part(inner)
+            most[inner] = bracketed_root(lambda rho: part.slopes(rho)[0], low[inner], high[inner])
+        return most, is_sure
 
     def _scales(self) -> FloatArray:
         """Units of each pair's own axis: sums of the eigenvalues without it."""

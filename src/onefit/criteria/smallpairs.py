@@ -15,6 +15,7 @@ their digits where nothing is left of the fit.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -25,15 +26,14 @@ __all__ = ["PairTerms", "Totals", "gcv_of", "reml_of", "slope_of", "solve_pairs"
 
 @dataclass(frozen=True)
 class Totals:
-    """Sums over all rows, which broadcast against the pairs.
+    """Sums over all rows, which broadcast against the pairs: what is left of y, by outputs, and of its dimensions.
 
-    ``rss`` and ``penalized`` (Q, ...) are by outputs, ``left`` is ``tr A`` and ``log_f`` the sum of the logarithms of f.
+    For GCV ``rss`` (Q, ...) is ``r'r`` and ``left`` is ``tr A``. For REML ``rss`` is ``y'Ay``, and of ``left`` only the
+    derivative counts: the sum of 1 - f.
     """
 
     rss: FloatArray
-    penalized: FloatArray
     left: FloatArray
-    log_f: FloatArray | float = 0.0
 
 
 @dataclass(frozen=True)
@@ -51,18 +51,22 @@ class PairTerms:
     s_i: FloatArray
     s_j: FloatArray
 
-    @property
+    @cached_property
     def determinant(self) -> FloatArray:
         """Determinants of the 2 x 2 systems."""
         return self.a_i * self.a_j - self.a_ij * self.a_ij
 
+    @cached_property
+    def inverse(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Entries ii, jj and ij of the inverses."""
+        whole = 1.0 / self.determinant
+        return self.a_j * whole, self.a_i * whole, -self.a_ij * whole
+
 
 def solve_pairs(terms: PairTerms, right_i: FloatArray, right_j: FloatArray) -> tuple[FloatArray, FloatArray]:
     """``A_JJ^-1`` times a right-hand side."""
-    inverse = 1.0 / terms.determinant
-    u_i = (terms.a_j * right_i - terms.a_ij * right_j) * inverse
-    u_j = (terms.a_i * right_j - terms.a_ij * right_i) * inverse
-    return u_i, u_j
+    x, y, z = terms.inverse
+    return x * right_i + z * right_j, z * right_i + y * right_j
 
 
 def _quadratic(u_i: FloatArray, u_j: FloatArray, m_i: FloatArray, m_j: FloatArray, m_ij: FloatArray) -> FloatArray:
@@ -75,17 +79,19 @@ def gcv_of(terms: PairTerms, totals: Totals) -> tuple[FloatArray, FloatArray, Fl
     u_i, u_j = solve_pairs(terms, terms.r_i, terms.r_j)
     rss = totals.rss - 2.0 * (u_i * terms.s_i + u_j * terms.s_j)
     rss += _quadratic(u_i, u_j, terms.b_i, terms.b_j, terms.b_ij)
-    taken = terms.a_j * terms.b_i + terms.a_i * terms.b_j - 2.0 * terms.a_ij * terms.b_ij
-    left = totals.left - taken / terms.determinant
+    x, y, z = terms.inverse
+    left = totals.left - (x * terms.b_i + y * terms.b_j + 2.0 * z * terms.b_ij)
     return rss, left, rss.sum(axis=0) / np.square(left)
 
 
-def reml_of(terms: PairTerms, totals: Totals, dimension: float) -> tuple[FloatArray, FloatArray]:
-    """Penalized RSS by outputs without the pairs, and REML without its constants, summed over outputs."""
+def reml_of(terms: PairTerms, totals: Totals, log_f: FloatArray, dimension: float) -> tuple[FloatArray, FloatArray]:
+    """Penalized RSS by outputs without the pairs, and REML without its constants, summed over outputs.
+
+    ``log_f`` is the sum of the logarithms of f.
+    """
     u_i, u_j = solve_pairs(terms, terms.r_i, terms.r_j)
-    penalized = totals.penalized - (u_i * terms.r_i + u_j * terms.r_j)
-    n_outputs = len(penalized)
-    sizes = n_outputs * (np.log(terms.determinant) - totals.log_f)
+    penalized = totals.rss - (u_i * terms.r_i + u_j * terms.r_j)
+    sizes = len(penalized) * (np.log(terms.determinant) - log_f)
     return penalized, (dimension * np.log(penalized).sum(axis=0) + sizes) / 2.0
 
 
@@ -94,16 +100,15 @@ def slope_of(
 ) -> tuple[FloatArray, FloatArray]:
     """Derivative of a criterion in ``log lam``, up to a positive factor, and the size of the terms that it is made of.
 
-    ``change`` and ``of_totals`` are the derivatives of ``terms`` and ``totals``; that of ``log_f`` is the sum of 1 - f.
+    ``change`` and ``of_totals`` are the derivatives of ``terms`` and ``totals``.
     """
     u_i, u_j = solve_pairs(terms, terms.r_i, terms.r_j)
-    determinant = terms.determinant
-    x, y, z = terms.a_j / determinant, terms.a_i / determinant, -terms.a_ij / determinant
+    x, y, z = terms.inverse
     moved = _quadratic(u_i, u_j, change.a_i, change.a_j, change.a_ij)
     if criterion == "reml":
-        penalized = totals.penalized - (u_i * terms.r_i + u_j * terms.r_j)
-        up = of_totals.penalized - 2.0 * (u_i * change.r_i + u_j * change.r_j) + moved
-        kept = of_totals.log_f - (x * change.a_i + y * change.a_j + 2.0 * z * change.a_ij)
+        penalized = totals.rss - (u_i * terms.r_i + u_j * terms.r_j)
+        up = of_totals.rss - 2.0 * (u_i * change.r_i + u_j * change.r_j) + moved
+        kept = of_totals.left - (x * change.a_i + y * change.a_j + 2.0 * z * change.a_ij)
         rises, falls = dimension * (up / penalized).sum(axis=0), len(penalized) * kept
         return rises - falls, np.abs(rises) + np.abs(falls)
     rss, left, _ = gcv_of(terms, totals)

@@ -16,7 +16,7 @@ from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
 from .contract import Engine, Workers
-from .engine import FailureLog, per_block, refit_residuals
+from .engine import BLOCK_BYTES, FailureLog, per_block, refit_residuals
 from .trainingsets import Sets, TrainingSetsEngine, TrainingSetsRoute, inverse_factors
 
 __all__ = ["TunedEngine", "TunedRoute"]
@@ -32,6 +32,9 @@ AMPLIFIED = 1e5
 
 DIGITS = 1e-8
 """How much of the residuals these errors may be."""
+
+PAIR_FLOATS = 32
+"""Numbers for each column that a pair of rows needs, if it is left out of the fit to all rows."""
 
 ROWS_BYTES = 2**21
 """Memory for the rows of some training sets, where a criterion needs them: about what the nearer caches hold."""
@@ -156,18 +159,27 @@ class _Sets(Sets):
         """Numbers that a training set needs."""
         Q = self.engine.y.shape[1]
         d, m = self.engine.smoother.width, self.members.shape[1]
-        return int(6 * d * d + n_out * m * (d + 2 * Q))
+        return d * PAIR_FLOATS if self._row_pairs(n_out) else int(6 * d * d + n_out * m * (d + 2 * Q))
+
+    def _row_pairs(self, n_out: int) -> PairSearch | None:
+        """What serves if it is pairs of rows that are out."""
+        return self.engine.row_pairs if (n_out, self.members.shape[1]) == (2, 1) else None
 
     def residuals(self, out: IntArray) -> FloatArray:
         """Residuals of the folds that are out."""
-        if out.shape[1] == 2 and self.members.shape[1] == 1 and self.engine.row_pairs is not None:
-            rows = self.members[out, 0]
-            found, is_sure = self.engine.row_pairs.residuals(rows[:, 0], rows[:, 1])
-            residuals = (found / self.engine.root[rows][..., None])[:, :, None]
-            if not is_sure.all():
-                residuals[~is_sure] = self._by_sets(out[~is_sure])
-            return residuals[..., None, :]
-        return self._by_sets(out)[..., None, :]
+        pairs = self._row_pairs(out.shape[1])
+        if pairs is None:
+            return self._by_sets(out)[..., None, :]
+        rows = self.members[out, 0]
+        found, is_sure = pairs.residuals(rows[:, 0], rows[:, 1])
+        residuals = (found / self.engine.root[rows][..., None])[:, :, None]
+        unsure = np.flatnonzero(~is_sure)
+        step = per_block(48 * self.engine.smoother.width ** 2, 2 * BLOCK_BYTES)
+        for start in range(0, len(unsure), step):
+            some = unsure[start : start + step]
+            residuals[some] = self._by_sets(out[some])
+            self.engine.count()
+        return residuals[..., None, :]
 
     def _by_sets(self, out: IntArray) -> FloatArray:
         """The same, (B, t, m, Q), with a decomposition for each training set."""
