@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -33,7 +32,7 @@ CACHED = 2**15
 """Numbers of all pairs in all directions at a time, which the caches are to hold as well."""
 
 N_NODES, NEARBY = 8, 0.35
-"""Nodes of the slope about the penalty of all rows, and how far they reach in ``log lam``: two rows seldom move more."""
+"""Nodes of the slope about the penalty of all rows, and how far they reach in ``log lam``: few pairs are beyond."""
 
 LONG = 64
 """Pairs in a run from which on slices are faster than taking rows one by one."""
@@ -84,7 +83,8 @@ class PairSearch:
     @cached_property
     def _axis(self) -> FloatArray:
         """``log lam`` on the axis of all rows, most penalized first."""
-        return np.log(scale_of(self.spectrum)[0]) + np.log(10.0) * np.linspace(*AXIS, AXIS_POINTS)
+        axis: FloatArray = np.log(scale_of(self.spectrum)[0]) + np.log(10.0) * np.linspace(*AXIS, AXIS_POINTS)
+        return axis
 
     @cached_property
     def _by_axis(self) -> _Shared:
@@ -173,7 +173,9 @@ class _Shared:
         ]
         self.stacked = np.ascontiguousarray(np.concatenate(self.factors).T)
 
-    def terms(self, i: IntArray | slice, j: IntArray | slice, products: FloatArray, between: FloatArray) -> list[PairTerms]:
+    def terms(
+        self, i: IntArray | slice, j: IntArray | slice, products: FloatArray, between: FloatArray
+    ) -> list[PairTerms]:
         """Entries (P, values) of pairs, and their derivatives if there are some."""
         crossed = np.split(products @ self.stacked, len(self.factors), axis=1)
         for entries in crossed[:2]:
@@ -216,7 +218,9 @@ class _Pairs:
             at_i, at_j = (r0[:, self.i], r0[:, self.j]) if own else (0.0, 0.0)
             both = [np.einsum("pq,cpq->cp", g, each) for each in (self.along_i, self.along_j)]
             sides.append([both[0] + at_i, both[1] + at_j])
-        found = [PairTerms(*entries[at], *entries[at + 1], *sides[at], *sides[at + 1]) for at in range(0, len(sides), 2)]
+        found = [
+            PairTerms(*entries[at], *entries[at + 1], *sides[at], *sides[at + 1]) for at in range(0, len(sides), 2)
+        ]
         return found, f
 
     def slopes(self, rho: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -1,7 +1,7 @@
 r"""GCV and REML of the fit without a pair of rows, from the residual operator of all rows: 2 x 2 Schur complements.
 
-In the basis of `Spectrum`, ``A = A_0 + U diag(f) U'`` and ``A^2 = A_0 + U diag(f^2) U'``, where A_0 is the projection on
-what no column reaches. Without the rows J, with ``u = A_JJ^-1 r_J``,
+In the basis of `Spectrum`, ``A = A_0 + U diag(f) U'`` and ``A^2 = A_0 + U diag(f^2) U'``, where A_0 is the projection
+on what no column reaches. Without the rows J, with ``u = A_JJ^-1 r_J``,
 
 .. math::
 

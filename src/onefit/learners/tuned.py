@@ -14,6 +14,9 @@ from .smoother import Smoother
 
 __all__ = ["TunedLearner"]
 
+MOST_WIDTH = 3
+"""Rows for each column from which on pairs of rows are taken out of the fit to all of them."""
+
 
 class TunedLearner(Learner):
     """What is tuned, and how.
@@ -52,15 +55,25 @@ class TunedLearner(Learner):
         return f"the penalty is chosen by {self.criterion} in every training set, with one eigendecomposition for each"
 
     @property
+    def reason_of_pairs(self) -> str:
+        """The same where it is pairs of rows that are left out."""
+        return f"the penalty is chosen by {self.criterion} without every pair of rows, in 2 x 2 systems"
+
+    @property
     def needs_rows(self) -> bool:
         """Whether the criterion is a sum over rows, not a function of the spectrum alone."""
         return self.criterion == "loo"
 
     @property
     def streams_pairs(self) -> bool:
-        """Whether what it chooses without each pair of rows follows from the fit to all of them."""
-        every_row = len(self.smoother.fitted_rows) == self.smoother.n
-        return self.grid is None and self.criterion in PAIR_CRITERIA and every_row
+        """Whether what it chooses without each pair of rows follows from the fit to all of them.
+
+        Not by leave-one-out, which is a sum over all rows for each pair, nor if rows without weight are predicted that
+        the fit does not know. With nearly as many columns as rows, pairs would have to be decomposed one by one.
+        """
+        n = self.smoother.n
+        is_possible = self.grid is None and self.criterion in PAIR_CRITERIA and len(self.smoother.fitted_rows) == n
+        return is_possible and MOST_WIDTH * self.smoother.width <= n
 
     @property
     def smallest(self) -> float:

@@ -33,6 +33,15 @@ __all__ = [
 MOST_UNITS = 300
 """Rows, or groups, up to which "auto" leaves two of them out: that takes n^2/2 decompositions."""
 
+MOST_STREAMED = 2000
+"""The same for rows, where what is chosen without two of them follows from the fit to all."""
+
+AXIS_WIDTH = 30
+"""What the search of a penalty costs for each pair of rows beside the columns, in columns."""
+
+MOST_STREAMED_WORK = 2e8
+"""And n^2 times both is at most this, about ten seconds."""
+
 MOST_UNITS_BY_ROWS = 100
 """The same for leave-one-out inside, which costs n^3 (n times the square of the groups) for each value."""
 
@@ -48,19 +57,32 @@ NOT_TUNED = Refusal("it serves what is learned anew from the statistics of every
 def offer_by_sets(learner: TunedLearner | StatisticsLearner, task: Task, plan: FoldPlan) -> Offer | Refusal:
     """The cost of some decompositions of every training set; by default not of as many as pairs of rows."""
     n, units, width = task.problem.n, plan.units, learner.width
+    pairs = learner if isinstance(learner, TunedLearner) and learner.streams_pairs else None
+    if pairs and plan.is_single_rows:
+        return _offer_by_pairs(pairs, n, plan.is_trial)
     most = MOST_UNITS_BY_ROWS if learner.needs_rows else MOST_UNITS
     by_rows = units**2 * n if learner.needs_rows else 0
     work = units**2 * learner.steps * width**3
     if plan.is_trial and (units > MOST_UNITS or by_rows > MOST_UNITS_BY_ROWS**3 or work > MOST_WORK):
         return Refusal(f"it leaves two out up to {most} rows and few columns only")
+    if pairs and task.problem.groups is None:
+        most = MOST_STREAMED
     reason = learner.reason
     if plan.is_default:
         reason += (
-            f'; n_folds="auto" took {plan.n_folds} folds, as it leaves two out up to {most} rows and few columns only, '
-            "and if the rule of the interval allows"
+            f'; n_folds="auto" took {plan.n_folds} folds, as it leaves two out up to {most:,} rows and few columns '
+            "only, and if the rule of the interval allows"
         )
     sets = plan.likely_repeats * plan.n_folds * (plan.n_folds + 1) / 2
     return Offer(1e-9 * sets * (learner.steps * width**3 + (n * width if learner.needs_rows else 0)), reason)
+
+
+def _offer_by_pairs(learner: TunedLearner, n: int, is_trial: bool) -> Offer | Refusal:
+    """The cost of a search for every pair of rows."""
+    work = n**2 * (learner.width + AXIS_WIDTH)
+    if is_trial and (n > MOST_STREAMED or work > MOST_STREAMED_WORK):
+        return Refusal(f"it leaves two out up to {MOST_STREAMED:,} rows and few columns only")
+    return Offer(5e-8 * work, learner.reason_of_pairs)
 
 
 class TrainingSetsRoute(RepeatedRoute):
@@ -136,7 +158,8 @@ class Sets(ABC):
     def __init__(self, engine: TrainingSetsEngine, folds: Folds, repeats: range, log: FailureLog) -> None:
         self.engine, self.folds, self.repeats, self.log = engine, folds, repeats, log
         some = slice(repeats.start, repeats.stop)
-        self.members = folds.members[some].reshape(len(repeats) * folds.n_folds, -1)
+        # in C order whatever the folds have: what is taken by it follows its layout, and the order of sums follows that
+        self.members = np.ascontiguousarray(folds.members[some].reshape(len(repeats) * folds.n_folds, -1))
         self.sizes = folds.sizes[some].ravel()
         seen = engine.root > 0
         self.fitted_in_fold = seen[self.members].sum(axis=1)

@@ -172,9 +172,9 @@ class _Sets(Sets):
             return self._by_sets(out)[..., None, :]
         rows = self.members[out, 0]
         found, is_sure = pairs.residuals(rows[:, 0], rows[:, 1])
-        residuals = (found / self.engine.root[rows][..., None])[:, :, None]
+        residuals: FloatArray = (found / self.engine.root[rows][..., None])[:, :, None]
         unsure = np.flatnonzero(~is_sure)
-        step = per_block(48 * self.engine.smoother.width ** 2, 2 * BLOCK_BYTES)
+        step = per_block(48 * self.engine.smoother.width**2, 2 * BLOCK_BYTES)
         for start in range(0, len(unsure), step):
             some = unsure[start : start + step]
             residuals[some] = self._by_sets(out[some])
