@@ -62,8 +62,9 @@ def nested_cv(
         Number of folds K, 3 to n (to the number of groups, if there are groups). "n" leaves two rows, or two groups,
         out: the best interval that we know. "auto" is "n" for a linear smoother of up to 5,000 rows (2,000 if p >= n,
         for kernels and for groups) on a fast route other than "gram", if the rule does not need the variance within
-        folds; else 10, or as many as there are rows or groups. Tuned estimators leave two out up to 300 rows (100 if
-        tuned by leave-one-out), or fewer if they have many columns; ``result.route_reason`` says so.
+        folds; else 10, or as many as there are rows or groups. Tuned estimators leave two out up to 300 rows (2,000 if
+        GCV or REML tunes one penalty without a scaler, 100 if tuned by leave-one-out), or fewer if they have many
+        columns; ``result.route_reason`` says so.
     n_repeats : int or "auto", default="auto"
         Number of random partitions, up to 100,000. "auto" draws 2 to 200, until the Monte Carlo error of the half-width
         is below 5% and that of the centre below a tenth of the half-width. With K = n there is one partition,

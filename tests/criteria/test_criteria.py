@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import reference
 from helpers import DATA, data, random_weights
 from onefit import PenalizedRegression
-from onefit.criteria import criterion_values, edf, search, spectrum_of_rows
+from onefit.criteria import SetRows, Spectrum, criterion_values, edf, loo_on_grid, search, spectrum_of_rows
 from onefit.learners import DesignSmoother, KernelSmoother, SparseSmoother
 from onefit.linalg.columns import columns_of
 from onefit.vocabulary import CRITERIA
@@ -258,8 +258,6 @@ def test_a_constant_y_is_predicted(criterion):
 
 
 def test_batches_of_problems_give_what_each_gives_alone():
-    from onefit.criteria import Spectrum
-
     alone = [
         spectrum_of_rows(columns_of(X, None, True), y[:, None]).spectrum
         for X, y in (data(30, 5, seed=seed) for seed in range(4))
@@ -271,6 +269,23 @@ def test_batches_of_problems_give_what_each_gives_alone():
         np.testing.assert_allclose(search(together, criterion), expected, rtol=1e-10)
     lams = np.array([[0.1, 1.0]] * 4)
     np.testing.assert_allclose(edf(together, lams), np.concatenate([edf(e, lams[:1]) for e in alone]), rtol=1e-13)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_leave_one_out_of_rows_that_are_not_held_is_that_of_rows_that_are(n_outputs):
+    X, Y = data(25, 4, seed=15, n_outputs=n_outputs)
+    is_out = np.zeros((6, 25), dtype=bool)
+    is_out[np.arange(6)[:, None], np.arange(12).reshape(6, 2)] = True
+    alone = [spectrum_of_rows(columns_of(X[~out], None, False), Y[~out]) for out in is_out]
+    names = ("mu", "gamma", "rest", "spare", "n", "n_rows", "constant")
+    together = Spectrum(**{name: np.concatenate([getattr(each.spectrum, name) for each in alone]) for name in names})
+    back = np.stack([(each.V / np.sqrt(each.spectrum.mu[0])).T for each in alone])
+    rows = SetRows(back, X, Y, together.gamma, is_out)
+    lams = np.repeat([[0.1, 3.0, 50.0]], 6, axis=0)
+    values, least = loo_on_grid(together, rows, lams)
+    expected = [criterion_values(each.spectrum, lams[:1], "loo")[0] for each in alone]
+    np.testing.assert_allclose(values, expected, rtol=1e-12)
+    np.testing.assert_allclose(least, [each.spectrum.rows.a0.min() for each in alone], rtol=1e-12)
 
 
 # ------------------------------------------------------------------------------------ the estimator

@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import onefit
 from helpers import quietly
+from onefit import PenalizedRegression
 from onefit.linalg import compiled
 from onefit.routes import engine
 from onefit.routes.engine import SmootherEngine
@@ -63,6 +64,9 @@ CASES = {
     "comparison, leave two out": (onefit.compare, RIDGES, X, {"n_folds": "n"}),
     "as many repeats as it takes": (onefit.nested_cv, Ridge(), X, {"n_folds": 10, "random_state": 0}),
     "tuned": (onefit.nested_cv, RidgeCV(np.logspace(-3, 3, 7)), X, SOME),
+    "tuned by GCV": (onefit.nested_cv, PenalizedRegression(lam="gcv"), X, SOME),
+    "tuned by leave-one-out": (onefit.nested_cv, PenalizedRegression(lam="loo"), X, SOME),
+    "tuned, leave two out": (onefit.nested_cv, PenalizedRegression(lam="reml"), X, {"n_folds": "n"}),
     "kernel": (onefit.nested_cv, KernelRidge(kernel="rbf"), X, SOME),
     "wide": (onefit.nested_cv, Ridge(), WIDE, SOME),
     "refits": (
@@ -115,6 +119,8 @@ def test_any_size_of_blocks_gives_the_same_bits(name, monkeypatch):
     one = run(name, n_jobs=1)
     monkeypatch.setattr(engine.per_block, "__defaults__", (2**14,))
     monkeypatch.setattr("onefit.routes.repeats.TABLE_BYTES", 2**18)
+    monkeypatch.setattr("onefit.routes.trainingsets.SMALL_BYTES", 2**14)
+    monkeypatch.setattr("onefit.criteria.sets.CACHED_BYTES", 2**14)
     for n_jobs in (1, 2):
         assert_same_bits(one, run(name, n_jobs=n_jobs))
 

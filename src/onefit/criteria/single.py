@@ -65,22 +65,24 @@ class RowPart:
     a0 : (B, n)
     r0 : (B, n, Q)
     deletions : fits without a row, if there is one problem only
+    squares : (B, n, q) of U, or None: they are then made a part at a time
     """
 
     U: FloatArray
     a0: FloatArray
     r0: FloatArray
     deletions: Deleting | None = None
+    squares: FloatArray | None = None
 
     @classmethod
-    def of(cls, U: FloatArray, a0: FloatArray, r0: FloatArray) -> RowPart:
+    def of(cls, U: FloatArray, a0: FloatArray, r0: FloatArray, squares: FloatArray | None = None) -> RowPart:
         """The same without rounding errors in rows that the columns reach exactly.
 
         Such a row, the only one that sees a column, has a0 = r0 = 0, and its residual is a ratio of two numbers as
         small as the penalty.
         """
         is_reached = a0 <= REACHED
-        return cls(U, np.where(is_reached, 0.0, a0), np.where(is_reached[..., None], 0.0, r0))
+        return cls(U, np.where(is_reached, 0.0, a0), np.where(is_reached[..., None], 0.0, r0), squares=squares)
 
     def is_certain(self) -> BoolArray:
         """In which problems no row is so nearly reached that errors of downdating would be seen in it, (B,)."""
@@ -90,11 +92,11 @@ class RowPart:
     def left_out(
         self, some: slice, diagonal: FloatArray, f: FloatArray, lams: FloatArray
     ) -> Iterator[tuple[int, FloatArray, FloatArray]]:
-        """Rows among ``some`` whose ``diagonal`` (1, m, V) is near its rounding errors, with `Deleting.residuals`."""
+        """Rows among ``some`` whose ``diagonal`` (1, V, m) is near its rounding errors, with `Deleting.residuals`."""
         if self.deletions is None:
             return
         errors = np.maximum(f[0].max(axis=0, initial=0.0), self.a0.max(initial=0.0))
-        near = np.flatnonzero((diagonal[0] < NEAR_ROUNDING * errors).any(axis=1))
+        near = np.flatnonzero((diagonal[0] < NEAR_ROUNDING * errors[:, None]).any(axis=0))
         if not len(near):
             return
         for row, found in self.deletions.residuals((some.start + near).tolist(), lams[0]).items():
@@ -158,6 +160,11 @@ class Spectrum:
         D = mu + lam
         seen: FloatArray = np.where(D > 0, lam / np.where(D > 0, D, 1.0), 1.0)
         return seen
+
+    def part(self, some: slice, rows: RowPart) -> Spectrum:
+        """Some of the problems, with their rows."""
+        tables = {name: getattr(self, name)[some] for name in self.__dataclass_fields__ if name != "rows"}
+        return Spectrum(**tables, rows=rows)
 
     def output(self, index: int) -> Spectrum:
         """The same problems with one output only."""
@@ -241,44 +248,54 @@ def _reml_slope(spectrum: Spectrum, f: FloatArray) -> FloatArray:
     return slope
 
 
-def _row_chunks(spectrum: Spectrum, factors: FloatArray) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
-    """``U^2 factors`` (B, m, V) and ``U (factors gamma)`` (B, m, V, Q), some rows m at a time."""
+def _row_chunks(spectrum: Spectrum, factors: FloatArray) -> Iterator[tuple[slice, slice, FloatArray, FloatArray]]:
+    """``U^2 factors`` (b, V, m) and ``U (factors gamma)`` (b, V, Q, m), some problems b and rows m at a time.
+
+    The rows are the last axis, so that whatever is done to them runs through memory in order.
+    """
     assert spectrum.rows is not None
-    U = spectrum.rows.U
+    U, squares = spectrum.rows.U, spectrum.rows.squares
     (B, n, q), V, Q = U.shape, factors.shape[2], spectrum.gamma.shape[2]
-    right = (factors[..., None] * spectrum.gamma[:, :, None]).reshape(B, q, V * Q)
-    step = max(16, int(_CHUNK_BYTES // (8 * B * max(q + (Q + 2) * V, 1))))
-    for start in range(0, n, step):
-        rows = slice(start, min(start + step, n))
-        part = U[:, rows]
-        yield rows, np.square(part) @ factors, (part @ right).reshape(B, -1, V, Q)
+    turned = factors.swapaxes(1, 2)
+    right = (turned[:, :, None] * spectrum.gamma.swapaxes(1, 2)[:, None]).reshape(B, V * Q, q)
+    most = _CHUNK_BYTES // (8 * max(q + (Q + 2) * V, 1))
+    n_rows = int(np.clip(most, 16, n)) if n > 16 else max(n, 1)
+    step = max(1, int(most // n_rows))
+    for first in range(0, B, step):
+        some = slice(first, min(first + step, B))
+        for start in range(0, n, n_rows):
+            rows = slice(start, min(start + n_rows, n))
+            part = U[some, rows].swapaxes(1, 2)
+            squared = np.square(part) if squares is None else squares[some, rows].swapaxes(1, 2)
+            yield some, rows, turned[some] @ squared, (right[some] @ part).reshape(len(part), V, Q, -1)
 
 
 def _loo(spectrum: Spectrum, f: FloatArray, lams: FloatArray) -> FloatArray:
     """Mean of ``w_i loo_i^2``, as RidgeCV has it."""
     assert spectrum.rows is not None
     rows, total = spectrum.rows, np.zeros((len(f), f.shape[2], spectrum.gamma.shape[2]))
-    for some, a, r in _row_chunks(spectrum, f):
-        a += rows.a0[:, some, None]
-        r += rows.r0[:, some, None]
-        r /= a[..., None]
-        for at, residuals, _ in rows.left_out(some, a, f, lams):
-            r[0, at] = residuals
-        total += np.einsum("bmvq,bmvq->bvq", r, r)
+    r0 = rows.r0.swapaxes(1, 2)
+    for some, at, a, r in _row_chunks(spectrum, f):
+        a += rows.a0[some, None, at]
+        r += r0[some, None, :, at]
+        r /= a[:, :, None]
+        for row, residuals, _ in rows.left_out(at, a, f, lams):
+            r[0, ..., row] = residuals
+        total[some] += np.einsum("bvqm,bvqm->bvq", r, r)
     return total / spectrum.n_rows[:, None, None]
 
 
 def _loo_slope(spectrum: Spectrum, f: FloatArray, lams: FloatArray) -> FloatArray:
     assert spectrum.rows is not None
     rows, total = spectrum.rows, np.zeros(len(f))
-    both = np.concatenate([f, f * (1.0 - f)], axis=2)
-    for some, a, r in _row_chunks(spectrum, both):
-        diagonal, residual = a[..., :1] + rows.a0[:, some, None], r[:, :, 0] + rows.r0[:, some]
+    r0 = rows.r0.swapaxes(1, 2)
+    for some, at, a, r in _row_chunks(spectrum, np.concatenate([f, f * (1.0 - f)], axis=2)):
+        diagonal, residual = a[:, :1] + rows.a0[some, None, at], r[:, 0] + r0[some, :, at]
         heldout = residual / diagonal
-        slopes = heldout * (r[:, :, 1] - heldout * a[..., 1:]) / diagonal
-        for at, residuals, derivative in rows.left_out(some, diagonal, f, lams):
-            slopes[0, at] = residuals[0] * derivative[0]
-        total += slopes.sum(axis=(1, 2))
+        slopes = heldout * (r[:, 1] - heldout * a[:, 1:]) / diagonal
+        for row, residuals, derivative in rows.left_out(at, diagonal, f, lams):
+            slopes[0, :, row] = residuals[0] * derivative[0]
+        total[some] += slopes.sum(axis=(1, 2))
     return total
 
 
@@ -288,7 +305,7 @@ def search(spectrum: Spectrum, criterion: str) -> FloatArray:
     The axis is ``log(lam / sum(mu))``, which does not depend on the units of the data or of the penalty. The best of a
     grid brackets a root of the slope. The ends of the axis are legal answers; of ties the most penalized wins.
     """
-    scale = _scale(spectrum)
+    scale = scale_of(spectrum)
     axis = np.log(10.0) * np.linspace(*AXIS, AXIS_POINTS)
     with np.errstate(invalid="ignore"):
         totals = criterion_values(spectrum, scale[:, None] * np.exp(axis), criterion).sum(axis=2)
@@ -304,7 +321,7 @@ def search(spectrum: Spectrum, criterion: str) -> FloatArray:
     step = axis[0] - axis[1]
     low = np.where(here > 0, np.maximum(at - step, axis[-1]), at)
     high = np.where(here < 0, np.minimum(at + step, axis[0]), at)
-    found = _root(slope, low, high)
+    found = bracketed_root(slope, low, high)
     most, least = _ends(scale)
     lams: FloatArray = np.where(found >= axis[0], most, np.where(found <= axis[-1], least, scale * np.exp(found)))
     return lams
@@ -312,7 +329,7 @@ def search(spectrum: Spectrum, criterion: str) -> FloatArray:
 
 def search_range(spectrum: Spectrum) -> tuple[float, float]:
     """The least and the largest penalty that `search` would give for the first problem."""
-    most, least = _ends(_scale(spectrum))
+    most, least = _ends(scale_of(spectrum))
     return float(least[0]), float(most[0])
 
 
@@ -321,13 +338,13 @@ def _ends(scale: FloatArray) -> tuple[FloatArray, FloatArray]:
     return scale * 10.0 ** AXIS[0], scale * 10.0 ** AXIS[1]
 
 
-def _scale(spectrum: Spectrum) -> FloatArray:
+def scale_of(spectrum: Spectrum) -> FloatArray:
     """Units of the axis of penalties, (B,)."""
     scale = spectrum.mu.sum(axis=1)
     return np.where(scale > 0, scale, 1.0)
 
 
-def _root(slope: Callable[[FloatArray], FloatArray], low: FloatArray, high: FloatArray) -> FloatArray:
+def bracketed_root(slope: Callable[[FloatArray], FloatArray], low: FloatArray, high: FloatArray) -> FloatArray:
     """Where a function that is negative below and positive above changes its sign, in each bracket (Chandrupatla).
 
     Without a change of sign the bracket shrinks to the end at which it points.

@@ -7,12 +7,15 @@ from typing import Self
 
 import numpy as np
 
-from ..criteria import Spectrum, criterion_values, search
+from ..criteria import PAIR_CRITERIA, SetRows, Spectrum, criterion_values, loo_on_grid, search
 from ..typing import FloatArray
 from .contract import Learner
 from .smoother import Smoother
 
 __all__ = ["TunedLearner"]
+
+MOST_WIDTH = 3
+"""Rows for each column from which on pairs of rows are taken out of the fit to all of them."""
 
 
 class TunedLearner(Learner):
@@ -52,9 +55,25 @@ class TunedLearner(Learner):
         return f"the penalty is chosen by {self.criterion} in every training set, with one eigendecomposition for each"
 
     @property
+    def reason_of_pairs(self) -> str:
+        """The same where it is pairs of rows that are left out."""
+        return f"the penalty is chosen by {self.criterion} without every pair of rows, in 2 x 2 systems"
+
+    @property
     def needs_rows(self) -> bool:
         """Whether the criterion is a sum over rows, not a function of the spectrum alone."""
         return self.criterion == "loo"
+
+    @property
+    def streams_pairs(self) -> bool:
+        """Whether what it chooses without each pair of rows follows from the fit to all of them.
+
+        Not by leave-one-out, which is a sum over all rows for each pair, nor if rows without weight are predicted that
+        the fit does not know. With nearly as many columns as rows, pairs would have to be decomposed one by one.
+        """
+        n = self.smoother.n
+        is_possible = self.grid is None and self.criterion in PAIR_CRITERIA and len(self.smoother.fitted_rows) == n
+        return is_possible and MOST_WIDTH * self.smoother.width <= n
 
     @property
     def smallest(self) -> float:
@@ -63,12 +82,22 @@ class TunedLearner(Learner):
 
     def choose(self, spectrum: Spectrum) -> FloatArray:
         """The penalty of each training set and output, (B, Q)."""
-        n_outputs = spectrum.gamma.shape[2]
         if self.grid is None:
-            return np.repeat(search(spectrum, self.criterion)[:, None], n_outputs, axis=1)
+            return np.repeat(search(spectrum, self.criterion)[:, None], spectrum.gamma.shape[2], axis=1)
         lams = np.broadcast_to(self.grid, (len(spectrum.mu), len(self.grid)))
-        values = criterion_values(spectrum, lams, self.criterion)
+        return self._best(self.grid, criterion_values(spectrum, lams, self.criterion))
+
+    def choose_by_rows(self, spectrum: Spectrum, rows: SetRows) -> tuple[FloatArray, FloatArray]:
+        """The same from leave-one-out on the grid, and the smallest one minus a leverage of each training set, (B,)."""
+        assert self.grid is not None
+        lams = np.broadcast_to(self.grid, (len(spectrum.mu), len(self.grid)))
+        values, least = loo_on_grid(spectrum, rows, lams)
+        return self._best(self.grid, values), least
+
+    def _best(self, grid: FloatArray, values: FloatArray) -> FloatArray:
+        """Where the criterion (B, V, Q) is least, (B, Q)."""
+        n_outputs = values.shape[2]
         if not self.per_output:
             values = values.sum(axis=2, keepdims=True)
-        best = self.grid[values.argmin(axis=1)]
+        best = grid[values.argmin(axis=1)]
         return np.broadcast_to(best, (len(best), n_outputs))

@@ -17,7 +17,7 @@ from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
 from .contract import Engine, Workers
 from .engine import FailureLog
-from .trainingsets import MOST_WORK, Repeat, TrainingSetsEngine, TrainingSetsRoute, inverse_factors
+from .trainingsets import MOST_WORK, Sets, TrainingSetsEngine, TrainingSetsRoute, inverse_factors
 
 __all__ = ["LearnedEngine", "LearnedRoute"]
 
@@ -92,13 +92,13 @@ class LearnedEngine(TrainingSetsEngine):
             rest = rest - Q @ (Q.T @ rest)
         return _Whole(Q, R, rest)
 
-    def repeat(self, folds: Folds, repeat: int, log: FailureLog) -> Repeat:
-        """The training sets of one partition."""
-        return _Repeat(self, folds, repeat, log)
+    def sets(self, folds: Folds, repeats: range, log: FailureLog) -> Sets:
+        """The training sets of some partitions."""
+        return _Sets(self, folds, repeats, log)
 
 
-class _Repeat(Repeat):
-    """The training sets of one partition."""
+class _Sets(Sets):
+    """The training sets of some partitions."""
 
     engine: LearnedEngine
 
@@ -164,14 +164,16 @@ class _Repeat(Repeat):
         except TrainingSetError as error:
             raise self._failure(str(error), out, None) from None
         for value, reason in found.failures.items():
-            held = tuple(int(fold) for fold in out[0]) if len(out) == 1 else ()
-            self.log.add(self._failure(reason, out, 0.0), self.folds.first + self.number, held, value)
+            repeat, held = self.place(out[0])
+            failure = self._failure(reason, out, 0.0)
+            self.log.add(failure, self.folds.first + repeat, held if len(out) == 1 else (), value)
         return found.values
 
     def _failure(self, reason: str, out: IntArray, lam: float | None) -> TrainingSetError:
-        where = f"In repeat {self.folds.first + self.number}"
+        repeat, folds = self.place(out[0])
+        where = f"In repeat {self.folds.first + repeat}"
         if len(out) == 1:
-            held = " and ".join(str(fold) for fold in out[0])
+            held = " and ".join(map(str, folds))
             where += f" with fold{'s' if out.shape[1] > 1 else ''} {held} held out"
         failure = TrainingSetError(f'{where}: {reason} Choose other folds, or use route="refit".')
         failure.lam = lam

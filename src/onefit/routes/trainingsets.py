@@ -23,7 +23,7 @@ from .repeats import RepeatedRoute
 __all__ = [
     "MOST_WORK",
     "NOT_TUNED",
-    "Repeat",
+    "Sets",
     "TrainingSetsEngine",
     "TrainingSetsRoute",
     "inverse_factors",
@@ -33,11 +33,23 @@ __all__ = [
 MOST_UNITS = 300
 """Rows, or groups, up to which "auto" leaves two of them out: that takes n^2/2 decompositions."""
 
+MOST_STREAMED = 2000
+"""The same for rows, where what is chosen without two of them follows from the fit to all."""
+
+AXIS_WIDTH = 30
+"""What the search of a penalty costs for each pair of rows beside the columns, in columns."""
+
+MOST_STREAMED_WORK = 2e8
+"""And n^2 times both is at most this, about ten seconds."""
+
 MOST_UNITS_BY_ROWS = 100
 """The same for leave-one-out inside, which costs n^3 (n times the square of the groups) for each value."""
 
 MOST_WORK = 5e8
 """And n^2 d^3, with d columns, is at most this."""
+
+SMALL_BYTES = 2**21
+"""Training sets that together need less than this are one batch."""
 
 NOT_TUNED = Refusal("it serves what is learned anew from the statistics of every training set")
 
@@ -45,19 +57,32 @@ NOT_TUNED = Refusal("it serves what is learned anew from the statistics of every
 def offer_by_sets(learner: TunedLearner | StatisticsLearner, task: Task, plan: FoldPlan) -> Offer | Refusal:
     """The cost of some decompositions of every training set; by default not of as many as pairs of rows."""
     n, units, width = task.problem.n, plan.units, learner.width
+    pairs = learner if isinstance(learner, TunedLearner) and learner.streams_pairs else None
+    if pairs and plan.is_single_rows:
+        return _offer_by_pairs(pairs, n, plan.is_trial)
     most = MOST_UNITS_BY_ROWS if learner.needs_rows else MOST_UNITS
     by_rows = units**2 * n if learner.needs_rows else 0
     work = units**2 * learner.steps * width**3
     if plan.is_trial and (units > MOST_UNITS or by_rows > MOST_UNITS_BY_ROWS**3 or work > MOST_WORK):
         return Refusal(f"it leaves two out up to {most} rows and few columns only")
+    if pairs and task.problem.groups is None:
+        most = MOST_STREAMED
     reason = learner.reason
     if plan.is_default:
         reason += (
-            f'; n_folds="auto" took {plan.n_folds} folds, as it leaves two out up to {most} rows and few columns only, '
-            "and if the rule of the interval allows"
+            f'; n_folds="auto" took {plan.n_folds} folds, as it leaves two out up to {most:,} rows and few columns '
+            "only, and if the rule of the interval allows"
         )
     sets = plan.likely_repeats * plan.n_folds * (plan.n_folds + 1) / 2
     return Offer(1e-9 * sets * (learner.steps * width**3 + (n * width if learner.needs_rows else 0)), reason)
+
+
+def _offer_by_pairs(learner: TunedLearner, n: int, is_trial: bool) -> Offer | Refusal:
+    """The cost of a search for every pair of rows."""
+    work = n**2 * (learner.width + AXIS_WIDTH)
+    if is_trial and (n > MOST_STREAMED or work > MOST_STREAMED_WORK):
+        return Refusal(f"it leaves two out up to {MOST_STREAMED:,} rows and few columns only")
+    return Offer(5e-8 * work, learner.reason_of_pairs)
 
 
 class TrainingSetsRoute(RepeatedRoute):
@@ -87,37 +112,55 @@ class TrainingSetsEngine(SmootherEngine):
         self.padded_y = np.vstack([self.y, np.zeros(self.y.shape[1])])
 
     @abstractmethod
-    def repeat(self, folds: Folds, repeat: int, log: FailureLog) -> Repeat:
-        """The training sets of one partition."""
+    def sets(self, folds: Folds, repeats: range, log: FailureLog) -> Sets:
+        """The training sets of some partitions."""
 
     def pieces(self, folds: Folds, group: int, with_pairs: bool, log: FailureLog) -> Iterator[Piece]:
-        """Repeat by repeat, some training sets at a time."""
+        """Some training sets at a time; of several repeats if they are small, as every batch has its price."""
         outputs, _ = self.outputs[group]
         K, m, V = folds.n_folds, folds.members.shape[2], self.n_values
         R = self.loss.n_losses(len(outputs))
-        single = np.arange(K)[:, None]
         pairs = np.stack(np.triu_indices(K, 1), axis=1)
-        for repeat in range(folds.n_repeats):
-            sets = self.repeat(folds, repeat, log)
-            u = np.zeros((1, K, m, V, len(outputs)))
-            for out, residuals in sets.run(single):
-                u[0, out[:, 0]] = residuals[:, 0]
-            mean, scatter = np.full((2, 1, K, K, V, R), np.nan)
-            for out, residuals in sets.run(pairs) if with_pairs else ():
-                rows, present = folds.members[repeat][out], folds.present[repeat][out]
-                by_value = np.moveaxis(residuals, 2, 3)
-                results = self.moments(by_value, rows[:, :, None], present[:, :, None], outputs)
+        each = self.sets(folds, range(1), log).floats_each(2)
+        step = per_block(8 * each * len(pairs), SMALL_BYTES)
+        for start in range(0, folds.n_repeats, step):
+            sets = self.sets(folds, range(start, min(start + step, folds.n_repeats)), log)
+            L = len(sets.repeats)
+            u = np.zeros((L * K, m, V, len(outputs)))
+            for out, residuals in sets.run(np.arange(L * K)[:, None]):
+                u[out[:, 0]] = residuals[:, 0]
+            mean, scatter = np.full((2, L * K, K, V, R), np.nan)
+            everyone = (K * np.arange(L)[:, None, None] + pairs).reshape(-1, 2)
+            for out, residuals in sets.run(everyone) if with_pairs else ():
+                results = self._moments_of(sets, out, residuals, outputs)
                 for table, result in zip((mean, scatter), results, strict=True):
-                    table[0, out, out[:, ::-1]] = result
-            yield Piece(repeat, np.arange(V), u, *((mean, scatter) if with_pairs else ()))
+                    table[out, out[:, ::-1] % K] = result
+            tables = [table.reshape(L, K, K, V, R) for table in (mean, scatter)] if with_pairs else []
+            yield Piece(start, np.arange(V), u.reshape(L, K, m, V, -1), *tables)
+
+    def _moments_of(
+        self, sets: Sets, out: IntArray, residuals: FloatArray, outputs: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """`moments` (B, t, V, R) of residuals (B, t, m, V, Q) of the folds ``out`` (B, t)."""
+        rows = sets.members[out]
+        if self.is_compiled:
+            B, t, m, V, Q = residuals.shape
+            columns, at = residuals.reshape(B * t, m, 1, V * Q), rows.reshape(B * t, m)
+            found = self.compiled_moments(columns, np.zeros((B * t, m, V * Q)), at, sets.sizes[out].ravel())
+            return found[0].reshape(B, t, V, Q), found[1].reshape(B, t, V, Q)
+        present = np.arange(rows.shape[2]) < sets.sizes[out][..., None]
+        return self.moments(np.moveaxis(residuals, 2, 3), rows[:, :, None], present[:, :, None], outputs)
 
 
-class Repeat(ABC):
-    """The training sets of one partition."""
+class Sets(ABC):
+    """The training sets of some partitions: the folds of all of them have numbers, K for each partition."""
 
-    def __init__(self, engine: TrainingSetsEngine, folds: Folds, repeat: int, log: FailureLog) -> None:
-        self.engine, self.folds, self.number, self.log = engine, folds, repeat, log
-        self.members, self.ids = folds.members[repeat], folds.ids[repeat]
+    def __init__(self, engine: TrainingSetsEngine, folds: Folds, repeats: range, log: FailureLog) -> None:
+        self.engine, self.folds, self.repeats, self.log = engine, folds, repeats, log
+        some = slice(repeats.start, repeats.stop)
+        # in C order whatever the folds have: what is taken by it follows its layout, and the order of sums follows that
+        self.members = np.ascontiguousarray(folds.members[some].reshape(len(repeats) * folds.n_folds, -1))
+        self.sizes = folds.sizes[some].ravel()
         seen = engine.root > 0
         self.fitted_in_fold = seen[self.members].sum(axis=1)
         self.n_fitted = int(seen.sum())
@@ -148,6 +191,11 @@ class Repeat(ABC):
             yield out, self.residuals(out)
             self.engine.count(sets=len(out))
 
+    def place(self, out: IntArray) -> tuple[int, tuple[int, ...]]:
+        """The repeat of one training set (t,), and its folds there."""
+        K = self.folds.n_folds
+        return self.repeats.start + int(out[0]) // K, tuple(int(fold) % K for fold in out)
+
     def n_train(self, out: IntArray) -> IntArray:
         """Rows of the training sets that have a weight."""
         n_train: IntArray = self.n_fitted - self.fitted_in_fold[out].sum(axis=1)
@@ -155,12 +203,14 @@ class Repeat(ABC):
 
     def training_rows(self, out: IntArray) -> IntArray:
         """Rows of one training set that have a weight."""
-        return np.intersect1d(self.folds.training_rows(self.number, *out), self.engine.fit_rows.fitted_rows)
+        repeat, folds = self.place(out)
+        return np.intersect1d(self.folds.training_rows(repeat, *folds), self.engine.fit_rows.fitted_rows)
 
     def is_out(self, out: IntArray) -> BoolArray:
         """Which rows each training set leaves out, (B, n)."""
-        left: BoolArray = (self.ids[None, :, None] == out[:, None, :]).any(axis=2)
-        return left
+        left: BoolArray = np.zeros((len(out), self.folds.n + 1), dtype=bool)
+        left[np.arange(len(out))[:, None, None], self.members[out]] = True
+        return left[:, :-1]
 
     @cached_property
     def totals(self) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy import linalg
 
-from ..criteria import RowPart, Spectrum, spectrum_of_rows
+from ..criteria import NEARLY_REACHED, PairSearch, RowFit, RowPart, SetRows, Spectrum, spectrum_of_rows
 from ..folds import Folds
 from ..learners import Learner, Task, TunedLearner
 from ..linalg.columns import EPS, Columns
@@ -15,8 +16,8 @@ from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
 from .contract import Engine, Workers
-from .engine import FailureLog, refit_residuals
-from .trainingsets import Repeat, TrainingSetsEngine, TrainingSetsRoute, inverse_factors
+from .engine import BLOCK_BYTES, FailureLog, per_block, refit_residuals
+from .trainingsets import Sets, TrainingSetsEngine, TrainingSetsRoute, inverse_factors
 
 __all__ = ["TunedEngine", "TunedRoute"]
 
@@ -31,6 +32,12 @@ AMPLIFIED = 1e5
 
 DIGITS = 1e-8
 """How much of the residuals these errors may be."""
+
+PAIR_FLOATS = 32
+"""Numbers for each column that a pair of rows needs, if it is left out of the fit to all rows."""
+
+ROWS_BYTES = 2**21
+"""Memory for the rows of some training sets, where a criterion needs them: about what the nearer caches hold."""
 
 
 class TunedRoute(TrainingSetsRoute):
@@ -63,6 +70,24 @@ class TunedEngine(TrainingSetsEngine):
         self.tuned = tuned
 
     @cached_property
+    def fit(self) -> RowFit:
+        """All rows that have a weight, decomposed from themselves."""
+        smoother, rows = self.smoother, self.smoother.fitted_rows
+        root = self.root[rows]
+        design = smoother.decomposed().rows(rows).weighted(root)
+        return spectrum_of_rows(design, root[:, None] * self.y[rows], smallest=self.tuned.smallest)
+
+    @cached_property
+    def row_pairs(self) -> PairSearch | None:
+        """What is chosen without pairs of rows, if the criterion is a function of the spectrum."""
+        spectrum = self.fit.spectrum
+        if not self.tuned.streams_pairs or spectrum.spare[0] < 3 or not spectrum.mu.any():
+            return None
+        N = self.fit.columns.N
+        free = linalg.qr(N, mode="economic", check_finite=False)[0] if N.shape[1] else N
+        return PairSearch(spectrum, free, self.tuned.criterion)
+
+    @cached_property
     def whole(self) -> _Whole:
         """The decomposition of all rows."""
         return _decompose(self)
@@ -73,9 +98,9 @@ class TunedEngine(TrainingSetsEngine):
         columns = self.smoother.take(np.arange(self.smoother.n))
         return columns if columns.is_uneven else columns.narrow()
 
-    def repeat(self, folds: Folds, repeat: int, log: FailureLog) -> Repeat:
-        """The training sets of one partition."""
-        return _Repeat(self, folds, repeat, log)
+    def sets(self, folds: Folds, repeats: range, log: FailureLog) -> Sets:
+        """The training sets of some partitions."""
+        return _Sets(self, folds, repeats, log)
 
 
 @dataclass(frozen=True)
@@ -97,9 +122,7 @@ class _Whole:
 
 def _decompose(engine: TunedEngine) -> _Whole:
     """Choose the penalty on all rows, and decompose them about it: the training sets will choose a similar one."""
-    smoother, rows, root = engine.smoother, engine.smoother.fitted_rows, engine.root
-    design = smoother.decomposed().rows(rows).weighted(root[rows])
-    spectrum = spectrum_of_rows(design, root[rows, None] * engine.y[rows], smallest=engine.tuned.smallest).spectrum
+    smoother, root, spectrum = engine.smoother, engine.root, engine.fit.spectrum
     tau = float(np.exp(np.log(engine.tuned.choose(spectrum)).mean()))
     mu = spectrum.mu[spectrum.mu > 0]
     if len(mu):
@@ -117,8 +140,8 @@ def _decompose(engine: TunedEngine) -> _Whole:
     return _Whole(Z, Zw, reinsch.s, tau, smoother.n_free, n_null, rest)
 
 
-class _Repeat(Repeat):
-    """The training sets of one partition."""
+class _Sets(Sets):
+    """The training sets of some partitions."""
 
     engine: TunedEngine
 
@@ -134,24 +157,45 @@ class _Repeat(Repeat):
 
     def floats_each(self, n_out: int) -> int:
         """Numbers that a training set needs."""
-        n, Q = self.engine.y.shape
+        Q = self.engine.y.shape[1]
         d, m = self.engine.smoother.width, self.members.shape[1]
-        by_rows = n * (2 * d + 3 * Q + 4) if self.engine.tuned.needs_rows else 0
-        return int(6 * d * d + n_out * m * (d + 2 * Q) + by_rows)
+        return d * PAIR_FLOATS if self._row_pairs(n_out) else int(6 * d * d + n_out * m * (d + 2 * Q))
+
+    def _row_pairs(self, n_out: int) -> PairSearch | None:
+        """What serves if it is pairs of rows that are out."""
+        return self.engine.row_pairs if (n_out, self.members.shape[1]) == (2, 1) else None
 
     def residuals(self, out: IntArray) -> FloatArray:
         """Residuals of the folds that are out."""
+        pairs = self._row_pairs(out.shape[1])
+        if pairs is None:
+            return self._by_sets(out)[..., None, :]
+        rows = self.members[out, 0]
+        found, is_sure = pairs.residuals(rows[:, 0], rows[:, 1])
+        residuals: FloatArray = (found / self.engine.root[rows][..., None])[:, :, None]
+        unsure = np.flatnonzero(~is_sure)
+        step = per_block(48 * self.engine.smoother.width**2, 2 * BLOCK_BYTES)
+        for start in range(0, len(unsure), step):
+            some = unsure[start : start + step]
+            residuals[some] = self._by_sets(out[some])
+            self.engine.count()
+        return residuals[..., None, :]
+
+    def _by_sets(self, out: IntArray) -> FloatArray:
+        """The same, (B, t, m, Q), with a decomposition for each training set."""
         m, Q = self.members.shape[1], self.engine.y.shape[1]
         n_train = self.n_train(out)
-        residuals = np.zeros((*out.shape, m, Q))
         is_sound = n_train > self.engine.smoother.width
-        if is_sound.any():
-            some = np.flatnonzero(is_sound)
-            residuals[some], is_sound[some] = self._downdate(out[some], n_train[some])
+        if is_sound.all():
+            residuals, is_sound = self._downdate(out, n_train)
+        else:
+            residuals, some = np.zeros((*out.shape, m, Q)), np.flatnonzero(is_sound)
+            if len(some):
+                residuals[some], is_sound[some] = self._downdate(out[some], n_train[some])
         for index in np.flatnonzero(~is_sound):
             for position, u in enumerate(self._from_rows(out[index])):
                 residuals[index, position, : len(u)] = u
-        return residuals[..., None, :]
+        return residuals
 
     def _downdate(self, out: IntArray, n_train: IntArray) -> tuple[FloatArray, BoolArray]:
         """Residuals, and which of the training sets they can be trusted in."""
@@ -161,18 +205,17 @@ class _Repeat(Repeat):
         theta, U = np.linalg.eigh((inverse * whole.s) @ inverse.swapaxes(1, 2))
         theta[:, :k] = 0.0
         theta = np.clip(theta, 0.0, 1.0 / whole.tau)
-        T = inverse.swapaxes(1, 2) @ U
+        back = U.swapaxes(1, 2) @ inverse  # T'
         x = 1.0 - whole.tau * theta
         seen = (x > 0) & (np.arange(d) < d - whole.n_null)  # theta ascends
         root_x = np.where(seen, 1.0 / np.sqrt(np.where(seen, x, 1.0)), 0.0)
         totals, by_fold, squares = self.totals
         right = totals - by_fold[out].sum(axis=1)
-        projected = np.where(seen[:, :, None], T.swapaxes(1, 2) @ right, 0.0)
+        projected = np.where(seen[:, :, None], back @ right, 0.0)
         gamma = root_x[:, :, None] * projected
         rest = squares[-1] - squares[out].sum(axis=1) - np.square(gamma[..., Q:]).sum(axis=1)
         with np.errstate(over="ignore"):  # an eigenvalue that is not known, as is found below
             mu = np.where(seen, x, 0.0)[:, k:] / np.maximum(theta[:, k:], np.finfo(float).tiny)
-        rows = self._row_part(out, T * root_x[:, None], gamma[..., Q:]) if engine.tuned.needs_rows else None
         spectrum = Spectrum(
             mu=mu,
             gamma=gamma[:, k:, :Q],
@@ -181,30 +224,51 @@ class _Repeat(Repeat):
             n=n_train.astype(float),
             n_rows=n_train.astype(float),  # the number does not move a minimum, nor does the constant
             constant=np.zeros(len(out)),
-            rows=rows,
         )
-        lams = engine.tuned.choose(spectrum)
+        if engine.tuned.needs_rows:
+            lams, is_certain = self._choose_by_rows(spectrum, out, root_x[:, :, None] * back, gamma[..., Q:])
+            is_sound &= is_certain
+        else:
+            lams = engine.tuned.choose(spectrum)
         magnified = np.square(inverse).sum(axis=(1, 2)) / d
         with np.errstate(over="ignore"):
             in_units = mu[:, : d - k - whole.n_null] / whole.tau, lams / whole.tau
         is_sound &= _is_known(*in_units, magnified)
         is_sound &= _keeps_digits(*in_units, magnified, spectrum.gamma[:, : d - k - whole.n_null], spectrum.rest)
-        if rows is not None:
-            is_sound &= rows.is_certain()
-        coefficients = T @ (projected[..., :Q] / (x[:, :, None] + lams[:, None] * theta[:, :, None]))
+        coefficients = back.swapaxes(1, 2) @ (projected[..., :Q] / (x[:, :, None] + lams[:, None] * theta[:, :, None]))
         held_out = self.members[out]
         fitted = whole.Z[held_out] @ coefficients[:, None]
         return engine.padded_y[held_out] - fitted, is_sound
 
-    def _row_part(self, out: IntArray, T: FloatArray, gamma: FloatArray) -> RowPart:
+    def _choose_by_rows(
+        self, spectrum: Spectrum, out: IntArray, back: FloatArray, gamma: FloatArray
+    ) -> tuple[FloatArray, BoolArray]:
+        """Penalties, and where leave-one-out is certain: few training sets at a time, whose rows the caches hold."""
+        if self.engine.tuned.grid is not None:
+            whole = self.engine.whole
+            sets = SetRows(back, whole.Zw[:-1], whole.rest[:-1], gamma, self.is_out(out))
+            lams, least = self.engine.tuned.choose_by_rows(spectrum, sets)
+            return lams, least > NEARLY_REACHED
+        lams, is_certain = np.empty((len(out), self.engine.y.shape[1])), np.empty(len(out), dtype=bool)
+        step = per_block(16 * self.folds.n * back.shape[1], ROWS_BYTES)
+        for start in range(0, len(out), step):
+            some = slice(start, start + step)
+            rows = self._row_part(out[some], back[some], gamma[some])
+            lams[some] = self.engine.tuned.choose(spectrum.part(some, rows))
+            is_certain[some] = rows.is_certain()
+        return lams, is_certain
+
+    def _row_part(self, out: IntArray, back: FloatArray, gamma: FloatArray) -> RowPart:
         """Rows in the bases of the training sets; those that are out are blank."""
-        whole = self.engine.whole
-        is_out = self.is_out(out)
-        U = whole.Zw[:-1] @ T
-        U[is_out] = 0.0
-        a0 = 1.0 - np.einsum("bnd,bnd->bn", U, U)
-        r0 = np.where(is_out[..., None], 0.0, whole.rest[:-1]) - U @ gamma
-        return RowPart.of(U[..., whole.n_free :], a0, r0)
+        whole, k = self.engine.whole, self.engine.whole.n_free
+        stays = np.where(self.is_out(out), 0.0, 1.0)
+        # the rows are the last axis: what follows runs through them in order
+        U = back @ whole.Zw[:-1].T
+        U *= stays[:, None]
+        squares = np.square(U)
+        a0 = 1.0 - squares.sum(axis=1)
+        r0 = stays[:, None] * whole.rest[:-1].T - gamma.swapaxes(1, 2) @ U
+        return RowPart.of(U[:, k:].swapaxes(1, 2), a0, r0.swapaxes(1, 2), squares[:, k:].swapaxes(1, 2))
 
     def _from_rows(self, out: IntArray) -> list[FloatArray]:
         """Residuals of the folds that are out, from a decomposition of the rows of their training set."""
@@ -214,12 +278,12 @@ class _Repeat(Repeat):
         shift = training.means()
         columns = training.moved(shift).weighted(engine.root[rows])
         if columns.dependent():  # raises, and says where
-            return refit_residuals(engine.smoother, y, 1.0, self.folds, self.number, tuple(int(fold) for fold in out))
+            return refit_residuals(engine.smoother, y, 1.0, self.folds, *self.place(out))
         fit = spectrum_of_rows(columns, engine.root[rows, None] * y[rows], smallest=engine.tuned.smallest)
         a, b = fit.coefficients(engine.tuned.choose(fit.spectrum)[0])
         residuals = []
         for fold in out:
-            held_out = np.flatnonzero(self.ids == fold)
+            held_out = self.members[fold, : self.sizes[fold]]
             part = engine.columns.rows(held_out).moved(shift)
             residuals.append(y[held_out] - part.E @ a - part.N @ b)
         return residuals
