@@ -12,6 +12,7 @@ from ..learners import Learner, Refusal, Smoother, Task
 from ..linalg import batched, compiled
 from ..linalg.downdate import LARGE_COMPILED, MANY, MANY_COMPILED, Downdate
 from ..linalg.reinsch import Reinsch, ReinschBasis
+from ..linalg.sparse import SparseBasis
 from ..metrics.losses import Loss
 from ..typing import FloatArray, IntArray
 from ..validation import Problem
@@ -154,14 +155,36 @@ class _Block:
         self.scale = self._error_scale(np.moveaxis(residuals[:-1], 1, 0))
         L, K, m = folds.members.shape
         self.r = residuals[folds.members].reshape(L, K, m, self.V * self.Q)
-        self.kept = basis.take(folds.members) if 8 * folds.members.size * self.d <= TABLE_BYTES else None
+        self.sparse = basis if isinstance(basis, SparseBasis) else None
+        is_kept = self.sparse is None and 8 * folds.members.size * self.d <= TABLE_BYTES
+        self.kept = basis.take(folds.members) if is_kept else None
         self.grams = np.empty((L, K, self.d, self.d))
         self.g = np.empty((L, K, self.d, self.V * self.Q))
+        if self.sparse is not None:
+            self._collect_sparse(self.sparse, residuals[:-1].reshape(-1, self.V * self.Q))
+            return
         for repeat, fold, rows, Zf in self._gathered(0, K, 0):
+            assert Zf is not None
             weighted = engine.weigh(Zf, rows)
             transposed = weighted.swapaxes(-1, -2)
             self.grams[repeat, fold] = transposed @ weighted
             self.g[repeat, fold] = transposed @ engine.weigh(self.r[repeat, fold], rows)
+
+    def _collect_sparse(self, basis: SparseBasis, residuals: FloatArray) -> None:
+        """Statistics of the folds from sparse products."""
+        root, everyone = None if self.engine.root is None else self.engine.root[:-1], np.arange(len(self.y))
+        weighted = self.engine.weigh(self.engine.weigh(residuals, everyone), everyone)
+        for repeat, ids in enumerate(self.folds.ids):
+            self.grams[repeat] = basis.fold_grams(ids, self.folds.n_folds, root)
+            self.g[repeat] = basis.fold_products(ids, self.folds.n_folds, weighted)
+
+    def _predicted(self, rows: IntArray, Zf: FloatArray | None, coefficients: FloatArray) -> FloatArray:
+        """Changes (F, m, C) of the fits in the rows of some folds."""
+        if self.sparse is not None:
+            return self.sparse.predict(rows, coefficients)
+        assert Zf is not None
+        product: FloatArray = Zf @ coefficients
+        return product
 
     def _error_scale(self, r: FloatArray) -> FloatArray:
         """`batched.error_scale` of residuals r (V, n, Q)."""
@@ -176,15 +199,22 @@ class _Block:
             diagonal[:, rows] = 1.0 - np.square(self.downdate.scales) @ squares.T
         return batched.error_scale(y, r, diagonal)
 
-    def _gathered(self, low: int, high: int, columns: int) -> Iterator[tuple[IntArray, IntArray, IntArray, FloatArray]]:
-        """Design rows of folds ``low`` to ``high``, some folds at a time; ``columns`` results a row are to come."""
+    def _gathered(
+        self, low: int, high: int, columns: int
+    ) -> Iterator[tuple[IntArray, IntArray, IntArray, FloatArray | None]]:
+        """Design rows of folds ``low`` to ``high``, some folds at a time; ``columns`` results a row are to come.
+
+        Those of a sparse design are not made.
+        """
         L, m = self.folds.n_repeats, self.folds.members.shape[2]
         each = 8 * m * (self.d + columns * self.V * self.Q)
         repeats, n_folds = per_block(each * (high - low)), min(per_block(each), high - low)
         for start, first in product(range(0, L, repeats), range(low, high, n_folds)):
             part = slice(start, min(start + repeats, L)), slice(first, min(first + n_folds, high))
             rows = self.folds.members[part].reshape(-1, m)
-            Zf = self.basis.take(rows) if self.kept is None else self.kept[part].reshape(-1, m, self.d)
+            Zf = None
+            if self.sparse is None:
+                Zf = self.basis.take(rows) if self.kept is None else self.kept[part].reshape(-1, m, self.d)
             repeat, fold = (index.ravel() for index in np.mgrid[part])
             yield repeat, fold, rows, Zf
 
@@ -223,8 +253,8 @@ class _Block:
         for low in range(0, K, step):
             high = min(low + step, K)
             change, refitted = self._solve(np.array([(j, -1) for j in range(low, high)]))
-            for repeat, fold, _, Zf in self._gathered(low, high, 1):
-                u[repeat, fold] += Zf @ change[repeat, fold - low]
+            for repeat, fold, rows, Zf in self._gathered(low, high, 1):
+                u[repeat, fold] += self._predicted(rows, Zf, change[repeat, fold - low])
             by_value = u.reshape(L, K, m, self.V, self.Q)
             for (at, index, value), (residuals,) in refitted.items():
                 by_value[at, low + index, : len(residuals), value] = residuals
@@ -285,7 +315,7 @@ class _Block:
         m = self.r.shape[2]
         others = np.arange(low_other, low_other + n_others)
         for repeat, fold, rows, Zf in self._gathered(low, low + n_folds, n_others):
-            u = Zf @ table[repeat, fold - low].reshape(len(fold), d, n_others * columns)
+            u = self._predicted(rows, Zf, table[repeat, fold - low].reshape(len(fold), d, n_others * columns))
             u = u.reshape(len(fold), m, n_others, columns)
             r = self.r[repeat, fold]
             if self.engine.is_compiled:
