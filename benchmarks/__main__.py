@@ -38,7 +38,9 @@ and compiled workspaces are in it; the paper's shapes below 1,600 rows are left 
 p < n < 20,000.
 
 With ``--plan``: both routes on a grid of shapes, and how far `onefit.plan` is from the better one. With
-``--calibrate``: the costs that `onefit.plan` has in it, fitted to times on this machine. With ``--growth FILE``: time
+``--calibrate``: the costs that `onefit.plan` has in it, fitted to times on this machine. With ``--sparse``: 20 sparse
+designs by the gram route, by refits (which scikit-learn iterates to a tolerance), as a dense copy, and by the choice
+that onefit makes itself, what that costs included. With ``--growth FILE``: time
 against n, p, K, L and the number of values, as a picture.
 """
 
@@ -77,6 +79,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with threadpool_limits(limits=1):
             print((calibrate if options.calibrate else plan_report)(options.quick))
         return
+    if options.sparse:
+        from .sparse import sparse_report
+
+        with threadpool_limits(limits=1):
+            print(sparse_report(options.quick))
+        return
     if options.growth:
         from .growth import growth
 
@@ -96,6 +104,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--no-memory", action="store_true", help="leave out the peaks of memory")
     parser.add_argument("--plan", action="store_true", help="both routes and the choice, over a grid of shapes")
     parser.add_argument("--calibrate", action="store_true", help="fit the costs of onefit.plan to this machine")
+    parser.add_argument("--sparse", action="store_true", help="every way and the choice, over sparse shapes")
     parser.add_argument("--growth", metavar="FILE", help="draw time against each size")
     return parser.parse_args(arguments)
 

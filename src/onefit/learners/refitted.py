@@ -28,6 +28,11 @@ class RefitLearner(Learner):
     frozen : function, default=None
         Of an estimator: the one to fit in its place, with what it would take from all rows fixed, and the exactness of
         that. Asked only if they are really refitted.
+
+    Attributes
+    ----------
+    steps : float or None
+        Steps that the solver of a fit takes, if they were counted.
     """
 
     def __init__(
@@ -37,11 +42,23 @@ class RefitLearner(Learner):
         frozen: Callable[[Estimator], tuple[Estimator, str]] | None = None,
     ) -> None:
         self._given, self.refusal, self._freeze = tuple(estimators), refusal, frozen
+        self.steps: float | None = None
 
     @property
     def n_values(self) -> int:
         """Number of estimators."""
         return len(self._given)
+
+    @property
+    def given(self) -> tuple[Estimator, ...]:
+        """The estimators before anything is fixed in them."""
+        return self._given
+
+    def counted(self, steps: float) -> Self:
+        """The same estimators, whose fits are known to take so many steps."""
+        other = copy(self)
+        other.steps = steps
+        return other
 
     @cached_property
     def _frozen(self) -> list[tuple[Estimator, str]]:

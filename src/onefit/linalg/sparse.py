@@ -11,7 +11,7 @@ from scipy import linalg, sparse
 
 from ..errors import TrainingSetError
 from ..typing import FloatArray, IntArray
-from .reinsch import Reinsch, geometric_mean
+from .reinsch import DenseBasis, Reinsch, ReinschBasis, geometric_mean
 
 __all__ = ["Density", "FirstBasis", "SparseBasis", "first_basis", "sparse_reinsch"]
 
@@ -24,6 +24,9 @@ SHARP = 2e-14
 PAIR, MIXED, PRODUCT, SQUARE = 8.0, 0.28, 0.04, 0.022
 """Nanoseconds of a multiplication and addition: of two entries of a sparse row, of an entry with a dense row, in a
 product of dense matrices, and in that of one with itself. Ways are chosen by their ratios."""
+
+MOST_KEPT = 2**20
+"""Entries of Z up to which it is kept: there the calls of sparse products take longer than the dense ones."""
 
 _BLOCK_BYTES = 32 * 2**20
 _FEW = 2**16
@@ -168,14 +171,20 @@ def first_basis(X: Any, penalized: FloatArray, lams: Sequence[float], weights: F
     return FirstBasis(T, tau, deviation(weighted, T, np.eye(len(T)), tau * penalized))
 
 
-def sparse_reinsch(X: Any, penalized: FloatArray, lams: Sequence[float], weights: FloatArray | None) -> Reinsch:
+def sparse_reinsch(
+    X: Any,
+    penalized: FloatArray,
+    lams: Sequence[float],
+    weights: FloatArray | None,
+    first: FirstBasis | None = None,
+) -> Reinsch:
     """Demmler-Reinsch by Cholesky factors of Gram matrices, twice where once loses digits.
 
     One Cholesky factor of the Gram matrix squares the condition number; a second one, of the columns that the first has
     nearly made orthonormal, restores the accuracy of QR. It takes the Gram matrix of their rows: another one made of
     ``X'X`` would repeat its errors.
     """
-    first = first_basis(X, penalized, lams, weights)
+    first = first_basis(X, penalized, lams, weights) if first is None else first
     T, weighted = first.T, _weighted(X, weights)
     if not first.is_sharp:
         G = _gram_of_rows(weighted, T) + first.tau * (T.T * penalized) @ T
@@ -185,12 +194,17 @@ def sparse_reinsch(X: Any, penalized: FloatArray, lams: Sequence[float], weights
             )
         T = T @ _inverse_root(G)
     if min(lams) == max(lams):
-        return Reinsch(SparseBasis(X, T, first.is_sharp), np.ones(T.shape[1]), np.zeros(T.shape[1]))
+        return Reinsch(_basis(X, T, first.is_sharp), np.ones(T.shape[1]), np.zeros(T.shape[1]))
     s, V = linalg.eigh((T.T * penalized) @ T)
     s[: int((penalized == 0).sum())] = 0.0  # the free directions, which a large penalty must not find
     T = T @ V
     x = sum((np.square(Z).sum(axis=0) for Z in _blocks(weighted, T)), start=np.zeros(len(s)))
-    return Reinsch(SparseBasis(X, T, first.is_sharp), x, np.maximum(s, 0.0))
+    return Reinsch(_basis(X, T, first.is_sharp), x, np.maximum(s, 0.0))
+
+
+def _basis(X: Any, T: FloatArray, is_sharp: bool) -> ReinschBasis:
+    """``Z = X T`` in memory if it is small."""
+    return DenseBasis(X @ T) if X.shape[0] * T.shape[1] <= MOST_KEPT else SparseBasis(X, T, is_sharp)
 
 
 def deviation(X: Any, T: FloatArray, gram: FloatArray, penalty: FloatArray | float = 0.0) -> float:

@@ -46,12 +46,15 @@ LIKELY_REPEATS = 5
 class Offer:
     """What a route would take: seconds on the machine that it was calibrated on, infinite if it cannot tell.
 
-    ``reason`` says why the route serves, and ``systems`` what it solves, for people.
+    ``reason`` says why the route serves, and ``systems`` what it solves, for people. ``settle`` is for what takes time
+    to find out and only matters if the offer is the cheapest: it makes the learner that is computed, or says why there
+    is none. If that is another one than was asked about, routes are asked again.
     """
 
     seconds: float
     reason: str
     systems: str = ""
+    settle: Callable[[], Learner | Refusal] | None = None
 
 
 @dataclass(frozen=True)

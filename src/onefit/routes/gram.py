@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
 from ..folds import Folds
-from ..learners import Learner, Refusal, Smoother, Task
+from ..learners import Learner, Refusal, Smoother, SparseSmoother, Task
 from ..linalg import batched, compiled
 from ..linalg.downdate import LARGE_COMPILED, MANY, MANY_COMPILED, Downdate
 from ..linalg.reinsch import Reinsch, ReinschBasis
@@ -20,6 +21,7 @@ from .contract import Engine, FoldPlan, Offer, Workers
 from .costs import Shape, seconds_of
 from .engine import TABLE_BYTES, FailureLog, Piece, SmootherEngine, per_block, refit_or_log
 from .repeats import RepeatedRoute, not_a_smoother, shape_of
+from .sparsecosts import GRAM, dense_seconds, gram_terms, seconds_of_terms
 
 __all__ = ["GramEngine", "GramRoute", "gram_flops", "gram_work", "offer_gram"]
 
@@ -36,7 +38,8 @@ class GramRoute(RepeatedRoute):
             return not_a_smoother(learner)
         if plan.is_trial:
             return Refusal("folds of single rows suit the one-step route")
-        return offer_gram(shape_of(learner, plan))
+        shape = shape_of(learner, plan)
+        return offer_gram(shape) if not isinstance(learner, SparseSmoother) else _offer_sparse(learner, shape, task)
 
     def engine(self, learner: Learner, task: Task, workers: Workers) -> Engine:
         """Decompose all rows."""
@@ -48,6 +51,17 @@ def offer_gram(shape: Shape) -> Offer:
     """What the route takes at a shape."""
     reason = f"it needs {shape.refit_flops / gram_flops(shape):.0f} times fewer operations than refits"
     return Offer(seconds_of("gram", gram_work(shape)), reason, f"{shape.q} x {shape.q} (columns)")
+
+
+def _offer_sparse(smoother: SparseSmoother, shape: Shape, task: Task) -> Offer:
+    """What the route takes on a sparse design, or on a dense copy of it if that is less."""
+    seconds = seconds_of_terms(GRAM, gram_terms(smoother, shape, task.problem.n_outputs))
+    systems = f"{smoother.width} x {smoother.width} (columns)"
+    offers = [Offer(seconds, "X stays sparse", systems, smoother.settled)]
+    if smoother.can_be_dense:
+        dense = offer_gram(shape)
+        offers.append(replace(dense, seconds=dense_seconds(dense.seconds), settle=smoother.densified))
+    return min(offers, key=lambda offer: offer.seconds)
 
 
 def gram_flops(shape: Shape) -> float:
