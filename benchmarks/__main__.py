@@ -40,8 +40,8 @@ p < n < 20,000.
 With ``--plan``: both routes on a grid of shapes, and how far `onefit.plan` is from the better one. With
 ``--calibrate``: the costs that `onefit.plan` has in it, fitted to times on this machine. With ``--sparse``: 20 sparse
 designs by the gram route, by refits (which scikit-learn iterates to a tolerance), as a dense copy, and by the choice
-that onefit makes itself, what that costs included. With ``--growth FILE``: time
-against n, p, K, L and the number of values, as a picture.
+that onefit makes itself, what that costs included; with ``--sparse --calibrate``: the costs of that choice. With
+``--growth FILE``: time against n, p, K, L and the number of values, as a picture.
 """
 
 from __future__ import annotations
@@ -73,17 +73,17 @@ BAR_HEAD = ("bar", "measured", "should be", "")
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is asked for and print it."""
     options = _options(arguments)
+    if options.sparse:
+        from .sparse import calibrate_sparse, sparse_report
+
+        with threadpool_limits(limits=1):
+            print((calibrate_sparse if options.calibrate else sparse_report)(options.quick))
+        return
     if options.plan or options.calibrate:
         from .planning import calibrate, plan_report
 
         with threadpool_limits(limits=1):
             print((calibrate if options.calibrate else plan_report)(options.quick))
-        return
-    if options.sparse:
-        from .sparse import sparse_report
-
-        with threadpool_limits(limits=1):
-            print(sparse_report(options.quick))
         return
     if options.growth:
         from .growth import growth

@@ -14,10 +14,25 @@ from scipy import sparse
 from sklearn.linear_model import Ridge
 
 import onefit
+from onefit.learners import SparseSmoother
+from onefit.routes.costs import Shape
+from onefit.routes.plan import offers_of
+from onefit.routes.sparsecosts import gram_terms, refit_terms, solver_of, steps_of
+from onefit.validation import check_problem
 
+from .planning import fit_terms
 from .table import plain
 
-__all__ = ["QUICK", "SHAPES", "SparseCase", "SparseCell", "measure_sparse", "sparse_report"]
+__all__ = [
+    "OTHERS",
+    "QUICK",
+    "SHAPES",
+    "SparseCase",
+    "SparseCell",
+    "calibrate_sparse",
+    "measure_sparse",
+    "sparse_report",
+]
 
 BAR = 1.5
 JUDGED = 0.02
@@ -25,6 +40,12 @@ JUDGED = 0.02
 
 MOST_SECONDS = 4.0
 """A way that should take longer, by its operations, is not run: the others are below a second or two."""
+
+LEAST = {
+    "GRAM": {"call": 5e6, "products": 0.5, "cubes": 0.03, "rotations": 0.1, "factorizations": 0.007, "criteria": 8.0},
+    "REFIT": {"fits": 5e5, "entries": 2.0, "steps": 1e4, "products": 0.3, "vectors": 0.5},
+}
+"""Nanoseconds that no unit takes less than, as small measurements of their own say."""
 
 BUDGET = 0.6
 MOST_ROUNDS = 5
@@ -60,6 +81,18 @@ class SparseCase:
         X = sparse.csr_matrix(sparse.diags(1.0 / np.where(length > 0, length, 1.0)) @ X)
         return X, 2.0 * X @ rng.standard_normal(self.p) + rng.standard_normal(self.n)
 
+    @property
+    def penalties(self) -> Any:
+        """One, or a path."""
+        return np.ones(1) if self.n_values == 1 else np.logspace(-1, 1, self.n_values)
+
+    @property
+    def steps(self) -> float:
+        """Steps of a fit, over the penalties."""
+        problem = check_problem([Ridge()], *self.data, None, None)
+        solvers = [solver_of(Ridge(alpha)) for alpha in self.penalties]
+        return float(np.mean([steps_of(solver, problem, 10_000) for solver in solvers if solver is not None]))
+
     def run(self, X: Any, route: str) -> Any:
         """The result of onefit on a design."""
         keywords = {"n_folds": self.n_folds, "n_repeats": self.n_repeats, "route": route, "random_state": 0}
@@ -67,8 +100,8 @@ class SparseCase:
             warnings.simplefilter("ignore")
             if self.n_values == 1:
                 return onefit.nested_cv(Ridge(1.0), X, self.data[1], **keywords)
-            values = np.logspace(-1, 1, self.n_values)
-            return onefit.error_curve(Ridge(), X, self.data[1], param_name="alpha", param_range=values, **keywords)
+            path = {"param_name": "alpha", "param_range": self.penalties}
+            return onefit.error_curve(Ridge(), X, self.data[1], **path, **keywords)
 
     def ways(self) -> dict[str, Callable[[], Any]]:
         """What can be run in a few seconds."""
@@ -107,6 +140,34 @@ SHAPES = (
     SparseCase(20000, 1000, 50),
     SparseCase(20000, 3000, 60),
 )
+OTHERS = (
+    SparseCase(300, 20, 5),
+    SparseCase(300, 2000, 30, n_repeats=2),
+    SparseCase(700, 60, 6, n_repeats=10),
+    SparseCase(700, 600, 12),
+    SparseCase(1000, 300, 3),
+    SparseCase(1500, 30, 3, n_values=5),
+    SparseCase(1500, 150, 30, n_folds=5),
+    SparseCase(2500, 80, 8, n_values=20),
+    SparseCase(3000, 150, 8),
+    SparseCase(3000, 600, 60, n_folds=5),
+    SparseCase(3000, 3000, 40, n_folds=5),
+    SparseCase(4000, 300, 6, n_repeats=3),
+    SparseCase(4000, 400, 20, n_values=3),
+    SparseCase(4000, 900, 8, n_folds=5),
+    SparseCase(8000, 40, 4, n_repeats=3),
+    SparseCase(8000, 150, 15, n_folds=20),
+    SparseCase(8000, 700, 20),
+    SparseCase(15000, 80, 10, n_values=5),
+    SparseCase(15000, 400, 30),
+    SparseCase(20000, 20, 4, n_repeats=3),
+    SparseCase(20000, 60, 6, n_repeats=5),
+    SparseCase(20000, 150, 25, n_values=3),
+    SparseCase(20000, 700, 10, n_folds=5),
+    SparseCase(20000, 2000, 30, n_folds=5),
+)
+"""Shapes that the costs are fitted to: the choice is judged on `SHAPES`."""
+
 QUICK = (SparseCase(60, 5, 2, n_folds=4), SparseCase(40, 60, 4, n_folds=4), SparseCase(50, 6, 2, n_folds=3, n_values=2))
 
 
@@ -167,3 +228,27 @@ def sparse_report(quick: bool) -> str:
         f"{1e3 * JUDGED:.0f} ms; the worst choice takes {worst:.2f} times the best, {BAR} are allowed: "
         f"{'pass' if worst <= BAR else 'FAIL'}."
     )
+
+
+def calibrate_sparse(quick: bool) -> str:
+    """The tables of `onefit.routes.sparsecosts` for this machine, in the units of `onefit.routes.costs`."""
+    cells = [measure_sparse(case, 0.0 if quick else BUDGET) for case in (QUICK if quick else OTHERS)]
+    factors, tables = [], {"GRAM": list[tuple[Any, float]](), "REFIT": list[tuple[Any, float]]()}
+    for cell in cells:
+        case, X = cell.case, cell.case.data[0]
+        smoother = SparseSmoother(X, True, case.penalties[:, None])
+        sizes = (case.n_folds, case.n_repeats, case.n_values, np.ceil(case.n / case.n_folds))
+        shape = Shape(case.n, smoother.width, *sizes)
+        tables["REFIT"].append((refit_terms(X, shape, 1, case.steps), cell.seconds["refit"]))
+        if "gram" in cell.seconds and 2 * case.p <= case.n:  # else it may take a dense copy
+            tables["GRAM"].append((gram_terms(smoother, shape, 1), cell.seconds["gram"]))
+        if "dense" in cell.seconds and case.n_values == 1:
+            factors.append(min(offer.seconds for offer in offers_of(shape).values()) / cell.seconds["dense"])
+    unit = float(np.exp(np.mean(np.log(factors))))
+    lines = [f"# times {unit:.2f}, by which the costs of dense designs are longer than the times of this machine"]
+    for name, found in tables.items():
+        costs, factor = fit_terms([terms for terms, _ in found], [seconds for _, seconds in found], LEAST[name])
+        lines.append(f"{name}: Mapping[str, float] = {{  # {len(found)} shapes, within a factor of {factor:.1f}")
+        lines += [f'    "{term}": {unit * cost:.3g},' for term, cost in costs.items()]
+        lines.append("}")
+    return "\n".join(lines)

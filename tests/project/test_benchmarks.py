@@ -155,3 +155,21 @@ def test_growth_is_drawn_with_the_exponents_of_a_power(tmp_path, capsys):
     path = tmp_path / "growth.png"
     assert "rows n: onefit" in run_main(capsys, "--growth", str(path))
     assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_sparse_choice_and_its_calibration_run(capsys):
+    assert "3 sparse shapes" in run_main(capsys, "--sparse")
+    printed = run_main(capsys, "--sparse", "--calibrate")
+    assert "GRAM: Mapping" in printed
+    assert "REFIT: Mapping" in printed
+
+
+def test_a_sparse_choice_is_judged_by_the_best_unless_it_is_short():
+    from benchmarks.sparse import QUICK, SHAPES, SparseCell
+
+    assert len(set(SHAPES)) == 20
+    bad = SparseCell(QUICK[0], {"auto": 0.9, "refit": 0.5, "gram": 0.8}, "gram")
+    assert bad.ratio == pytest.approx(1.8)
+    assert bad.line()[-1] == "FAIL"
+    assert SparseCell(QUICK[0], {"auto": 0.5, "refit": 0.5}, "refit").line()[-1] == "pass"
+    assert SparseCell(QUICK[0], {"auto": 0.009, "refit": 0.001}, "gram").line()[-1] == "short"

@@ -12,7 +12,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ..errors import DataError
 from ..typing import Estimator
-from .contract import Learner, Refusal
+from .contract import Learner, Refusal, Scores, Task
 
 __all__ = ["RefitLearner", "weight_name"]
 
@@ -80,6 +80,12 @@ class RefitLearner(Learner):
         other.__dict__.pop("_frozen", None)
         other._given = tuple(self._given[value] for value in values)
         return other
+
+    def scores(self, task: Task) -> Scores | Refusal:
+        """None, though there would be some if refits had not been the fastest."""
+        if self.steps is not None:
+            return Refusal('X is sparse and refits, which have none, are faster; use route="gram"')
+        return super().scores(task)
 
     def given_transformers(self) -> Self:
         """The same estimators, marked as ones whose transformers were fitted on all rows."""

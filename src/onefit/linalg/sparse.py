@@ -118,7 +118,8 @@ class SparseBasis:
     def fold_products(self, ids: IntArray, n_folds: int, values: FloatArray) -> FloatArray:
         """``Z_f'v_f`` (K, d, C) of the folds, for values (n, C)."""
         along = np.stack([self._rows_of(ids == fold, None).T @ values[ids == fold] for fold in range(n_folds)])
-        return self.T.T @ along
+        product: FloatArray = self.T.T @ along
+        return product
 
     def _rows_of(self, chosen: Any, root: FloatArray | None) -> Any:
         """Some rows of X, times the roots of their weights."""
@@ -146,7 +147,7 @@ class FirstBasis:
     @property
     def is_sharp(self) -> bool:
         """Whether a second factor would mend nothing."""
-        return self.error <= SHARP * np.sqrt(self.T.shape[1])
+        return bool(self.error <= SHARP * np.sqrt(self.T.shape[1]))
 
     @property
     def is_sound(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 
 from ..errors import FoldError, RouteError
@@ -113,7 +113,7 @@ def _bid(candidate: Candidate, task: Task, plan: FoldPlan, asked: str) -> Bid | 
                 refusals[route.name] = answer  # of several routes of a name, that of the one that knows a remedy
     late: Refusal | None = None
     while offers:
-        (route, learner), offer = min(offers.items(), key=lambda item: item[1].seconds)
+        (route, learner), offer = min(offers.items(), key=lambda item: item[1].seconds * item[1].handicap)
         is_last = isinstance(learner, RefitLearner) and len(offers) == 1  # whatever it takes
         found = learner if offer.settle is None or is_last else offer.settle()
         if isinstance(found, Refusal):
@@ -121,7 +121,9 @@ def _bid(candidate: Candidate, task: Task, plan: FoldPlan, asked: str) -> Bid | 
             del offers[route, learner]
             continue
         if found is not learner:
-            return _bid([found if each is learner else each for each in candidate], task, plan, asked)
+            bid = _bid([found if each is learner else each for each in candidate], task, plan, asked)
+            is_copy = isinstance(bid, Bid) and asked == "auto" and bid.learner is found and route.name != "refit"
+            return replace(bid, reason=f"{bid.reason[:-1]}; X is small enough to be made dense.") if is_copy else bid
         reason = "asked for"
         if asked == "auto":
             by_name = {each.name: made for (each, _), made in offers.items() if isfinite(made.seconds)}

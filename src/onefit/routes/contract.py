@@ -48,13 +48,15 @@ class Offer:
 
     ``reason`` says why the route serves, and ``systems`` what it solves, for people. ``settle`` is for what takes time
     to find out and only matters if the offer is the cheapest: it makes the learner that is computed, or says why there
-    is none. If that is another one than was asked about, routes are asked again.
+    is none. If that is another one than was asked about, routes are asked again. ``handicap`` is the factor by which it
+    must be faster than others.
     """
 
     seconds: float
     reason: str
     systems: str = ""
     settle: Callable[[], Learner | Refusal] | None = None
+    handicap: float = 1.0
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -21,7 +20,7 @@ from .contract import Engine, FoldPlan, Offer, Workers
 from .costs import Shape, seconds_of
 from .engine import TABLE_BYTES, FailureLog, Piece, SmootherEngine, per_block, refit_or_log
 from .repeats import RepeatedRoute, not_a_smoother, shape_of
-from .sparsecosts import GRAM, dense_seconds, gram_terms, seconds_of_terms
+from .sparsecosts import GRAM, gram_terms, on_a_copy, seconds_of_terms
 
 __all__ = ["GramEngine", "GramRoute", "gram_flops", "gram_work", "offer_gram"]
 
@@ -59,8 +58,7 @@ def _offer_sparse(smoother: SparseSmoother, shape: Shape, task: Task) -> Offer:
     systems = f"{smoother.width} x {smoother.width} (columns)"
     offers = [Offer(seconds, "X stays sparse", systems, smoother.settled)]
     if smoother.can_be_dense:
-        dense = offer_gram(shape)
-        offers.append(replace(dense, seconds=dense_seconds(dense.seconds), settle=smoother.densified))
+        offers.append(on_a_copy(offer_gram(shape), smoother, shape))
     return min(offers, key=lambda offer: offer.seconds)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from .contract import Engine, FoldPlan, Offer, Workers
 from .costs import Shape, seconds_of
 from .engine import TABLE_BYTES, FailureLog, Piece, SmootherEngine, per_block, refit_or_log
 from .repeats import RepeatedRoute, not_a_smoother, shape_of
-from .sparsecosts import dense_seconds
+from .sparsecosts import on_a_copy
 
 __all__ = [
     "OneStepEngine",
@@ -49,8 +48,8 @@ class OneStepRoute(RepeatedRoute):
         if not isinstance(learner, Smoother):
             return not_a_smoother(learner)
         if isinstance(learner, SparseSmoother) and learner.has_small_operator and not plan.is_trial:
-            offer = offer_onestep(shape_of(learner, plan))
-            return replace(offer, seconds=dense_seconds(offer.seconds), settle=learner.densified)
+            shape = shape_of(learner, plan)
+            return on_a_copy(offer_onestep(shape), learner, shape)
         if learner.why_not_onestep:
             return Refusal(learner.why_not_onestep, 'or use route="gram"')
         if plan.is_trial and task.problem.n > MOST_TRIED_ROWS:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -18,46 +19,55 @@ from ..validation import Problem
 from .contract import FoldPlan, Offer
 from .costs import Shape
 
-__all__ = ["GRAM", "REFIT", "Solver", "dense_seconds", "gram_terms", "offer_refits", "refit_terms", "seconds_of_terms", "solver_of", "steps_of"]
+__all__ = [
+    "GRAM",
+    "REFIT",
+    "Solver",
+    "gram_terms",
+    "offer_refits",
+    "on_a_copy",
+    "refit_terms",
+    "seconds_of_terms",
+    "solver_of",
+    "steps_of",
+]
 
-# Nanoseconds for one unit of each term, fitted to the times of `python -m benchmarks --sparse`; terms of the gram route
-# that `Density` counts in nanoseconds have factors about one.
+# Nanoseconds for one unit of each term, as `python -m benchmarks --sparse --calibrate` fits them to measured times, in
+# the units of `costs.NANOSECONDS`; the choice hangs on ratios. What `Density` counts is in nanoseconds already.
 GRAM: Mapping[str, float] = {
-    "call": 8e6,
-    "products": 1.0,
-    "cubes": 0.1,
-    "rotations": 0.6,
-    "factorizations": 0.03,
-    "substitutions": 0.9,
-    "systems": 3000.0,
-    "folds": 3e5,
-    "losses": 2.0,
-    "values": 469000.0,
-    "criteria": 16.0,
-    "criteria, rows": 0.1,
+    "call": 7.14e06,
+    "products": 2.08,
+    "cubes": 0.892,
+    "rotations": 0.176,
+    "factorizations": 0.0123,
+    "factorizations, beyond the caches": 2.82e-05,
+    "folds": 1.65e06,
+    "losses": 46.7,
+    "values": 6e05,
+    "criteria": 14.0,
+    "criteria, rows": 0.5,
 }
 REFIT: Mapping[str, float] = {
-    "call": 3e6,
-    "fits": 1e6,
-    "entries": 8.0,
-    "steps": 5e4,
-    "products": 0.6,
-    "vectors": 1.0,
+    "fits": 4.17e06,
+    "entries": 24.4,
+    "steps": 1.76e04,
+    "products": 0.529,
+    "vectors": 32.5,
 }
 
+LESS_EXACT = 1.25
+"""Factor by which refits must be faster: they stop iterating when they are near the solution."""
 
-LESS_EXACT, A_COPY = 1.25, 0.01
-"""Refits stop iterating when they are near, so they must be faster by a factor to be taken; a dense copy, by seconds."""
+A_COPY = 0.015
+"""Seconds that a dense copy must save."""
 
-
-def dense_seconds(seconds: float) -> float:
-    """What a dense copy must be better by."""
-    return seconds + A_COPY
+FEWEST = 4
+"""Steps that hardly any fit does without: with so few, refits offer to count them."""
 
 
 def seconds_of_terms(costs: Mapping[str, float], terms: Mapping[str, float]) -> float:
     """Seconds of some units of work."""
-    return 1e-9 * sum(costs[name] * amount for name, amount in terms.items())
+    return 1e-9 * sum(costs.get(name, 0.0) * amount for name, amount in terms.items())
 
 
 def gram_terms(smoother: SparseSmoother, shape: Shape, n_outputs: int) -> dict[str, float]:
@@ -81,14 +91,27 @@ def gram_terms(smoother: SparseSmoother, shape: Shape, n_outputs: int) -> dict[s
         "cubes": n_bases * d**3,
         "rotations": n_rotated * d**3,
         "factorizations": L * shape.V * shape.fits * d**3,
+        "factorizations, beyond the caches": L * shape.V * shape.fits * d**4,
         "substitutions": L * C * shape.fits * d**2,
         "systems": L * C * shape.fits,
         "folds": 0.0 if is_kept else L * K * n_bases,
         "losses": L * C * density.n * K,
         "values": L * shape.V,
-        "criteria": d**3 if shape.V > 1 and smoother.can_be_dense else 0.0,  # a curve shows them: see `Smoother.scores`
-        "criteria, rows": density.n * d**2 if shape.V > 1 and smoother.can_be_dense else 0.0,
+        **_criteria_terms(smoother, shape),
     }
+
+
+def _criteria_terms(smoother: SparseSmoother, shape: Shape) -> dict[str, float]:
+    """The criteria that a curve shows, see `Smoother.scores`."""
+    if shape.V == 1 or not smoother.can_be_dense:
+        return {}
+    return {"criteria": float(smoother.width) ** 3, "criteria, rows": float(smoother.n) * smoother.width**2}
+
+
+def on_a_copy(offer: Offer, smoother: SparseSmoother, shape: Shape) -> Offer:
+    """An offer for dense designs as one that makes a dense copy."""
+    extra = A_COPY + seconds_of_terms(GRAM, _criteria_terms(smoother, shape))
+    return replace(offer, seconds=offer.seconds + extra, settle=smoother.densified)
 
 
 def refit_terms(X: Any, shape: Shape, n_outputs: int, steps: float) -> dict[str, float]:
@@ -120,13 +143,17 @@ def solver_of(estimator: Any) -> Solver | None:
     """The solver of an estimator on a sparse design; None if nothing is known of the estimator, or of its solver."""
     if type(estimator) not in (LinearRegression, Ridge, RidgeClassifier) or estimator.positive:
         return None
-    fit_intercept = bool(estimator.fit_intercept)
-    if type(estimator) is LinearRegression:
-        return Solver("lsqr", 0.0, float(getattr(estimator, "tol", 1e-6)), fit_intercept)
-    name = "sparse_cg" if estimator.solver == "auto" else str(estimator.solver)
-    if name not in ("sparse_cg", "lsqr") or estimator.max_iter is not None or not estimator.tol > 0:
+    name, alpha, tol = "lsqr", np.zeros(1), getattr(estimator, "tol", 1e-6)
+    if type(estimator) is not LinearRegression:
+        name, alpha = estimator.solver, np.atleast_1d(estimator.alpha)
+        if estimator.max_iter is not None:
+            return None
+    name = "sparse_cg" if name == "auto" else name
+    if name not in ("sparse_cg", "lsqr") or alpha.dtype.kind not in "if" or not isinstance(tol, Real):
+        return None  # if a parameter is not what it should be, its fit will say so
+    if not (float(tol) > 0 and alpha.min(initial=np.inf) >= 0):
         return None
-    return Solver(name, float(np.min(estimator.alpha)), float(estimator.tol), fit_intercept)
+    return Solver(name, float(alpha.min()), float(tol), bool(estimator.fit_intercept))
 
 
 def steps_of(solver: Solver, problem: Problem, most: int) -> float:
@@ -188,10 +215,6 @@ def _extrapolated(count: int, most: int, left: float, tol: float) -> float:
     return count * float(np.log(tol) / np.log(min(left, 0.9)))
 
 
-FEWEST = 4
-"""Steps that hardly any fit does without: with so few, refits offer to count them."""
-
-
 def offer_refits(learner: RefitLearner, task: Task, plan: FoldPlan) -> Offer | None:
     """What refits on a sparse design take; None if nobody knows.
 
@@ -202,14 +225,15 @@ def offer_refits(learner: RefitLearner, task: Task, plan: FoldPlan) -> Offer | N
         return None
     known = [solver for solver in solvers if solver is not None]
     X, Q, V = task.problem.X, task.problem.n_outputs, learner.n_values
-    shape = Shape(*X.shape, plan.n_folds, plan.likely_repeats, V, float(plan.largest_fold))
+    n, p = X.shape
+    shape = Shape(n, p, plan.n_folds, plan.likely_repeats, V, float(plan.largest_fold))
     steps = FEWEST if learner.steps is None else learner.steps
-    seconds = LESS_EXACT * seconds_of_terms(REFIT, refit_terms(X, shape, Q, steps))
-    systems = f"about {steps:.0f} steps of {known[0].name} a fit"
+    seconds = seconds_of_terms(REFIT, refit_terms(X, shape, Q, steps))
+    systems = f"{'at least' if learner.steps is None else 'about'} {steps:.0f} steps of {known[0].name} a fit"
 
     def settle() -> Learner:
         some = {0, V // 2, V - 1}
         most = max(10, int(shape.L * V * shape.fits * Q * FEWEST / (4 * len(some))))
         return learner.counted(float(np.mean([steps_of(known[value], task.problem, most) for value in some])))
 
-    return Offer(seconds, "X is sparse", systems, settle if learner.steps is None else None)
+    return Offer(seconds, "X is sparse", systems, settle if learner.steps is None else None, LESS_EXACT)
