@@ -28,6 +28,9 @@ product of dense matrices, and in that of one with itself. Ways are chosen by th
 MOST_KEPT = 2**20
 """Entries of Z up to which it is kept: there the calls of sparse products take longer than the dense ones."""
 
+_FOLD = 5e5
+"""Nanoseconds of the calls for the sparse products of a fold."""
+
 _BLOCK_BYTES = 32 * 2**20
 _FEW = 2**16
 """Entries of a dense copy that are not worth making: the product with the sparse rows takes no time either."""
@@ -74,6 +77,17 @@ class Density:
             "products": min(self.gram.values()) + PRODUCT * (self.p**2 * d + self.p * d**2),
         }
 
+    def repeat(self, d: float, n_folds: int, columns: int) -> dict[str, float]:
+        """Nanoseconds of a repeat with so many columns of coefficients a fit: from kept rows, and from products."""
+        training_sets = n_folds * (n_folds + 1) / 2
+        rows = min(self.rows(d).values()) + 2 * self.n * d
+        each = min(self.part(1 / n_folds).fold_gram(d).values())
+        predictions = n_folds * MIXED * self.nnz + training_sets * PRODUCT * self.p * d
+        return {
+            "rows": rows + SQUARE * self.n * d**2 + columns * n_folds * 3 * PRODUCT * self.n * d,
+            "products": n_folds * (_FOLD + each) + columns * predictions,
+        }
+
 
 class SparseBasis:
     """``Z = X T`` with X sparse (n, p) and T (p, d): its rows are made only where sparse products would take longer.
@@ -100,6 +114,11 @@ class SparseBasis:
         """``Z'v`` over all n rows."""
         product: FloatArray = self.T.T @ (self.X.T @ values)
         return product
+
+    def prefers_products(self, n_folds: int, columns: int) -> bool:
+        """Whether the statistics of folds and the predictions take less time without the rows of Z."""
+        costs = Density.of(self.X).repeat(self.width, n_folds, columns)
+        return costs["products"] < costs["rows"]
 
     def predict(self, rows: IntArray, coefficients: FloatArray) -> FloatArray:
         """``Z c`` (..., m, C) in some rows (..., m), each with its own coefficients (..., d, C)."""

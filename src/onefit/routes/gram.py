@@ -167,8 +167,11 @@ class _Block:
         self.scale = self._error_scale(np.moveaxis(residuals[:-1], 1, 0))
         L, K, m = folds.members.shape
         self.r = residuals[folds.members].reshape(L, K, m, self.V * self.Q)
+        is_kept = 8 * folds.members.size * self.d <= TABLE_BYTES
         self.sparse = basis if isinstance(basis, SparseBasis) else None
-        is_kept = self.sparse is None and 8 * folds.members.size * self.d <= TABLE_BYTES
+        if self.sparse is not None and is_kept and not self.sparse.prefers_products(K, self.V * self.Q):
+            self.sparse = None
+        is_kept = is_kept and self.sparse is None
         self.kept = basis.take(folds.members) if is_kept else None
         self.grams = np.empty((L, K, self.d, self.d))
         self.g = np.empty((L, K, self.d, self.V * self.Q))

@@ -13,7 +13,7 @@ from scipy.sparse.linalg import LinearOperator, lsqr
 from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
 
 from ..learners import Learner, RefitLearner, SparseSmoother, Task
-from ..linalg.sparse import MIXED, MOST_KEPT, PRODUCT
+from ..linalg.sparse import MOST_KEPT
 from ..typing import FloatArray
 from ..validation import Problem
 from .contract import FoldPlan, Offer
@@ -41,7 +41,6 @@ GRAM: Mapping[str, float] = {
     "rotations": 0.176,
     "factorizations": 0.0123,
     "factorizations, beyond the caches": 2.82e-05,
-    "folds": 1.65e06,
     "losses": 46.7,
     "values": 6e05,
     "criteria": 14.0,
@@ -78,23 +77,17 @@ def gram_terms(smoother: SparseSmoother, shape: Shape, n_outputs: int) -> dict[s
     n_bases, n_rotated = sum(map(len, bases)), sum(len(values) > 1 for spans in bases for values in spans)
     rows = min(density.rows(d).values()) + density.n * d
     is_kept = density.n * d <= MOST_KEPT
-    whole = n_bases * (min(density.gram.values()) + is_kept * rows) + n_rotated * rows
-    ways = density.part(1 / K).fold_gram(d)
-    each = n_bases * K * (ways["rows"] - min(density.part(1 / K).rows(d).values()) if is_kept else min(ways.values()))
-    if is_kept:
-        predictions = C * K * PRODUCT * density.n * d + n_bases * density.n * d
-    else:
-        predictions = C * ((K + 1) * MIXED * density.nnz + shape.fits * PRODUCT * d**2)
+    ways = density.repeat(d, K, C)
+    each = n_bases * (ways["rows"] - rows if is_kept else min(ways.values()))
     return {
         "call": 1.0,
-        "products": whole + L * (each + predictions),
+        "products": n_bases * (min(density.gram.values()) + is_kept * rows) + n_rotated * rows + L * each,
         "cubes": n_bases * d**3,
         "rotations": n_rotated * d**3,
         "factorizations": L * shape.V * shape.fits * d**3,
         "factorizations, beyond the caches": L * shape.V * shape.fits * d**4,
         "substitutions": L * C * shape.fits * d**2,
         "systems": L * C * shape.fits,
-        "folds": 0.0 if is_kept else L * K * n_bases,
         "losses": L * C * density.n * K,
         "values": L * shape.V,
         **_criteria_terms(smoother, shape),
