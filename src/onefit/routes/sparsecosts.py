@@ -35,16 +35,17 @@ __all__ = [
 # Nanoseconds for one unit of each term, as `python -m benchmarks --sparse --calibrate` fits them to measured times, in
 # the units of `costs.NANOSECONDS`; the choice hangs on ratios. What `Density` counts is in nanoseconds already.
 GRAM: Mapping[str, float] = {
-    "call": 7.14e06,
-    "products": 2.08,
-    "cubes": 0.892,
-    "rotations": 0.176,
+    "call": 1.06e07,
+    "products": 2.12,
+    "cubes": 0.924,
+    "rotations": 4.53,
     "factorizations": 0.0123,
-    "factorizations, beyond the caches": 2.82e-05,
-    "losses": 46.7,
-    "values": 6e05,
-    "criteria": 14.0,
-    "criteria, rows": 0.5,
+    "factorizations, beyond the caches": 4.2e-05,
+    "systems": 1250.0,
+    "losses": 13.8,
+    "values and rows": 439.0,
+    "criteria": 14.1,
+    "criteria, rows": 0.0257,
 }
 REFIT: Mapping[str, float] = {
     "fits": 4.17e06,
@@ -89,6 +90,7 @@ def gram_terms(smoother: SparseSmoother, shape: Shape, n_outputs: int) -> dict[s
         "substitutions": L * C * shape.fits * d**2,
         "systems": L * C * shape.fits,
         "losses": L * C * density.n * K,
+        "values and rows": L * C * density.n,
         "values": L * shape.V,
         **_criteria_terms(smoother, shape),
     }
