@@ -59,7 +59,7 @@ def _offer_sparse(smoother: SparseSmoother, shape: Shape, task: Task) -> Offer:
     offers = [Offer(seconds, "X stays sparse", systems, smoother.settled)]
     if smoother.can_be_dense:
         offers.append(on_a_copy(offer_gram(shape), smoother, shape))
-    return min(offers, key=lambda offer: offer.seconds)
+    return min(offers, key=lambda offer: offer.seconds * offer.handicap)
 
 
 def gram_flops(shape: Shape) -> float:

@@ -58,8 +58,8 @@ REFIT: Mapping[str, float] = {
 LESS_EXACT = 1.25
 """Factor by which refits must be faster: they stop iterating when they are near the solution."""
 
-A_COPY = 0.015
-"""Seconds that a dense copy must save."""
+A_COPY, WITH_A_COPY = 0.015, 1.15
+"""Seconds, and a factor, by which a dense copy must be faster: it takes memory."""
 
 FEWEST = 4
 """Steps that hardly any fit does without: with so few, refits offer to count them."""
@@ -106,7 +106,7 @@ def _criteria_terms(smoother: SparseSmoother, shape: Shape) -> dict[str, float]:
 def on_a_copy(offer: Offer, smoother: SparseSmoother, shape: Shape) -> Offer:
     """An offer for dense designs as one that makes a dense copy."""
     extra = A_COPY + seconds_of_terms(GRAM, _criteria_terms(smoother, shape))
-    return replace(offer, seconds=offer.seconds + extra, settle=smoother.densified)
+    return replace(offer, seconds=offer.seconds + extra, settle=smoother.densified, handicap=WITH_A_COPY)
 
 
 def refit_terms(X: Any, shape: Shape, n_outputs: int, steps: float) -> dict[str, float]:
