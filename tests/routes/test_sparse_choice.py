@@ -129,7 +129,7 @@ def test_nothing_is_said_of_solvers_and_estimators_that_were_not_measured():
     class Own(Ridge):
         pass
 
-    for model in (Ridge(), Ridge(solver="lsqr"), RidgeClassifier(), LinearRegression(), Ridge(np.array([1.0, 2.0]))):
+    for model in (Ridge(), Ridge(solver="lsqr"), RidgeClassifier(), LinearRegression(), Ridge(np.array([1, 2]))):
         assert solver_of(model) is not None
     unknown = [
         Own(),
@@ -137,6 +137,8 @@ def test_nothing_is_said_of_solvers_and_estimators_that_were_not_measured():
         Ridge(positive=True),
         Ridge(max_iter=5),
         Ridge("much"),
+        Ridge([[1.0], [1.0, 2.0]]),
+        Ridge(np.zeros(0)),
         Ridge(-1.0),
         Ridge(tol=None),
         make_pipeline(Normalizer(), Ridge()),

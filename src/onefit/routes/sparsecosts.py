@@ -140,13 +140,13 @@ def solver_of(estimator: Any) -> Solver | None:
         return None
     name, alpha, tol = "lsqr", np.zeros(1), getattr(estimator, "tol", 1e-6)
     if type(estimator) is not LinearRegression:
-        name, alpha = estimator.solver, np.atleast_1d(estimator.alpha)
-        if estimator.max_iter is not None:
+        if estimator.max_iter is not None or not isinstance(estimator.alpha, Real | np.ndarray):
             return None
+        name, alpha = estimator.solver, np.atleast_1d(estimator.alpha)
     name = "sparse_cg" if name == "auto" else name
     if name not in ("sparse_cg", "lsqr") or alpha.dtype.kind not in "if" or not isinstance(tol, Real):
         return None  # if a parameter is not what it should be, its fit will say so
-    if not (float(tol) > 0 and alpha.min(initial=np.inf) >= 0):
+    if not (float(tol) > 0 and alpha.size and alpha.min() >= 0):
         return None
     return Solver(name, float(alpha.min()), float(tol), bool(estimator.fit_intercept))
 
@@ -215,10 +215,11 @@ def offer_refits(learner: RefitLearner, task: Task, plan: FoldPlan) -> Offer | N
 
     If it might be the cheapest with a few steps a fit, these are counted, in a part of the time of that.
     """
-    solvers = [solver_of(estimator) for estimator in learner.given]
-    if not sparse.issparse(task.problem.X) or None in solvers:
+    if not sparse.issparse(task.problem.X):
         return None
-    known = [solver for solver in solvers if solver is not None]
+    known = [solver for solver in map(solver_of, learner.given) if solver is not None]
+    if len(known) < learner.n_values:
+        return None
     X, Q, V = task.problem.X, task.problem.n_outputs, learner.n_values
     n, p = X.shape
     shape = Shape(n, p, plan.n_folds, plan.likely_repeats, V, float(plan.largest_fold))
