@@ -142,7 +142,7 @@ def solver_of(estimator: Any) -> Solver | None:
     if type(estimator) is not LinearRegression:
         if estimator.max_iter is not None or not isinstance(estimator.alpha, Real | np.ndarray):
             return None
-        name, alpha = estimator.solver, np.atleast_1d(estimator.alpha)
+        name, alpha = estimator.solver, np.atleast_1d(np.asarray(estimator.alpha))
     name = "sparse_cg" if name == "auto" else name
     if name not in ("sparse_cg", "lsqr") or alpha.dtype.kind not in "if" or not isinstance(tol, Real):
         return None  # if a parameter is not what it should be, its fit will say so
