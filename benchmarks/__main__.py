@@ -39,8 +39,10 @@ p < n < 20,000.
 
 With ``--plan``: both routes on a grid of shapes, and how far `onefit.plan` is from the better one. With
 ``--calibrate``: the costs that `onefit.plan` has in it, fitted to times on this machine. With ``--kernels``: each
-compiled kernel with every instruction set that the machine has. With ``--growth FILE``: time against n, p, K, L and the
-number of values, as a picture.
+compiled kernel with every instruction set that the machine has. With ``--sparse``: 20 sparse designs by the gram
+route, by refits (which scikit-learn iterates to a tolerance), as a dense copy, and by the choice that onefit makes
+itself, what that costs included; with ``--sparse --calibrate``: the costs of that choice. With ``--growth FILE``:
+time against n, p, K, L and the number of values, as a picture.
 """
 
 from __future__ import annotations
@@ -72,6 +74,12 @@ BAR_HEAD = ("bar", "measured", "should be", "")
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is asked for and print it."""
     options = _options(arguments)
+    if options.sparse:
+        from .sparse import calibrate_sparse, sparse_report
+
+        with threadpool_limits(limits=1):
+            print((calibrate_sparse if options.calibrate else sparse_report)(options.quick))
+        return
     if options.plan or options.calibrate:
         from .planning import calibrate, plan_report
 
@@ -103,6 +111,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--plan", action="store_true", help="both routes and the choice, over a grid of shapes")
     parser.add_argument("--calibrate", action="store_true", help="fit the costs of onefit.plan to this machine")
     parser.add_argument("--kernels", action="store_true", help="each compiled kernel with every instruction set")
+    parser.add_argument("--sparse", action="store_true", help="every way and the choice, over sparse shapes")
     parser.add_argument("--growth", metavar="FILE", help="draw time against each size")
     return parser.parse_args(arguments)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress, product
 
@@ -19,7 +19,7 @@ from .measure import best_of, gemm_speed
 from .ours import run, widths
 from .table import plain
 
-__all__ = ["Cell", "calibrate", "fit_costs", "grid", "other_grid", "plan_report"]
+__all__ = ["Cell", "calibrate", "fit_costs", "fit_terms", "grid", "other_grid", "plan_report"]
 
 ROUTES = ("gram", "onestep")
 BAR = 1.5
@@ -120,20 +120,32 @@ def plan_report(quick: bool) -> str:
 def fit_costs(found: Sequence[Cell], route: str, gemm: float = np.inf) -> tuple[dict[str, float], float]:
     """Nanoseconds a unit of each term of a route's work, and the largest factor between fit and measurement.
 
-    Least squares of the logarithms, which count twice as long and half as long alike, and a single disturbed run
-    little; from non-negative least squares of relative errors. No term costs less than its operations at the speed
-    ``gemm`` of a matrix product, so that sizes beyond the grid are not taken for free.
+    No term costs less than its operations at the speed ``gemm`` of a matrix product.
     """
     used = [cell for cell in found if route in cell.seconds]
     terms = [work(Shape(*widths(c.case), np.ceil(c.case.n / c.case.n_folds)))[route] for c in used]
+    names = {name for each in terms for name in each}
+    least = {name: 1e9 / gemm * OPERATIONS.get(name.partition(",")[0], 0.0) for name in names}
+    return fit_terms(terms, [cell.seconds[route] for cell in used], least)
+
+
+def fit_terms(
+    terms: Sequence[Mapping[str, float]], measured: Sequence[float], bounds: Mapping[str, float]
+) -> tuple[dict[str, float], float]:
+    """Nanoseconds a unit of each term, and the largest factor between fit and measured seconds.
+
+    Least squares of the logarithms, which count twice as long and half as long alike, and a single disturbed run
+    little; from non-negative least squares of relative errors. No term costs less than its entry of ``bounds``, if it
+    has one, so that sizes beyond the grid are not taken for free.
+    """
     names = list(dict.fromkeys(name for each in terms for name in each))
-    seconds = np.array([cell.seconds[route] for cell in used])
+    seconds = np.array(measured)
     amounts = np.array([[each.get(name, 0.0) for name in names] for each in terms]) / seconds[:, None]
     seen = amounts.max(axis=0) > 0
     amounts, names = amounts[:, seen], list(compress(names, seen))
     amounts /= (sizes := amounts.max(axis=0))
-    least = np.array([OPERATIONS.get(name.partition(",")[0], 0.0) for name in names]) / gemm * sizes
-    start = np.maximum(nnls(amounts, np.ones(len(used)))[0], least) + 1e-12
+    least = 1e-9 * np.array([bounds.get(name, 0.0) for name in names]) * sizes
+    start = np.maximum(nnls(amounts, np.ones(len(seconds)))[0], least) + 1e-12
     costs = least_squares(
         lambda trial: np.log(amounts @ trial), start, bounds=(least, np.inf), loss="soft_l1", f_scale=0.3, xtol=1e-12
     ).x

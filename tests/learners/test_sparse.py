@@ -33,6 +33,13 @@ def sparse_data(n, p, seed=0, density=0.3, n_outputs=None):
     return X, Y if n_outputs else Y[:, 0]
 
 
+@pytest.fixture(autouse=True, params=["kept", "sparse"])
+def _rows_of_the_basis(request, monkeypatch):
+    """Small designs have their rows in the basis kept; they are to give the same as sparse products do."""
+    if request.param == "sparse":
+        monkeypatch.setattr("onefit.linalg.sparse.MOST_KEPT", 0)
+
+
 @pytest.fixture
 def dense_is_refused(monkeypatch):
     """Arm with a number of rows: from then on no sparse matrix of that many may become dense."""
@@ -183,10 +190,41 @@ def test_lost_column_of_a_sparse_design_raises_and_names_the_folds(n_folds):
 # ------------------------------------------------------------------------------ where it cannot stay sparse
 
 
-def test_one_step_route_is_refused_with_the_reason():
+def test_one_step_route_of_a_large_design_is_refused_with_the_reason(monkeypatch):
     X, y = sparse_data(40, 4)
+    monkeypatch.setattr("onefit.learners.sparse.MOST_DENSE_BYTES", 8 * 40 * 40 - 1)
     with pytest.raises(onefit.errors.RouteError, match=r"onestep.*sparse.*dense n x n.*gram"):
         quiet_nested_cv(Ridge(1.0), sparse.csr_matrix(X), y, n_folds=5, n_repeats=1, route="onestep")
+
+
+def test_one_step_route_of_a_small_design_takes_a_dense_copy():
+    X, y = sparse_data(40, 4)
+    one, other = (
+        quiet_nested_cv(Ridge(1.0), S, y, folds=random_folds(40, 5), route="onestep") for S in (sparse.csr_matrix(X), X)
+    )
+    assert one.route == "onestep"
+    assert_same_results(one, other)
+
+
+def test_nearly_dependent_columns_that_cannot_be_dense_go_by_refitting_with_the_reason(monkeypatch):
+    X, y = sparse_data(40, 4, seed=4)
+    X[:, 3] = X[:, 2] * (1 + 1e-9)
+    S, folds = sparse.csr_matrix(X), random_folds(40, 5)
+    monkeypatch.setattr("onefit.learners.sparse.MOST_DENSE_BYTES", 0)
+    result = quiet_nested_cv(Ridge(1e-13), S, y, folds=folds)
+    assert result.route == "refit"
+    assert "nearly dependent" in result.route_reason
+    with pytest.raises(onefit.errors.RouteError, match="nearly dependent"):
+        quiet_nested_cv(Ridge(1e-13), S, y, folds=folds, route="gram")
+
+
+def test_nearly_dependent_columns_that_can_be_dense_become_so():
+    X, y = sparse_data(40, 4, seed=4)
+    X[:, 3] = X[:, 2] * (1 + 1e-9)
+    folds = random_folds(40, 5)
+    one, other = (quiet_nested_cv(Ridge(1e-6), S, y, folds=folds) for S in (sparse.csr_matrix(X), X))
+    assert one.route in {"gram", "onestep"}
+    assert_same_results(one, other, 1e-6)
 
 
 @pytest.mark.parametrize("container", FORMATS)

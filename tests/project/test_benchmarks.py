@@ -178,3 +178,21 @@ def test_every_kernel_is_timed_with_every_instruction_set_and_the_setting_comes_
         return
     names = {"collect", "systems", "residuals", "predict", "moments", "fold_pairs", "row_pairs"}
     assert {line.split()[0] for line in text.splitlines()[1:]} == names
+
+
+def test_sparse_choice_and_its_calibration_run(capsys):
+    assert "3 sparse shapes" in run_main(capsys, "--sparse")
+    printed = run_main(capsys, "--sparse", "--calibrate")
+    assert "GRAM: Mapping" in printed
+    assert "REFIT: Mapping" in printed
+
+
+def test_a_sparse_choice_is_judged_by_the_best_unless_it_is_short():
+    from benchmarks.sparse import QUICK, SHAPES, SparseCell
+
+    assert len(set(SHAPES)) == 20
+    bad = SparseCell(QUICK[0], {"auto": 0.9, "refit": 0.5, "gram": 0.8}, "gram")
+    assert bad.ratio == pytest.approx(1.8)
+    assert bad.line()[-1] == "FAIL"
+    assert SparseCell(QUICK[0], {"auto": 0.5, "refit": 0.5}, "refit").line()[-1] == "pass"
+    assert SparseCell(QUICK[0], {"auto": 0.009, "refit": 0.001}, "gram").line()[-1] == "short"

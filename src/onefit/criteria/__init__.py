@@ -23,8 +23,8 @@ from .tall import AllRows, criteria_of_all_rows
 
 __all__ = [
     "NEARLY_REACHED",
-    "AllRows",
     "PAIR_CRITERIA",
+    "AllRows",
     "Deletions",
     "PairSearch",
     "RowFit",

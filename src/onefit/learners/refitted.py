@@ -12,7 +12,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ..errors import DataError
 from ..typing import Estimator
-from .contract import Learner, Refusal
+from .contract import Learner, Refusal, Scores, Task
 
 __all__ = ["RefitLearner", "weight_name"]
 
@@ -28,6 +28,11 @@ class RefitLearner(Learner):
     frozen : function, default=None
         Of an estimator: the one to fit in its place, with what it would take from all rows fixed, and the exactness of
         that. Asked only if they are really refitted.
+
+    Attributes
+    ----------
+    steps : float or None
+        Steps that the solver of a fit takes, if they were counted.
     """
 
     def __init__(
@@ -37,11 +42,23 @@ class RefitLearner(Learner):
         frozen: Callable[[Estimator], tuple[Estimator, str]] | None = None,
     ) -> None:
         self._given, self.refusal, self._freeze = tuple(estimators), refusal, frozen
+        self.steps: float | None = None
 
     @property
     def n_values(self) -> int:
         """Number of estimators."""
         return len(self._given)
+
+    @property
+    def given(self) -> tuple[Estimator, ...]:
+        """The estimators before anything is fixed in them."""
+        return self._given
+
+    def counted(self, steps: float) -> Self:
+        """The same estimators, whose fits are known to take so many steps."""
+        other = copy(self)
+        other.steps = steps
+        return other
 
     @cached_property
     def _frozen(self) -> list[tuple[Estimator, str]]:
@@ -63,6 +80,12 @@ class RefitLearner(Learner):
         other.__dict__.pop("_frozen", None)
         other._given = tuple(self._given[value] for value in values)
         return other
+
+    def scores(self, task: Task) -> Scores | Refusal:
+        """None, though there would be some if refits had not been the fastest."""
+        if self.steps is not None:
+            return Refusal('X is sparse and refits, which have none, are faster; use route="gram"')
+        return super().scores(task)
 
     def given_transformers(self) -> Self:
         """The same estimators, marked as ones whose transformers were fitted on all rows."""

@@ -23,7 +23,6 @@ __all__ = ["class_obstacle", "design_of", "least_squares", "penalties_of", "ridg
 LinearModel: TypeAlias = LinearRegression | Ridge | RidgeClassifier | RidgeCV | RidgeClassifierCV
 
 MOST_GRAM_BYTES = 2**29
-MOST_ROW_BYTES = 2**28
 
 
 def least_squares(estimator: LinearRegression, task: Task, path: Path | None) -> Smoother:
@@ -74,20 +73,12 @@ def sparse_obstacle(problem: Problem) -> str:
 
 
 def design_of(estimator: LinearModel, problem: Problem, lams: FloatArray) -> Smoother:
-    """Ridge regression on the columns of X; sparse as long as that keeps the digits."""
+    """Ridge regression on the columns of X, sparse or not."""
     fit_intercept = bool(estimator.fit_intercept)
     if sparse.issparse(problem.X):
         X = sparse.csr_matrix(problem.X, dtype=np.float64)
         check_columns(abs(X).max(axis=0).toarray().ravel(), problem.feature_names)
-        smoother = SparseSmoother(X, fit_intercept, lams, problem.weights)
-        if smoother.is_accurate():
-            return smoother
-        if 8 * problem.n * (X.shape[1] + 1) > MOST_ROW_BYTES:
-            raise RouteError(
-                "the columns of the sparse X are so nearly dependent, or of such different scales, that its Gram "
-                "matrix cannot tell, and X is too large to be made dense; use a larger penalty, or scale the columns"
-            )
-        return DesignSmoother(X.toarray(), None, fit_intercept, lams, problem.weights, is_ridge=True)
+        return SparseSmoother(X, fit_intercept, lams, problem.weights)
     return DesignSmoother(numeric_matrix(problem), None, fit_intercept, lams, problem.weights, is_ridge=True)
 
 

@@ -9,7 +9,9 @@ from sklearn.linear_model import RidgeClassifierCV, RidgeCV
 from ..checks import check_penalty_value
 from ..errors import DataError, RouteError
 from .contract import Path, Task
-from .ridge import MOST_ROW_BYTES, class_obstacle, design_of, sparse_obstacle
+from .ridge import class_obstacle, design_of, sparse_obstacle
+from .smoother import MOST_DENSE_BYTES
+from .sparse import SparseSmoother
 from .tuned import TunedLearner
 
 __all__ = ["ridge_cv"]
@@ -23,7 +25,7 @@ def ridge_cv(estimator: RidgeCV | RidgeClassifierCV, task: Task, path: Path | No
         reason = f"{name} with cv or scoring does not tune by its own leave-one-out"
     elif problem.classes is not None and class_obstacle(estimator, problem):
         reason = class_obstacle(estimator, problem)
-    elif sparse.issparse(problem.X) and 8 * problem.n * (problem.X.shape[1] + 1) > MOST_ROW_BYTES:
+    elif sparse.issparse(problem.X) and 8 * problem.n * (problem.X.shape[1] + 1) > MOST_DENSE_BYTES:
         reason = f"X is sparse, and {name} needs all of its rows at once"
     if reason:
         raise RouteError(reason)
@@ -34,4 +36,7 @@ def ridge_cv(estimator: RidgeCV | RidgeClassifierCV, task: Task, path: Path | No
     if not (grid > 0).all():
         raise DataError("alphas holds a zero; the leave-one-out of RidgeCV needs positive numbers.")
     per_output = bool(getattr(estimator, "alpha_per_target", False))
-    return TunedLearner(design_of(estimator, problem, grid[:, None]), "loo", grid, per_output)
+    smoother = design_of(estimator, problem, grid[:, None])
+    if isinstance(smoother, SparseSmoother) and not smoother.is_accurate():
+        smoother = smoother.dense()
+    return TunedLearner(smoother, "loo", grid, per_output)

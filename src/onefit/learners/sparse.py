@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
-from ..errors import TrainingSetError
+from ..errors import RouteError, TrainingSetError
 from ..linalg.columns import Columns
 from ..linalg.reinsch import Reinsch, spans
-from ..linalg.sparse import sparse_reinsch
+from ..linalg.sparse import Density, FirstBasis, first_basis, sparse_reinsch
 from ..linalg.weights import is_light
 from ..typing import FloatArray, IntArray
-from .smoother import MOST_RATIO_OF_PENALTIES, Smoother
+from .contract import Refusal
+from .design import DesignSmoother
+from .smoother import MOST_DENSE_BYTES, MOST_RATIO_OF_PENALTIES, Smoother
 
 __all__ = ["SparseSmoother"]
 
@@ -22,7 +25,10 @@ MOST_REACH = 1e5
 
 
 class SparseSmoother(Smoother):
-    """Ridge or least squares in a sparse design, which stays sparse."""
+    """Ridge or least squares in a sparse design, which stays sparse.
+
+    Nothing is decomposed before it is asked for: refits, or a dense copy, may take less time than that.
+    """
 
     def __init__(
         self, X: sparse.csr_matrix, fit_intercept: bool, lams: FloatArray, weights: FloatArray | None = None
@@ -53,6 +59,33 @@ class SparseSmoother(Smoother):
         return 8 * self.n * self.width
 
     @property
+    def can_be_dense(self) -> bool:
+        """Whether a dense copy is small."""
+        return self.dense_bytes <= MOST_DENSE_BYTES
+
+    @property
+    def has_small_operator(self) -> bool:
+        """Whether a dense copy is small, and a matrix between its rows."""
+        return self.can_be_dense and 8 * self.n**2 <= MOST_DENSE_BYTES
+
+    def dense(self) -> DesignSmoother:
+        """The same with a dense copy of the design."""
+        X = self._X[:, np.flatnonzero(self._penalized)].toarray()
+        return DesignSmoother(X, None, self.fit_intercept, self.lams, self.weights, is_ridge=True)
+
+    def densified(self) -> Smoother | Refusal:
+        """A dense copy, if its columns are fit for it."""
+        try:
+            return self.dense()
+        except RouteError as error:
+            return Refusal(str(error))
+
+    @cached_property
+    def density(self) -> Density:
+        """What its work is counted from."""
+        return Density.of(self._X)
+
+    @property
     def n_free(self) -> int:
         """The intercept, if there is one."""
         return int((self._penalized == 0).sum())
@@ -74,7 +107,8 @@ class SparseSmoother(Smoother):
         """Demmler-Reinsch basis from Gram matrices; kept, as `is_accurate` and the routes ask for the same."""
         key = tuple(float(lam) for lam in lams)
         if key not in self._bases:
-            self._bases[key] = sparse_reinsch(self._X, self._penalized, key, self.weights)
+            first = self._unpenalized if max(key) == 0 else None
+            self._bases[key] = sparse_reinsch(self._X, self._penalized, key, self.weights, first)
         return self._bases[key]
 
     def is_accurate(self) -> bool:
@@ -90,6 +124,17 @@ class SparseSmoother(Smoother):
         except TrainingSetError:
             return False
         return True
+
+    def settled(self) -> Smoother | Refusal:
+        """What is computed: itself if its Gram matrices determine the fit, or else a dense copy."""
+        if self.is_accurate():
+            return self
+        if not self.can_be_dense:
+            return Refusal(
+                "the columns of the sparse X are so nearly dependent, or of such different scales, that its Gram "
+                "matrix cannot tell, and X is too large to be made dense; use a larger penalty, or scale the columns"
+            )
+        return self.densified()
 
     def _reaches_far(self) -> bool:
         """Whether rows of no weight are so large beside the smallest column that the map to the basis fails in them.
@@ -110,5 +155,18 @@ class SparseSmoother(Smoother):
         return spans(lams, np.sqrt(MOST_RATIO_OF_PENALTIES))
 
     def count_lost(self, lam: float) -> int:
-        """None: `is_accurate` has said so."""
-        return 0
+        """How many free columns depend on the others in the rows that a fit sees; the intercept never does."""
+        if lam > 0 or self._has_full_rank():
+            return 0
+        return self.dense().count_lost(lam) if self.can_be_dense else 0  # if it cannot, it is refused or refitted
+
+    @cached_property
+    def _unpenalized(self) -> FirstBasis:
+        return first_basis(self._X, self._penalized, [0.0], self.weights)
+
+    def _has_full_rank(self) -> bool:
+        """Whether one Cholesky factor tells that no column depends on the others."""
+        try:
+            return self._unpenalized.is_sound
+        except TrainingSetError:
+            return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 
 from ..errors import FoldError, RouteError
@@ -111,17 +111,29 @@ def _bid(candidate: Candidate, task: Task, plan: FoldPlan, asked: str) -> Bid | 
                 offers[route, learner] = answer
             elif not isinstance(learner, RefitLearner) and (answer.remedy or route.name not in refusals):
                 refusals[route.name] = answer  # of several routes of a name, that of the one that knows a remedy
-    if not offers:
-        refitted = [learner for learner in candidate if isinstance(learner, RefitLearner)]
-        if len(refitted) == len(candidate) and asked not in ("auto", "refit"):
-            return Refusal(str(refitted[0].refusal))
-        return next(iter(refusals.values()), Refusal("no route serves it"))
-    (route, learner), offer = min(offers.items(), key=lambda item: item[1].seconds)
-    reason = "asked for"
-    if asked == "auto":
-        by_name = {each.name: made for (each, _), made in offers.items() if isfinite(made.seconds)}
-        reason = explain(route.name, by_name, refusals) if offer.systems else offer.reason
-    return Bid(route, learner, offer.seconds, reason)
+    late: Refusal | None = None
+    while offers:
+        (route, learner), offer = min(offers.items(), key=lambda item: item[1].seconds * item[1].handicap)
+        is_last = isinstance(learner, RefitLearner) and len(offers) == 1  # whatever it takes
+        found = learner if offer.settle is None or is_last else offer.settle()
+        if isinstance(found, Refusal):
+            refusals[route.name] = late = found
+            del offers[route, learner]
+            continue
+        if found is not learner:
+            bid = _bid([found if each is learner else each for each in candidate], task, plan, asked)
+            is_copy = isinstance(bid, Bid) and asked == "auto" and bid.learner is found and route.name != "refit"
+            return replace(bid, reason=f"{bid.reason[:-1]}; X is small enough to be made dense.") if is_copy else bid
+        reason = "asked for"
+        if asked == "auto":
+            by_name = {each.name: made for (each, _), made in offers.items() if isfinite(made.seconds)}
+            reason = explain(route.name, by_name, refusals) if offer.systems and not is_last else offer.reason
+            reason = str(late or learner.refusal) if isinstance(learner, RefitLearner) and is_last else reason
+        return Bid(route, learner, offer.seconds, reason)
+    refitted = [learner for learner in candidate if isinstance(learner, RefitLearner)]
+    if len(refitted) == len(candidate) and asked not in ("auto", "refit"):
+        return Refusal(str(refitted[0].refusal))
+    return late or next(iter(refusals.values()), Refusal("no route serves it"))
 
 
 def _asked_for(asked: str) -> list[Route]:
@@ -132,7 +144,7 @@ def explain(choice: str, offers: Mapping[str, Offer], refusals: Mapping[str, Ref
     """Why the cheapest of some offers is taken, in one sentence."""
     own = offers[choice]
     others = sorted((name for name in offers if name != choice), key=lambda name: offers[name].seconds)
-    text = f"{choice} solves systems of {own.systems}"
+    text = f"{choice} {'takes' if choice == 'refit' else 'solves systems of'} {own.systems}"
     if others:
         other = offers[others[0]]
         text += f" and should be {other.seconds / own.seconds:.1f} times faster than {others[0]} with {other.systems}"

@@ -48,12 +48,17 @@ LIKELY_REPEATS = 5
 class Offer:
     """What a route would take: seconds on the machine that it was calibrated on, infinite if it cannot tell.
 
-    ``reason`` says why the route serves, and ``systems`` what it solves, for people.
+    ``reason`` says why the route serves, and ``systems`` what it solves, for people. ``settle`` is for what takes time
+    to find out and only matters if the offer is the cheapest: it makes the learner that is computed, or says why there
+    is none. If that is another one than was asked about, routes are asked again. ``handicap`` is the factor by which it
+    must be faster than others.
     """
 
     seconds: float
     reason: str
     systems: str = ""
+    settle: Callable[[], Learner | Refusal] | None = None
+    handicap: float = 1.0
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..learners import DesignSmoother, Learner, Refusal, Smoother, Task
+from ..learners import DesignSmoother, Learner, Refusal, Smoother, SparseSmoother, Task
 from ..linalg import compiled
 from ..linalg.downdate import LARGE_COMPILED, MANY, MANY_COMPILED
 from .contract import Engine, FoldPlan, Offer, Workers
@@ -12,6 +12,7 @@ from .costs import Shape, seconds_of
 from .gramstream import StreamedEngine, can_stream
 from .gramtables import GramEngine
 from .repeats import RepeatedRoute, not_a_smoother, shape_of
+from .sparsecosts import GRAM, gram_terms, on_a_copy, seconds_of_terms
 
 __all__ = ["GramRoute", "gram_flops", "gram_work", "offer_gram"]
 
@@ -28,7 +29,8 @@ class GramRoute(RepeatedRoute):
             return not_a_smoother(learner)
         if plan.is_trial:
             return Refusal("folds of single rows suit the one-step route")
-        return offer_gram(shape_of(learner, plan))
+        shape = shape_of(learner, plan)
+        return offer_gram(shape) if not isinstance(learner, SparseSmoother) else _offer_sparse(learner, shape, task)
 
     def engine(self, learner: Learner, task: Task, workers: Workers) -> Engine:
         """Decompose all rows."""
@@ -42,6 +44,16 @@ def offer_gram(shape: Shape) -> Offer:
     """What the route takes at a shape."""
     reason = f"it needs {shape.refit_flops / gram_flops(shape):.0f} times fewer operations than refits"
     return Offer(seconds_of("gram", gram_work(shape)), reason, f"{shape.q} x {shape.q} (columns)")
+
+
+def _offer_sparse(smoother: SparseSmoother, shape: Shape, task: Task) -> Offer:
+    """What the route takes on a sparse design, or on a dense copy of it if that is less."""
+    seconds = seconds_of_terms(GRAM, gram_terms(smoother, shape, task.problem.n_outputs))
+    systems = f"{smoother.width} x {smoother.width} (columns)"
+    offers = [Offer(seconds, "X stays sparse", systems, smoother.settled)]
+    if smoother.can_be_dense:
+        offers.append(on_a_copy(offer_gram(shape), smoother, shape))
+    return min(offers, key=lambda offer: offer.seconds * offer.handicap)
 
 
 def gram_flops(shape: Shape) -> float:

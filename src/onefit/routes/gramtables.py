@@ -13,6 +13,7 @@ from ..learners import Smoother
 from ..linalg import batched, compiled
 from ..linalg.downdate import Downdate
 from ..linalg.reinsch import DenseBasis, Reinsch, ReinschBasis
+from ..linalg.sparse import SparseBasis
 from ..metrics.losses import Loss
 from ..typing import FloatArray, IntArray
 from ..validation import Problem
@@ -108,11 +109,44 @@ class _Block:
         L, K, _ = folds.members.shape
         self.grams = np.empty((L, K, self.d, self.d))
         self.g = np.empty((L, K, self.d, self.V * self.Q))
+        if self.sparse is not None:
+            self._collect_sparse(self.sparse, self.residuals[:-1])
+            return
         for repeat, fold, rows, Zf in self._gathered(0, K, 0):
+            assert Zf is not None
             weighted = engine.weigh(Zf, rows)
             transposed = weighted.swapaxes(-1, -2)
             self.grams[repeat, fold] = transposed @ weighted
             self.g[repeat, fold] = transposed @ engine.weigh(self.r[repeat, fold], rows)
+
+    @cached_property
+    def sparse(self) -> SparseBasis | None:
+        """The basis, if sparse products are faster than its rows."""
+        if not isinstance(self.basis, SparseBasis):
+            return None
+        is_preferred = self.basis.prefers_products(self.folds.n_folds, self.V * self.Q)
+        return self.basis if is_preferred or not self._can_keep else None
+
+    def _collect_sparse(self, basis: SparseBasis, residuals: FloatArray) -> None:
+        """Statistics of the folds from sparse products."""
+        root, everyone = None if self.engine.root is None else self.engine.root[:-1], np.arange(len(self.y))
+        weighted = self.engine.weigh(self.engine.weigh(residuals, everyone), everyone)
+        for repeat, ids in enumerate(self.folds.ids):
+            self.grams[repeat] = basis.fold_grams(ids, self.folds.n_folds, root)
+            self.g[repeat] = basis.fold_products(ids, self.folds.n_folds, weighted)
+
+    def _predicted(self, rows: IntArray, Zf: FloatArray | None, coefficients: FloatArray) -> FloatArray:
+        """Changes (F, m, C) of the fits in the rows of some folds."""
+        if self.sparse is not None:
+            return self.sparse.predict(rows, coefficients)
+        assert Zf is not None
+        product: FloatArray = Zf @ coefficients
+        return product
+
+    @property
+    def _can_keep(self) -> bool:
+        """Whether the rows of the basis by folds are not too many to be held."""
+        return 8 * self.folds.members.size * self.d <= TABLE_BYTES
 
     @cached_property
     def r(self) -> FloatArray:
@@ -121,9 +155,8 @@ class _Block:
 
     @cached_property
     def kept(self) -> FloatArray | None:
-        """Rows of the basis by folds, if they are not too many to be held."""
-        members = self.folds.members
-        return self.basis.take(members) if 8 * members.size * self.d <= TABLE_BYTES else None
+        """Rows of the basis by folds, if they are made and not too many to be held."""
+        return self.basis.take(self.folds.members) if self._can_keep and self.sparse is None else None
 
     def _error_scale(self, r: FloatArray) -> FloatArray:
         """`batched.error_scale` of residuals r (V, n, Q)."""
@@ -138,15 +171,22 @@ class _Block:
             diagonal[:, rows] = 1.0 - np.square(self.downdate.scales) @ squares.T
         return batched.error_scale(y, r, diagonal)
 
-    def _gathered(self, low: int, high: int, columns: int) -> Iterator[tuple[IntArray, IntArray, IntArray, FloatArray]]:
-        """Design rows of folds ``low`` to ``high``, some folds at a time; ``columns`` results a row are to come."""
+    def _gathered(
+        self, low: int, high: int, columns: int
+    ) -> Iterator[tuple[IntArray, IntArray, IntArray, FloatArray | None]]:
+        """Design rows of folds ``low`` to ``high``, some folds at a time; ``columns`` results a row are to come.
+
+        Those of a sparse design are not made.
+        """
         L, m = self.folds.n_repeats, self.folds.members.shape[2]
         each = 8 * m * (self.d + columns * self.V * self.Q)
         repeats, n_folds = per_block(each * (high - low)), min(per_block(each), high - low)
         for start, first in product(range(0, L, repeats), range(low, high, n_folds)):
             part = slice(start, min(start + repeats, L)), slice(first, min(first + n_folds, high))
             rows = self.folds.members[part].reshape(-1, m)
-            Zf = self.basis.take(rows) if self.kept is None else self.kept[part].reshape(-1, m, self.d)
+            Zf = None
+            if self.sparse is None:
+                Zf = self.basis.take(rows) if self.kept is None else self.kept[part].reshape(-1, m, self.d)
             repeat, fold = (index.ravel() for index in np.mgrid[part])
             yield repeat, fold, rows, Zf
 
@@ -190,8 +230,8 @@ class _Block:
                 part = members[:, low:high], sizes[:, low:high]
                 u[:, low:high] = compiled.residuals(self.table, self.residuals, change, *part)
             else:
-                for repeat, fold, _, Zf in self._gathered(low, high, 1):
-                    u[repeat, fold] += Zf @ change[repeat, fold - low]
+                for repeat, fold, rows, Zf in self._gathered(low, high, 1):
+                    u[repeat, fold] += self._predicted(rows, Zf, change[repeat, fold - low])
             by_value = u.reshape(L, K, m, self.V, self.Q)
             for (at, index, value), (residuals,) in refitted.items():
                 by_value[at, low + index, : len(residuals), value] = residuals
@@ -254,7 +294,7 @@ class _Block:
         m = self.r.shape[2]
         others = np.arange(low_other, low_other + n_others)
         for repeat, fold, rows, Zf in self._gathered(low, low + n_folds, n_others):
-            u = Zf @ table[repeat, fold - low].reshape(len(fold), d, n_others * columns)
+            u = self._predicted(rows, Zf, table[repeat, fold - low].reshape(len(fold), d, n_others * columns))
             u = u.reshape(len(fold), m, n_others, columns)
             r = self.r[repeat, fold]
             if self.engine.is_compiled:

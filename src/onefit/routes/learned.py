@@ -147,7 +147,8 @@ class _Sets(Sets):
 
     def _from_rows(self, out: IntArray) -> FloatArray:
         """Residuals (t, m, V, Q) of the folds that one training set leaves out, from its rows."""
-        engine, members, is_there = self.engine, self.members[out], self.folds.present[self.number][out]
+        engine, members = self.engine, self.members[out]
+        is_there = members < len(engine.y)
         train, others = self.training_rows(out), members[is_there]
         fitted = engine.learner.fitted(train, others, engine.y)
         if fitted is None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ..folds import Folds
-from ..learners import Learner, Refusal, Smoother, Task
+from ..learners import Learner, Refusal, Smoother, SparseSmoother, Task
 from ..linalg import batched, compiled
 from ..linalg.operator import Operator, dual_operator, primal_operator
 from ..linalg.stacked import prediction_weights
@@ -19,6 +19,7 @@ from .contract import Engine, FoldPlan, Offer, Workers
 from .costs import Shape, seconds_of
 from .engine import TABLE_BYTES, FailureLog, Piece, SmootherEngine, per_block, refit_or_log
 from .repeats import RepeatedRoute, not_a_smoother, shape_of
+from .sparsecosts import on_a_copy
 
 __all__ = [
     "OneStepEngine",
@@ -46,6 +47,9 @@ class OneStepRoute(RepeatedRoute):
         (learner,) = learners
         if not isinstance(learner, Smoother):
             return not_a_smoother(learner)
+        if isinstance(learner, SparseSmoother) and learner.has_small_operator and not plan.is_trial:
+            shape = shape_of(learner, plan)
+            return on_a_copy(offer_onestep(shape), learner, shape)
         if learner.why_not_onestep:
             return Refusal(learner.why_not_onestep, 'or use route="gram"')
         if plan.is_trial and task.problem.n > MOST_TRIED_ROWS:

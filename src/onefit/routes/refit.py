@@ -29,6 +29,7 @@ from ..sources import Source
 from ..typing import AnyArray, Data, Estimator, FloatArray, IntArray
 from .contract import Engine, FoldPlan, Offer, Workers, ignore
 from .repeats import RepeatedRoute
+from .sparsecosts import offer_refits
 
 __all__ = ["RefitEngine", "RefitRoute"]
 
@@ -53,13 +54,13 @@ class RefitRoute(RepeatedRoute):
     name = "refit"
 
     def offer(self, learners: Sequence[Learner], task: Task, plan: FoldPlan) -> Offer | Refusal:
-        """Whatever the estimator takes, which nobody knows: so any other offer is better."""
+        """Whatever the estimator takes, which nobody knows but of sparse designs: else any other offer is better."""
         (learner,) = learners
         if not isinstance(learner, RefitLearner):
             return Refusal("it is for estimators themselves")
         if plan.is_trial:
             return Refusal("a refit without every two rows would take too long")
-        return Offer(math.inf, str(learner.refusal))
+        return offer_refits(learner, task, plan) or Offer(math.inf, str(learner.refusal))
 
     def engine(self, learner: Learner, task: Task, workers: Workers) -> Engine:
         """Look at the estimators."""
