@@ -151,7 +151,8 @@ class _Block:
         coefficients = np.square(downdate.scales).T[:, :, None] * projected[:, None, :]  # (d, V, Q)
         fitted = basis.times(coefficients.reshape(self.d, -1)).reshape(-1, self.V, self.Q)
         residuals = np.vstack([self.y[:, None] - fitted, np.zeros((1, self.V, self.Q))])
-        self.scale = self._error_scale(np.moveaxis(residuals[:-1], 1, 0))
+        least = [engine.smoother.least_trusted(self.y, lam) for lam in downdate.lams]
+        self.scale = np.maximum(self._error_scale(np.moveaxis(residuals[:-1], 1, 0)), np.array(least) / batched.TRUSTED)
         L, K, m = folds.members.shape
         self.r = residuals[folds.members].reshape(L, K, m, self.V * self.Q)
         self.kept = basis.take(folds.members) if 8 * folds.members.size * self.d <= TABLE_BYTES else None
