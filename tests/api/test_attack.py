@@ -615,3 +615,36 @@ def test_a_kernel_of_rows_of_very_different_sizes_knows_the_small_ones(route):
     result = quiet_nested_cv(KernelRidge(alpha=1.3, kernel="poly"), x[:, None], y, folds=ids, route=route)
     exact = exact_kernel_predictions((np.multiply.outer(x, x) + 1) ** 3, y, np.ones(18), ids, 1.3)
     np.testing.assert_allclose(result.heldout["prediction"], exact, rtol=1e-9)
+
+
+def exact_penalized_predictions(X, y, S, ids, lam):
+    """Held-out predictions of a penalized regression with an intercept in fractions, from the normal equations."""
+    n, p = X.shape
+    A, y = np.vectorize(Fraction)(np.c_[X, np.ones(n)]), np.vectorize(Fraction)(y)
+    P = np.full((p + 1, p + 1), Fraction(0))
+    P[:p, :p] = np.vectorize(Fraction)(S) * Fraction(lam)
+    predictions = np.empty(n)
+    for fold in np.unique(ids):
+        train = A[ids != fold]
+        system = np.c_[train.T @ train + P, train.T @ y[ids != fold]]
+        for at in range(p + 1):
+            system[at] = system[at] / system[at, at]
+            others = np.arange(p + 1) != at
+            system[others] -= np.multiply.outer(system[others, at], system[at])
+        predictions[ids == fold] = (A[ids == fold] @ system[:, -1]).astype(float)
+    return predictions
+
+
+@pytest.mark.parametrize("route", ["gram", "onestep"])
+def test_a_penalty_matrix_makes_no_columns_of_rounding_errors(route):
+    """Columns that live in one row each, tied to others by a penalty of differences: where one is zero, it is zero."""
+    rng = np.random.default_rng(8)
+    X = 2e7 * rng.normal(size=(18, 20))
+    for row, column in enumerate((5, 10, 12)):
+        X[:, column] = np.where(np.arange(18) == row, X[:, column], 0.0)
+    y, ids = X[:, 0] + 1e7 * rng.normal(size=18), np.arange(18) % 3
+    D = np.diff(np.eye(20), axis=0)
+    model = onefit.PenalizedRegression(penalty=D.T @ D, lam=6.5e-16)
+    result = quiet_nested_cv(model, X, y, folds=ids, route=route)
+    exact = exact_penalized_predictions(X, y, D.T @ D, ids, 6.5e-16)
+    np.testing.assert_allclose(result.heldout["prediction"], exact, rtol=0, atol=1e-8 * np.abs(exact).max())
