@@ -22,11 +22,15 @@ LEAST = 1e-290
 
 @dataclass
 class Figures:
-    """What is compared, each with outputs as the last axis, and how near to a tie a decision was."""
+    """What is compared, each with outputs as the last axis, and how near to a tie a decision was.
+
+    ``pairs`` are the losses that it was made of, if they are known.
+    """
 
     tables: dict[str, np.ndarray]
     margin: float = np.inf
     response: np.ndarray = field(default_factory=lambda: np.zeros(1))
+    pairs: PairTables | None = None
 
 
 def tabulate(model: Model, folds: np.ndarray, residuals: Residuals, zero: Any, as_float: Callable) -> Figures:
@@ -69,7 +73,7 @@ def tabulate(model: Model, folds: np.ndarray, residuals: Residuals, zero: Any, a
             e_in[repeat, fold], _ = _moments(rows, zero, as_float)
     tables = {"e_out": e_out, "e_in": e_in, "v_out": v_out} | sums.means(model, as_float)
     interval, is_near = pairs.interval(model)
-    return Figures(tables | interval, min(losses.margin, is_near), np.abs(model.Y).max(axis=0))
+    return Figures(tables | interval, min(losses.margin, is_near), np.abs(model.Y).max(axis=0), pairs)
 
 
 class _Losses:
