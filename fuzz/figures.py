@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .intervals import PairTables
 from .models import Model
 
 __all__ = ["Figures", "differences", "sizes", "tabulate"]
@@ -21,11 +22,15 @@ LEAST = 1e-290
 
 @dataclass
 class Figures:
-    """What is compared, each with outputs as the last axis, and how near to a tie a decision was."""
+    """What is compared, each with outputs as the last axis, and how near to a tie a decision was.
+
+    ``pairs`` are the losses that it was made of, if they are known.
+    """
 
     tables: dict[str, np.ndarray]
     margin: float = np.inf
     response: np.ndarray = field(default_factory=lambda: np.zeros(1))
+    pairs: PairTables | None = None
 
 
 def tabulate(model: Model, folds: np.ndarray, residuals: Residuals, zero: Any, as_float: Callable) -> Figures:
@@ -43,7 +48,7 @@ def tabulate(model: Model, folds: np.ndarray, residuals: Residuals, zero: Any, a
     L, n = folds.shape
     K, R = int(folds.max()) + 1, losses.count
     e_out, e_in, v_out = (np.full((L, K, R), np.nan) for _ in range(3))
-    sums = _Sums(n, R, model.n_outputs, zero)
+    sums, pairs = _Sums(n, R, model.n_outputs, zero), PairTables(folds, K, R)
     for repeat, ids in enumerate(folds):
         by_out: list[list[list[Any]]] = [[] for _ in range(K)]
         for fold in range(K):
@@ -51,19 +56,24 @@ def tabulate(model: Model, folds: np.ndarray, residuals: Residuals, zero: Any, a
             for i, u in residuals(repeat, (fold,)).items():
                 plain = losses.of(i, u)
                 sums.add_row(i, u, plain)
+                pairs.losses[repeat, i] = [as_float(value) for value in plain]
                 rows.append(weigh(i, plain))
             sums.add("cv", rows)
             e_out[repeat, fold], v_out[repeat, fold] = _moments(rows, zero, as_float)
+            pairs.add(repeat, fold, fold, e_out[repeat, fold], v_out[repeat, fold], len(rows))
         for second in range(K):
             for first in range(second):
-                for i, u in residuals(repeat, (first, second)).items():
-                    other = second if ids[i] == first else first
-                    by_out[other].append(weigh(i, losses.of(i, u)))
+                both = {i: weigh(i, losses.of(i, u)) for i, u in residuals(repeat, (first, second)).items()}
+                for fold, other in ((first, second), (second, first)):
+                    rows = [row for i, row in both.items() if ids[i] == fold]
+                    by_out[other] += rows
+                    pairs.add(repeat, fold, other, *_moments(rows, zero, as_float), len(rows))
         for fold, rows in enumerate(by_out):
             sums.add("raw", rows)
             e_in[repeat, fold], _ = _moments(rows, zero, as_float)
     tables = {"e_out": e_out, "e_in": e_in, "v_out": v_out} | sums.means(model, as_float)
-    return Figures(tables, losses.margin, np.abs(model.Y).max(axis=0))
+    interval, is_near = pairs.interval(model)
+    return Figures(tables | interval, min(losses.margin, is_near), np.abs(model.Y).max(axis=0), pairs)
 
 
 class _Losses:

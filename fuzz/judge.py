@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .arrays import Arrays, make_arrays, nudged
-from .figures import Figures, differences, sizes
+from .figures import LEAST, Figures, differences, sizes
+from .intervals import PairTables, exact_differences
 from .library import Answer, ask
 from .models import Model, model_of
 from .problems import Problem
@@ -69,6 +70,8 @@ def judge_answer(problem: Problem, arrays: Arrays, answer: Answer) -> Verdict:
     verdicts = [case.of_candidate(at, answer) for at in range(len(answer.figures))]
     if problem.kind == "compare" and answer.figures[0] is None:  # one model's refusal is that of all
         verdicts = [min(verdicts, key=lambda each: VERDICTS.index(each.name))]
+    if paired := case.of_differences(answer):
+        verdicts.append(paired)
     worst = max(verdicts, key=lambda each: VERDICTS.index(each.name))
     return leaked if leaked and worst.name != "wrong" else worst
 
@@ -104,6 +107,28 @@ class _Case:
         name = max(beyond, key=lambda key: float(relative[key].max()))
         why = f"{name} on route {answer.routes[at]}; the last bit moves it by {moves[name].max():.1g}"
         return Verdict("wrong", why, float(relative[name].max()))
+
+    def of_differences(self, answer: Answer) -> Verdict | None:
+        """Verdict on the paired differences, in units of the largest errors; None if they are not known or agree."""
+        asked, pairs = answer.differences, _pairs_of(self.expected)
+        if asked is None or not pairs or None in answer.figures or "refit" in answer.routes:
+            return None
+        known = [each for each in self.expected if isinstance(each, Figures)]
+        size = np.max([np.nanmax(each.tables["e_out"], axis=(0, 1)) for each in known], axis=0)
+        exact = exact_differences(pairs, self.model, asked)
+
+        def gap(values: np.ndarray) -> float:
+            return float(
+                np.nan_to_num(np.abs(values - exact).max(axis=(0, 1)) / np.maximum(size, LEAST), nan=np.inf).max()
+            )
+
+        if (off := gap(asked.values)) <= AGREES:
+            return None
+        moved = [_pairs_of(copy) for copy in self._references_of_copies()]
+        move = max(gap(exact_differences(each, self.model, asked)) if each else np.inf for each in moved)
+        is_tie = min(each.margin for each in known) < TIE
+        name = "sensitive" if is_tie or off <= ALLOWED * move else "wrong"
+        return Verdict(name, f"paired differences; the last bit moves them by {move:.1g}", off)
 
     def _of_refusal(self, at: int, reason: str) -> Verdict:
         expected = self.expected[at]
@@ -167,6 +192,12 @@ class _Case:
             copies = [nudged(self.arrays, self.problem, copy) for copy in range(COPIES)]
             self._moved = [reference(model_of(self.problem, copy), copy.folds) for copy in copies]
         return self._moved
+
+
+def _pairs_of(expected: list[Expected]) -> list[PairTables]:
+    """The losses of all candidates; none if those of one are not known."""
+    known = [each.pairs for each in expected if isinstance(each, Figures) and each.pairs is not None]
+    return known if len(known) == len(expected) else []
 
 
 def _extremes(arrays: Arrays) -> str:

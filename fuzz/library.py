@@ -6,6 +6,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from onefit.linalg import compiled
 
 from .arrays import Arrays
 from .figures import Figures
+from .intervals import ENDS, Differences
 from .problems import Problem
 
 __all__ = ["Answer", "ask", "estimators_of"]
@@ -30,13 +32,15 @@ __all__ = ["Answer", "ask", "estimators_of"]
 class Answer:
     """By candidate, figures or None with the reason of the refusal; and all that should not have come out.
 
-    ``routes`` are those taken; ``leaks`` are warnings and exceptions that are not onefit's own.
+    ``routes`` are those taken; ``leaks`` are warnings and exceptions that are not onefit's own. Curves and comparisons
+    have paired differences.
     """
 
     figures: list[Figures | None]
     refusals: list[str]
     routes: list[str]
     leaks: list[str] = field(default_factory=list)
+    differences: Differences | None = None
 
     def by_refits(self, at: int, problem: Problem) -> bool:
         """Whether a candidate was refitted by scikit-learn, or would have been if that had not failed."""
@@ -68,11 +72,12 @@ def ask(problem: Problem, arrays: Arrays, n_jobs: int = 1) -> Answer:
     with warnings.catch_warnings(record=True) as caught, compiled.switched(problem.is_compiled):
         warnings.simplefilter("always")
         try:
-            results, refusals = _results(problem, arrays, n_jobs)
+            results, refusals, differences = _results(problem, arrays, n_jobs)
             answer = Answer(
                 [None if result is None else _figures_of(result, arrays) for result in results],
                 refusals,
                 ["" if result is None else result.route for result in results],
+                differences=differences,
             )
         except OneFitError as error:
             count = len(estimators_of(problem, arrays))
@@ -102,8 +107,8 @@ def _where(error: Exception) -> str:
     return f"{type(error).__name__}: {error} ({_short(frame.filename)}:{frame.lineno})"
 
 
-def _results(problem: Problem, arrays: Arrays, n_jobs: int) -> tuple[list[Any], list[str]]:
-    """A result for each candidate, or None and why."""
+def _results(problem: Problem, arrays: Arrays, n_jobs: int) -> tuple[list[Any], list[str], Differences | None]:
+    """A result for each candidate, or None and why; and their paired differences."""
     X = sparse.csr_matrix(arrays.X) if problem.is_sparse else arrays.X
     settings = {
         "loss": problem.loss,
@@ -117,11 +122,20 @@ def _results(problem: Problem, arrays: Arrays, n_jobs: int) -> tuple[list[Any], 
     if problem.kind == "curve":
         name = {"penalized": "lam", "scaled": "ridge__alpha"}.get(problem.model, "alpha")
         curve = onefit.error_curve(estimators[0], X, arrays.y, param_name=name, param_range=problem.alphas, **settings)
-        return list(curve.results), list(curve.reasons)
+        values = np.stack([getattr(curve.difference, name).reshape(len(problem.alphas), -1) for name in ENDS])
+        first = np.repeat(np.arange(len(problem.alphas))[:, None], values.shape[2], axis=1)
+        differences = Differences(first, np.broadcast_to(curve.best, first.shape), values)
+        return list(curve.results), list(curve.reasons), differences
     if problem.kind == "compare":
         table = onefit.compare({str(at): each for at, each in enumerate(estimators)}, X, arrays.y, **settings)
-        return [table.results[str(at)] for at in range(len(estimators))], [""] * len(estimators)
-    return [onefit.nested_cv(estimators[0], X, arrays.y, **settings)], [""]
+        pairs = list(combinations(table.results, 2))  # in the order of the table
+        values = table.differences[list(ENDS)].to_numpy(copy=True).T.reshape(len(ENDS), len(pairs), -1)
+        first, second = (
+            np.repeat(np.array([side], int).T, values.shape[2], axis=1) for side in zip(*pairs, strict=True)
+        )
+        results = [table.results[str(at)] for at in range(len(estimators))]
+        return results, [""] * len(estimators), Differences(first, second, values)
+    return [onefit.nested_cv(estimators[0], X, arrays.y, **settings)], [""], None
 
 
 def _figures_of(result: Any, arrays: Arrays) -> Figures:
@@ -135,6 +149,7 @@ def _figures_of(result: Any, arrays: Arrays) -> Figures:
     errors = result.fold_errors
     tables = {name: with_outputs(getattr(errors, name)) for name in ("e_out", "e_in", "v_out")}
     tables |= {name: with_outputs(getattr(result, name)) for name in ("cv_estimate", "raw_estimate")}
+    tables |= {name: with_outputs(end) for name, end in zip(("low", "high"), result.interval, strict=True)}
     tables["heldout_loss"] = with_outputs(result.heldout["loss"].to_numpy())
     if result.loss != "zero_one":
         tables["heldout_prediction"] = with_outputs(result.heldout["prediction"].to_numpy())

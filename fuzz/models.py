@@ -25,6 +25,7 @@ class Model:
     candidates : the penalties (Q,) of each model that is asked for
     grid : penalties to choose from by leave-one-out in each training set; empty if there is no choice
     chooses_by_output : whether each output has its own choice
+    groups : (n,) numbers of the groups, or None
     kernel_copy : if not None, which entries of the kernel are moved up and which down in their last bit
     """
 
@@ -39,6 +40,7 @@ class Model:
     grid: tuple[float, ...]
     chooses_by_output: bool
     loss: str
+    groups: np.ndarray | None = None
     kernel_copy: int | None = None
 
     @property
@@ -69,6 +71,7 @@ def model_of(problem: Problem, arrays: Arrays) -> Model:
         grid=alphas if problem.kind == "tuned" else (),
         chooses_by_output=problem.variant == "per target",
         loss=problem.loss,
+        groups=None if arrays.groups is None else np.unique(arrays.groups, return_inverse=True)[1],
     )
 
 

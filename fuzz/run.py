@@ -10,7 +10,10 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from multiprocessing import util
 from typing import Any, Protocol
+
+from joblib.externals.loky import get_reusable_executor
 
 from .judge import Verdict, judge
 from .problems import draw, kind_of
@@ -85,7 +88,16 @@ def run(
 
 def _pool(jobs: int) -> ProcessPoolExecutor:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    return ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
+    return ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"), initializer=_end_with_workers)
+
+
+def _end_with_workers() -> None:
+    """Let a process end its own workers, those of refits, when it ends: else it waits minutes for them to be idle."""
+    util.Finalize(None, _end_workers, exitpriority=100)
+
+
+def _end_workers() -> None:
+    get_reusable_executor().shutdown(kill_workers=True)
 
 
 def _run_until_crash(

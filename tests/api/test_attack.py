@@ -179,7 +179,7 @@ def test_kernels_of_constant_columns_and_hopeless_penalties(route):
         onefit.nested_cv(KernelRidge(alpha=1e-160, kernel="rbf"), X, y, n_folds=4, route="onestep")
     for alpha in (1e-6, 1e-9):
         with pytest.raises(RouteError, match="rounding errors in the kernel"):
-            onefit.nested_cv(KernelRidge(alpha=alpha, kernel="poly", degree=5), 10 * X, y, n_folds=4, route="gram")
+            onefit.nested_cv(KernelRidge(alpha=alpha, kernel="poly", degree=3), 10 * X, y, n_folds=4, route="gram")
 
 
 def test_a_kernel_of_far_points_needs_no_penalty_above_its_rounding_errors():
@@ -552,3 +552,99 @@ def test_columns_beyond_all_digits_are_refused_if_the_penalty_ties_them_to_each_
     model = onefit.PenalizedRegression(penalty=D.T @ D, lam=3.8)
     with pytest.raises(RouteError, match="span a ratio of"):
         quiet_nested_cv(model, X, y, sample_weight=[0.0, *np.ones(18)], folds=np.arange(19) % 7, route="gram")
+
+
+def exact_kernel_predictions(K, y, w, ids, alpha):
+    """Held-out predictions of kernel ridge regression in fractions, from the entries of K as they are."""
+    K, y = np.vectorize(Fraction)(K), np.vectorize(Fraction)(y)
+    predictions = np.empty(len(y))
+    for fold in np.unique(ids):
+        train, test = np.flatnonzero((ids != fold) & (w > 0)), np.flatnonzero(ids == fold)
+        system = np.c_[K[np.ix_(train, train)], y[train]]
+        system[np.diag_indices(len(train))] += [Fraction(alpha) / Fraction(each) for each in w[train]]
+        for at in range(len(train)):  # it is positive definite: no pivots
+            system[at] = system[at] / system[at, at]
+            others = np.arange(len(train)) != at
+            system[others] -= np.multiply.outer(system[others, at], system[at])
+        predictions[test] = (K[np.ix_(test, train)] @ system[:, -1]).astype(float)
+    return predictions
+
+
+@pytest.mark.parametrize("settings", FAST, ids=str)
+def test_a_row_of_no_weight_is_predicted_by_a_kernel_of_any_scale(settings):
+    """Its features were those of all rows, and a penalty far below them did not hold what the others do not see."""
+    rng = np.random.default_rng(51)
+    X, w, y = 3e4 * rng.normal(size=(11, 80)), rng.uniform(0.5, 3, size=11), np.full(11, 0.0076)
+    w[6:8] = 0.0
+    ids = np.arange(11) if "n_folds" in settings else np.array([4, 0, 2, 3, 2, 4, 1, 3, 2, 2, 2])
+    curve = quietly(
+        onefit.error_curve, KernelRidge(kernel="poly"), X, y, param_name="alpha", param_range=[1.5, 1e3, 1e10],
+        sample_weight=w, **({} if "n_folds" in settings else {"folds": ids}), **settings,
+    )  # fmt: skip
+    assert not any(curve.reasons)
+    for alpha, result in zip([1.5, 1e3, 1e10], curve.results, strict=True):
+        exact = exact_kernel_predictions((X @ X.T / 80 + 1) ** 3, y, w, ids, alpha)
+        np.testing.assert_allclose(result.heldout["prediction"], exact, rtol=0, atol=1e-9 * y[0])
+
+
+@pytest.mark.parametrize("route", ["gram", "onestep"])
+@pytest.mark.parametrize("alpha", [1e-7, 1e-6, 1e-4, 1e-2, 1.0])
+def test_folds_of_several_rows_of_a_kernel_are_known_to_the_digits_that_matter_or_refused(route, alpha):
+    """Single rows are well known where folds, at the ends of the data, are not."""
+    rng = np.random.default_rng(3)
+    x = 1.5 * rng.normal(size=21)
+    w, y = 10.0 ** rng.uniform(2, 4, size=21), 8e4 + rng.normal(size=21)
+    K, ids = np.exp(-np.square(x[:, None] - x)), np.argsort(np.argsort(x)) // 3  # neighbours are out together
+    model, settings = KernelRidge(alpha=alpha, kernel="precomputed"), {"sample_weight": w, "folds": ids, "route": route}
+    if alpha < 1e-5:
+        with pytest.raises(OneFitError, match="rounding errors in the kernel"):
+            onefit.nested_cv(model, K, y, **settings)
+        return
+    found = quiet_nested_cv(model, K, y, **settings).heldout["prediction"]
+    exact = exact_kernel_predictions(K, y, w, ids, alpha)
+    np.testing.assert_allclose(found, exact, rtol=0, atol=1e-7 * np.abs(exact - y).max())
+
+
+@pytest.mark.parametrize("route", ["gram", "onestep"])
+def test_a_kernel_of_rows_of_very_different_sizes_knows_the_small_ones(route):
+    """A column that is zero but in one row: the errors of an eigendecomposition are of the size of that one."""
+    x = np.zeros(18)
+    x[4] = 6e6
+    y = 40 + np.random.default_rng(7).normal(size=18)
+    ids = np.arange(18) % 6
+    result = quiet_nested_cv(KernelRidge(alpha=1.3, kernel="poly"), x[:, None], y, folds=ids, route=route)
+    exact = exact_kernel_predictions((np.multiply.outer(x, x) + 1) ** 3, y, np.ones(18), ids, 1.3)
+    np.testing.assert_allclose(result.heldout["prediction"], exact, rtol=1e-9)
+
+
+def exact_penalized_predictions(X, y, S, ids, lam):
+    """Held-out predictions of a penalized regression with an intercept in fractions, from the normal equations."""
+    n, p = X.shape
+    A, y = np.vectorize(Fraction)(np.c_[X, np.ones(n)]), np.vectorize(Fraction)(y)
+    P = np.full((p + 1, p + 1), Fraction(0))
+    P[:p, :p] = np.vectorize(Fraction)(S) * Fraction(lam)
+    predictions = np.empty(n)
+    for fold in np.unique(ids):
+        train = A[ids != fold]
+        system = np.c_[train.T @ train + P, train.T @ y[ids != fold]]
+        for at in range(p + 1):
+            system[at] = system[at] / system[at, at]
+            others = np.arange(p + 1) != at
+            system[others] -= np.multiply.outer(system[others, at], system[at])
+        predictions[ids == fold] = (A[ids == fold] @ system[:, -1]).astype(float)
+    return predictions
+
+
+@pytest.mark.parametrize("route", ["gram", "onestep"])
+def test_a_penalty_matrix_makes_no_columns_of_rounding_errors(route):
+    """Columns that live in one row each, tied to others by a penalty of differences: where one is zero, it is zero."""
+    rng = np.random.default_rng(8)
+    X = 2e7 * rng.normal(size=(18, 20))
+    for row, column in enumerate((5, 10, 12)):
+        X[:, column] = np.where(np.arange(18) == row, X[:, column], 0.0)
+    y, ids = X[:, 0] + 1e7 * rng.normal(size=18), np.arange(18) % 3
+    D = np.diff(np.eye(20), axis=0)
+    model = onefit.PenalizedRegression(penalty=D.T @ D, lam=6.5e-16)
+    result = quiet_nested_cv(model, X, y, folds=ids, route=route)
+    exact = exact_penalized_predictions(X, y, D.T @ D, ids, 6.5e-16)
+    np.testing.assert_allclose(result.heldout["prediction"], exact, rtol=0, atol=1e-8 * np.abs(exact).max())

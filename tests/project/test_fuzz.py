@@ -183,7 +183,8 @@ def test_a_column_that_lives_in_two_held_out_folds_is_found_to_be_ill_posed():
 
 
 @pytest.mark.parametrize(
-    "name", ["e_out", "e_in", "v_out", "cv_estimate", "raw_estimate", "heldout_loss", "heldout_prediction"]
+    "name",
+    ["e_out", "e_in", "v_out", "cv_estimate", "raw_estimate", "heldout_loss", "heldout_prediction", "low", "high"],
 )
 def test_a_number_that_is_off_by_one_millionth_is_called_wrong(name):
     problem = ridge_problem()
@@ -196,6 +197,19 @@ def test_a_number_that_is_off_by_one_millionth_is_called_wrong(name):
     verdict = judge_answer(problem, arrays, answer)
     assert (verdict.name, verdict.why.split()[0]) == ("wrong", name)
     assert 5e-7 < verdict.size < 2e-6
+
+
+@pytest.mark.parametrize("kind", ["curve", "compare"])
+@pytest.mark.parametrize("end", range(4), ids=["estimate", "low", "high", "standard_error"])
+def test_a_paired_difference_that_is_off_by_one_millionth_of_the_error_is_called_wrong(kind, end):
+    problem = ridge_problem(kind=kind, model="ridge", alphas=(0.01, 0.7, 30.0), n_outputs=2)
+    arrays = make_arrays(problem)
+    answer = ask(problem, arrays)
+    assert judge_answer(problem, arrays, answer).name == "agreed"
+    answer.differences.values[end, 0, 1] += 1e-6 * answer.figures[0].tables["e_out"][..., 1].max()
+    verdict = judge_answer(problem, arrays, answer)
+    assert (verdict.name, verdict.why.split(";")[0]) == ("wrong", "paired differences")
+    assert 1e-7 < verdict.size < 2e-6
 
 
 def test_a_number_that_is_not_there_is_called_wrong():

@@ -15,6 +15,7 @@ from ..errors import DataError, RouteError, TrainingSetError
 from ..linalg.columns import MOST_SPAN, Columns
 from ..linalg.dual import Dual
 from ..linalg.reinsch import Reinsch, spans
+from ..linalg.stacked import fit_stacked
 from ..linalg.weights import MOST_RATIO, weight_ratio
 from ..typing import FloatArray, IntArray
 from ..vocabulary import CRITERIA
@@ -53,10 +54,16 @@ class Smoother(FitRows, Learner):
         Whether the columns have a unit, so that the constants of REML mean something.
     is_ridge : bool
         Whether the penalty is the sum of squares of the coefficients of the columns as the estimator got them.
+    remedy : str
+        What to do about a training set that cannot be fitted.
     """
 
     has_unit = True
     is_ridge = False
+    remedy = (
+        'Drop or penalize such columns, choose other folds, or use route="refit", where the estimator\'s own '
+        "(minimum-norm) answer stands."
+    )
 
     def __init__(self, lams: FloatArray, weights: FloatArray | None, fit_intercept: bool = False) -> None:
         if not (np.isfinite(lams).all() and (lams >= 0).all()):
@@ -175,6 +182,23 @@ class Smoother(FitRows, Learner):
                 if len(failures) == self.n_values:
                     raise TrainingSetError(message)
         return failures
+
+    def least_trusted(self, y: FloatArray, lam: float) -> float:
+        """Smallest eigenvalue of ``A_JJ`` with which the rows J can be deleted, as far as the design is to blame."""
+        return 0.0
+
+    def predict(self, rows: IntArray, y: FloatArray, lam: float, new: IntArray) -> FloatArray:
+        """Predictions at ``new`` rows of a fit to some that count, by QR; raises TrainingSetError if it is not unique.
+
+        In their own centring: a column that does not vary in them is then zero, not what rounding leaves of other rows'
+        mean.
+        """
+        training, root = self.take(rows), self.root_weights(rows)
+        shift = training.means()
+        a, b = fit_stacked(training.moved(shift).weighted(root), root[:, None] * y[rows], lam)
+        columns = self.take(new).moved(shift)
+        predictions: FloatArray = columns.E @ a + columns.N @ b
+        return predictions
 
     @property
     def dense_bytes(self) -> int:

@@ -292,7 +292,10 @@ class Penalty:
             F = F * np.exp(np.linalg.slogdet(square)[1] / k)  # the volume that the likelihood knows
             largest_first = largest_first[~np.isin(largest_first, pivots)]
         if P.shape[1]:
-            P = P @ linalg.qr(P[largest_first].T, mode="full")[0]
+            P = P.copy()
+            P[largest_first] = linalg.qr(P[largest_first].T, mode="full")[1].T
+            # rounding errors where zeros belong: a column that is zero in some rows would be what they make of others
+            P[np.abs(P) <= len(P) * EPS * linalg.norm(P, axis=1, keepdims=True)] = 0.0
         return Penalty(P, F)
 
     def coefficients(self, a: FloatArray, b: FloatArray) -> FloatArray:

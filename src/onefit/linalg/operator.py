@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..typing import BoolArray, FloatArray, IntArray
-from .batched import error_scale
+from .batched import TRUSTED, error_scale
 
 __all__ = ["Operator", "dual_operator", "primal_operator", "row_scales"]
 
@@ -27,6 +27,7 @@ class Operator:
     rho : (n + 1,) scales of the rows: the roots of their weights, or one for rows of no weight
     light : (n + 1,) rows of no weight: nothing depends on them
     scale : size of the errors in the entries, in units of the machine's precision
+    least : smallest eigenvalue of blocks that can be trusted, whatever the errors in the entries
     """
 
     left: FloatArray | None
@@ -36,6 +37,12 @@ class Operator:
     rho: FloatArray
     light: BoolArray
     scale: float
+    least: float = 0.0
+
+    @property
+    def trusted_scale(self) -> float:
+        """The scale of errors by which blocks are judged."""
+        return max(self.scale, self.least / TRUSTED)
 
     @property
     def is_symmetric(self) -> bool:
@@ -103,10 +110,13 @@ def primal_operator(Z: FloatArray, y: FloatArray, weights: FloatArray | None, mo
     return Operator(left, right, stored, r, np.append(rho, 1.0), np.append(light, False), scale)
 
 
-def dual_operator(Q: FloatArray, y: FloatArray, root: FloatArray, light: BoolArray, hat: FloatArray) -> Operator:
+def dual_operator(
+    Q: FloatArray, y: FloatArray, root: FloatArray, light: BoolArray, hat: FloatArray, least: float
+) -> Operator:
     """From Q of the rows that have weight, and the prediction weights ``hat`` of those that have none.
 
-    ``root`` are the roots of the weights of all rows; Q and ``hat`` act on y times them.
+    ``root`` are the roots of the weights of all rows; Q and ``hat`` act on y times them. Blocks of Q with eigenvalues
+    below ``least`` are not to be trusted.
     """
     n, seen = len(y), np.flatnonzero(~light)
     without = np.flatnonzero(light)
@@ -118,7 +128,7 @@ def dual_operator(Q: FloatArray, y: FloatArray, root: FloatArray, light: BoolArr
     stored[np.ix_(without, seen)], r[without] = -scale * hat, scale * (y[without] - hat @ weighted)
     stored[without, without] = scale
     rho = np.append(np.where(light, 1.0, root), 1.0)
-    return Operator(None, None, stored, r, rho, np.append(light, False), scale)
+    return Operator(None, None, stored, r, rho, np.append(light, False), scale, least)
 
 
 def _padded(values: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from ..typing import BoolArray, FloatArray, IntArray
-from .batched import error_scale
+from .batched import TRUSTED, error_scale
 from .operator import Operator, row_scales
 
 __all__ = ["FactorPath", "OperatorPath", "StoredPath", "factor_path"]
@@ -70,7 +70,7 @@ class StoredPath:
         self.operators = operators
         self.r = np.stack([each.r[:-1] for each in operators])
         self.diagonal = np.stack([each.diagonal() for each in operators])
-        self.scale = np.array([each.scale for each in operators])
+        self.scale = np.array([each.trusted_scale for each in operators])
         self.rho, self.light = operators[0].rho[:-1], operators[0].light[:-1]
 
     def tile(self, rows: IntArray, columns: IntArray) -> FloatArray:
@@ -79,19 +79,25 @@ class StoredPath:
 
 
 def factor_path(
-    Z: FloatArray, factors: FloatArray, y: FloatArray, weights: FloatArray | None, is_dual: bool
+    Z: FloatArray,
+    factors: FloatArray,
+    y: FloatArray,
+    weights: FloatArray | None,
+    is_dual: bool,
+    least: FloatArray | None = None,
 ) -> FactorPath:
     """From a basis in which all operators are diagonal.
 
     Primal: ``A = I - Z diag(factors) Z'W``, made symmetric by the roots of the weights. Dual: the rows of Z belong to y
-    times the roots of the weights, and ``Q = Z diag(factors) Z'``.
+    times the roots of the weights, and ``Q = Z diag(factors) Z'``; ``least`` (V,) is that of `Operator`.
     """
     n = len(y)
     if is_dual:
         rho = np.ones(n) if weights is None else np.sqrt(weights)
         r = np.matmul(Z, factors[:, :, None] * (Z.T @ (rho[:, None] * y)))
         diagonal = factors @ np.square(Z).T
-        return FactorPath(Z, Z, factors, 1.0, r, diagonal, diagonal.max(axis=1), rho, np.zeros(n, dtype=bool))
+        scale = diagonal.max(axis=1) if least is None else np.maximum(diagonal.max(axis=1), least / TRUSTED)
+        return FactorPath(Z, Z, factors, 1.0, r, diagonal, scale, rho, np.zeros(n, dtype=bool))
     w, rho, light = row_scales(weights, n)
     left, right = rho[:, None] * Z, (w / rho)[:, None] * Z
     projected = Z.T @ (w[:, None] * y)

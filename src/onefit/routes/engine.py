@@ -14,7 +14,6 @@ from ..inference.chain import Chain, outward
 from ..inference.fold_errors import Failure, HeldOut, PairErrors, RowRoles, empty_pairs, moments
 from ..learners import FitRows, Smoother
 from ..linalg import compiled
-from ..linalg.stacked import fit_stacked
 from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
@@ -243,31 +242,23 @@ def refit_or_log(
 def refit_residuals(
     smoother: Smoother, y: FloatArray, lam: float, folds: Folds, repeat: int, out: tuple[int, ...]
 ) -> list[FloatArray]:
-    """Held-out residuals of the folds ``out``, from a QR fit of their training set.
+    """Held-out residuals of the folds ``out``, from a fit of their training set by itself.
 
     For the training sets so close to losing a column that neither downdating nor Schur complements are
     accurate. If the column is lost, the error says where.
     """
     rows = folds.training_rows(repeat, *out)
     rows = np.intersect1d(rows, smoother.fitted_rows)
-    root = smoother.root_weights(rows)
-    training = smoother.take(rows)
-    # in its own centring: a column that does not vary here is then zero, not what rounding leaves of other rows' mean
-    shift = training.means()
+    held_out = [np.flatnonzero(folds.ids[repeat] == fold) for fold in out]
+    new = np.concatenate(held_out)
     try:
-        a, b = fit_stacked(training.moved(shift).weighted(root), root[:, None] * y[rows], lam)
+        residuals = y[new] - smoother.predict(rows, y, lam, new)
     except TrainingSetError as error:
         held = " and ".join(str(fold) for fold in out)
         failure = TrainingSetError(
             f"In repeat {folds.first + repeat} with fold{'s' if len(out) > 1 else ''} {held} held out, the training "
-            f"set of {len(rows)} rows cannot be fitted: {error}. Drop or penalize such columns, choose other folds, "
-            'or use route="refit", where the estimator\'s own (minimum-norm) answer stands.'
+            f"set of {len(rows)} rows cannot be fitted: {error}. {smoother.remedy}"
         )
-        failure.lam = None if lam > 0 else 0.0
+        failure.lam = error.lam if error.lam is not None or lam > 0 else 0.0
         raise failure from None
-    residuals = []
-    for fold in out:
-        held_out = np.flatnonzero(folds.ids[repeat] == fold)
-        columns = smoother.take(held_out).moved(shift)
-        residuals.append(y[held_out] - columns.E @ a - columns.N @ b)
-    return residuals
+    return np.split(residuals, np.cumsum([len(each) for each in held_out])[:-1])

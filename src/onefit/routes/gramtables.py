@@ -97,7 +97,8 @@ class _Block:
         coefficients = np.square(downdate.scales).T[:, :, None] * projected[:, None, :]  # (d, V, Q)
         fitted = basis.times(coefficients.reshape(self.d, -1)).reshape(-1, self.V, self.Q)
         residuals = np.vstack([self.y[:, None] - fitted, np.zeros((1, self.V, self.Q))])
-        self.scale = self._error_scale(np.moveaxis(residuals[:-1], 1, 0))
+        least = [engine.smoother.least_trusted(self.y, lam) for lam in downdate.lams]
+        self.scale = np.maximum(self._error_scale(np.moveaxis(residuals[:-1], 1, 0)), np.array(least) / batched.TRUSTED)
         self.residuals = residuals.reshape(-1, self.V * self.Q)
         # the kernels read the rows where they are
         self.table = basis.padded if isinstance(basis, DenseBasis) and compiled.collects(self.d) else None

@@ -160,7 +160,7 @@ def make_operator(smoother: Smoother, y: FloatArray, lam: float) -> Operator:
     if light.any():
         seen = smoother.take(counted).weighted(root[counted])
         hat = prediction_weights(smoother.take(np.flatnonzero(light)), seen, lam)
-    return dual_operator(Q, y, root, light, hat)
+    return dual_operator(Q, y, root, light, hat, smoother.least_trusted(y, lam) / (lam or 1.0))
 
 
 class _Block:
@@ -190,7 +190,7 @@ class _Block:
     def singles(self) -> FloatArray:
         """Residuals of each fold with it out, (L, K, m, Q)."""
         u = self.solution[..., :-1] / self.rho
-        doubtful = batched.suspects(self.solution[..., -1], self.operator.scale)
+        doubtful = batched.suspects(self.solution[..., -1], self.operator.trusted_scale)
         for repeat, fold in zip(*np.nonzero(doubtful), strict=True):
             if not self._is_sound(self.diagonal[repeat, fold], self.folds.members[repeat, fold]):
                 (residuals,) = self._refit(int(repeat), int(fold))
@@ -200,10 +200,10 @@ class _Block:
     def _is_sound(self, system: FloatArray, rows: IntArray) -> bool:
         """Whether the smallest eigenvalue is large against the errors; rows of no weight play no part in it."""
         counted = np.flatnonzero(~self.operator.light[rows])
-        if not len(counted):
-            return True
-        smallest = batched.smallest_eigenvalues(system[np.ix_(counted, counted)])
-        return bool(smallest >= batched.TRUSTED * self.operator.scale)
+        smallest = self.operator.scale
+        if len(counted):
+            smallest = float(batched.smallest_eigenvalues(system[np.ix_(counted, counted)]))
+        return bool(smallest >= batched.TRUSTED * self.operator.trusted_scale)
 
     def _refit(self, repeat: int, *out: int) -> list[FloatArray]:
         y = self.engine.y[:, self.outputs]
@@ -309,7 +309,7 @@ class _Block:
         self, repeats: slice, first: int, squares: FloatArray
     ) -> Iterator[tuple[int, int, int, list[FloatArray]]]:
         """Repeat, folds and residuals of the pairs that the kernel cannot be trusted with."""
-        for index in np.argwhere(batched.doubtful(squares * self.operator.scale**2)):
+        for index in np.argwhere(batched.doubtful(squares * self.operator.trusted_scale**2)):
             repeat, j, k = int(index[0]) + (repeats.start or 0), int(index[1]) + first, int(index[2])
             members = self.folds.members[repeat]
             A = self.operator.blocks(members[j], members[k])
@@ -341,7 +341,7 @@ class _Block:
         v_j = own - W @ v_k
         answer = np.concatenate([v_j[..., -1], v_k[..., -1]], axis=-1)
         u_j, u_k = v_j[..., :-1] / self.rho[:, [j]], v_k[..., :-1] / self.rho[:, j + 1 :]
-        for repeat, index in zip(*np.nonzero(batched.suspects(answer, self.operator.scale)), strict=True):
+        for repeat, index in zip(*np.nonzero(batched.suspects(answer, self.operator.trusted_scale)), strict=True):
             k = j + 1 + int(index)
             if not self._is_sound_pair(int(repeat), j, k, A_jk[repeat, index]):
                 first, second = self._refit(int(repeat), j, k)

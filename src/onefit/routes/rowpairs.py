@@ -9,11 +9,12 @@ from threading import Event
 
 import numpy as np
 
-from ..errors import LossOverflowError, RouteError
+from ..errors import LossOverflowError, RouteError, TrainingSetError
 from ..folds import Folds
 from ..inference.chain import Chain, ascending, outward, over_kept
 from ..inference.fold_errors import RowRoles
-from ..learners import Smoother
+from ..learners import KernelSmoother, Smoother
+from ..learners.kernel import too_small
 from ..linalg import batched, compiled
 from ..linalg.path import OperatorPath, StoredPath, factor_path
 from ..metrics import Loss
@@ -28,6 +29,8 @@ __all__ = ["LARGE_BYTES", "PairTask", "RowPairs", "tile_side"]
 
 LARGE_BYTES = 2**30
 TILE_BYTES = 8 * 2**20
+MOST_REFIT_WORK = 1e11
+"""Operations that fits to the training sets of a tile may take: some seconds."""
 N_PARTS = 64
 """Parts that the sums over all pairs are made in: always the same ones, in the same order, whoever computes them."""
 
@@ -68,7 +71,8 @@ def make_paths(smoother: Smoother, y: FloatArray, lams: FloatArray) -> list[tupl
     if smoother.wants_dual:
         if len(smoother.fitted_rows) == smoother.n:
             factors = 1.0 / (smoother.dual.e + lams[:, None])
-            return [(np.arange(len(lams)), factor_path(smoother.dual.F, factors, y, smoother.weights, True))]
+            least = np.array([smoother.least_trusted(y, lam) / (lam or 1.0) for lam in lams.tolist()])
+            return [(np.arange(len(lams)), factor_path(smoother.dual.F, factors, y, smoother.weights, True, least))]
         if 8 * smoother.n**2 * len(lams) > 2 * LARGE_BYTES:
             raise RouteError(
                 "Leaving two rows out along a path, with rows of weight zero and p >= n, would hold a matrix for each "
@@ -127,8 +131,11 @@ class RowPairs:
             self.least[at, 0] = batched.TRUSTED * path.scale
         with np.errstate(divide="ignore", invalid="ignore"):
             self.u = self.r / (self.diagonal * self.rho)[..., None]
-        for value, i in np.argwhere(~(self.diagonal >= self.least)):
-            self.u[value, i] = self._refit(int(value), int(i))[0][0]
+        is_doubtful = ~(self.diagonal >= self.least)
+        for value in np.flatnonzero(is_doubtful.any(axis=1)):
+            self.u[value, is_doubtful[value]] = 0.0
+            for (i,) in self._refitted(int(value), np.argwhere(is_doubtful[value])):
+                self.u[value, i] = self._refit(int(value), i)[0][0]
         self.losses = self._weighted(np.arange(n)[None], self.u)
         for value in np.flatnonzero(~np.isfinite(np.square(self.losses).sum(axis=(1, 2)))):
             log.add(LossOverflowError(OVERFLOW), 0, (), int(value))
@@ -149,6 +156,17 @@ class RowPairs:
         """Weighted losses of residuals u (..., Q) at ``rows``, which broadcast against the other axes."""
         losses, weights = self.task.loss.of(self.y[rows], u), self.task.rows.weights
         return losses if weights is None else losses * weights[rows][..., None]
+
+    def _refitted(self, value: int, doubtful: IntArray) -> list[list[int]]:
+        """Those of some training sets that are fitted by themselves: all, or none if that would take too long."""
+        smoother, _, lam = self.models[value]
+        if isinstance(smoother, KernelSmoother) and len(doubtful) * float(smoother.n) ** 3 > MOST_REFIT_WORK:
+            error = TrainingSetError(f"{too_small(lam)}, or fewer folds.")
+            error.lam = lam
+            self.log.add(error, 0, (), value)
+            return []
+        found: list[list[int]] = doubtful.tolist()
+        return found
 
     def _refit(self, value: int, *rows: int) -> list[FloatArray]:
         smoother, y, lam = self.models[value]
@@ -270,26 +288,27 @@ class RowPairs:
                     own -= A * other
                     own *= inverse
                     np.divide(own, rho, out=u)
-        for i, j in doubtful:
+        u_i[tuple(doubtful.T)] = u_j[tuple(doubtful.T)] = 0.0
+        for i, j in self._refitted(value, doubtful):
             at_i, at_j = self._refit(value, int(ii[i]), int(jj[j]))
             u_i[i, j], u_j[i, j] = at_i[0], at_j[0]
         return self._weighted(ii[:, None], u_i), self._weighted(jj[None], u_j)
 
     def _doubtful(
         self, value: int, determinant: FloatArray, trace: FloatArray, ii: IntArray, jj: IntArray, on_diagonal: bool
-    ) -> list[tuple[int, int]]:
+    ) -> IntArray:
         """Pairs whose smaller eigenvalue, between determinant/trace and twice that, is too small to trust."""
         least = self.least[value, 0]
         alone = self.diagonal[value] >= least
         # the trace says nothing if rounding errors have made both diagonals negative
         sound = (determinant >= least * trace) & alone[ii, None] & alone[jj]
         if sound.all():
-            return []
+            return np.zeros((0, 2), dtype=np.intp)
         sound |= self.light[value][ii, None] & alone[jj]
         sound |= self.light[value][jj] & alone[ii, None]
         if on_diagonal:
             sound[np.diag_indices(len(ii))] = True
-        return [(int(i), int(j)) for i, j in np.argwhere(~sound)]
+        return np.argwhere(~sound)
 
     def covariance(self) -> tuple[FloatArray, FloatArray]:
         """Covariance terms of values (V, R) and of increments (V, V, R).
