@@ -27,6 +27,8 @@ OPERATIONS = {
     "decomposition": 4.0,
     "decompositions": 4.0,
     "gram matrices": 1.0,
+    "streamed products": 1.0,
+    "streamed predictions": 2.0,
     "factorizations": 1 / 3,
     "eigendecompositions": 15.0,
     "predictions": 2.0,
@@ -67,6 +69,8 @@ def grid(quick: bool) -> Iterator[Case]:
         for K in sorted({5, 10, 30, 100, n // 5, n // 2}):
             if min(n // 2, 800) >= K and p * V <= 20_000:
                 yield Case(n, p, K, 2 if n <= 400 else 1, V)
+    for n, p, K, V in product((30_000, 90_000), (3, 10, 30, 100), (5, 20), (1, 8)):  # in passes over blocks of rows
+        yield Case(n, p, K, 2, V)
 
 
 def other_grid(quick: bool) -> Iterator[Case]:

@@ -14,7 +14,20 @@ from scipy import special
 from ..typing import BoolArray, FloatArray, IntArray
 from .fold_errors import FoldErrors
 
-__all__ = ["RULES", "TOO_SMALL", "Context", "Interval", "Rule", "cv_estimate", "paired", "raw_estimate"]
+__all__ = [
+    "MOST_SCATTERED",
+    "RULES",
+    "TOO_SMALL",
+    "Context",
+    "Interval",
+    "Rule",
+    "cv_estimate",
+    "paired",
+    "raw_estimate",
+]
+
+MOST_SCATTERED = 100_000
+"""Rows up to which the rules that need every row's losses with each pair of folds out are computed unasked."""
 
 TOO_SMALL = "The standard error exceeds the estimated error, so the interval is on the plain scale, cut at 0."
 LARGER_TRAINING_SETS = (

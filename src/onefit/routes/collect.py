@@ -15,7 +15,7 @@ from ..learners import DesignSmoother
 from ..linalg.precondition import Coordinates
 from ..typing import FloatArray, IntArray
 
-__all__ = ["BLOCK_CELLS", "FoldOrder", "FoldStatistics", "RowBlocks", "Span", "collect"]
+__all__ = ["BLOCK_CELLS", "FoldOrder", "FoldStatistics", "RowBlocks", "Span", "collect", "rows_of_a_block"]
 
 BLOCK_CELLS = 2**18
 """Numbers in a block of rows: what the caches hold."""
@@ -28,6 +28,11 @@ N_SPANS = 8
 
 Span: TypeAlias = list[tuple[int, int]]
 """Blocks of rows, one after the other: first row, last row + 1."""
+
+
+def rows_of_a_block(width: int, n_folds: int) -> int:
+    """Rows of so many numbers that are read at once."""
+    return max(ROWS_OF_A_FOLD * n_folds, BLOCK_CELLS // width)
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,7 @@ class RowBlocks:
     @property
     def rows_each(self) -> int:
         """Rows of a block."""
-        return max(ROWS_OF_A_FOLD * self.n_folds, BLOCK_CELLS // (self.width + int(self.y.shape[1])))
+        return rows_of_a_block(self.width + int(self.y.shape[1]), self.n_folds)
 
     def spans(self) -> list[Span]:
         """All blocks, in parts that may be summed apart from each other."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..inference.intervals import MOST_SCATTERED
 from ..learners import DesignSmoother, Learner, Refusal, Smoother, SparseSmoother, Task
 from ..linalg import compiled
 from ..linalg.downdate import LARGE_COMPILED, MANY, MANY_COMPILED
 from .contract import Engine, FoldPlan, Offer, Workers
 from .costs import Shape, seconds_of
-from .gramstream import StreamedEngine, can_stream
+from .gramstream import StreamedEngine, can_stream, has_many_blocks, is_tall_enough
 from .gramtables import GramEngine
 from .repeats import RepeatedRoute, not_a_smoother, shape_of
 from .sparsecosts import GRAM, gram_terms, on_a_copy, seconds_of_terms
@@ -67,17 +68,30 @@ def gram_work(shape: Shape) -> dict[str, float]:
     """How often the route does what it does."""
     n, p, K, L, V, m, q, fits = shape.n, shape.p, shape.K, shape.L, shape.V, shape.m, shape.q, shape.fits
     is_long = V >= MANY and (not compiled.is_on() or (V >= MANY_COMPILED and q >= LARGE_COMPILED))
-    return {
-        "call": 1.0,
-        "decomposition": n * p * q,
-        "gram matrices": L * n * q**2,
-        "gathered rows": L * n * q,
+    systems = {
         "factorizations": 0.0 if is_long else L * V * fits * q**3,
         "substitutions": 0.0 if is_long else L * V * fits * q**2,
         "eigendecompositions": L * fits * q**3 if is_long else 0.0,
         "rotations": L * V * fits * q**2 if is_long else 0.0,
         "systems": L * V * fits,
         "training sets": L * fits,
+    }
+    if is_tall_enough(n, p) and has_many_blocks(n, p + 1, K):
+        each = K + 1 if n <= MOST_SCATTERED else 1  # predictions of a row
+        return {
+            "call": 1.0,
+            **systems,
+            "streamed products": L * n * q**2,
+            "streamed rows": (L + 1) * n * q,
+            "streamed predictions": L * V * n * each * q,
+            "streamed losses": L * V * n * each,
+        }
+    return {
+        "call": 1.0,
+        "decomposition": n * p * q,
+        "gram matrices": L * n * q**2,
+        "gathered rows": L * n * q,
+        **systems,
         "refits": L * V * fits * n * q**2 if q > n - 2 * m else 0.0,  # near interpolation, see `refit_residuals`
         "predictions": L * V * n * K * q,
         "losses": L * V * n * K,

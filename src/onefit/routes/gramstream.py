@@ -13,17 +13,20 @@ from ..learners import DesignSmoother, Task
 from ..linalg.precondition import SAMPLE_ROWS, SAMPLE_WIDTHS, Coordinates, precondition
 from ..linalg.reinsch import geometric_mean
 from ..typing import FloatArray
-from .collect import RowBlocks, collect
+from .collect import RowBlocks, collect, rows_of_a_block
 from .contract import CannotStream, Run
 from .engine import TABLE_BYTES, FailureLog, per_block, refit_or_log
 from .gramtables import GramEngine
 from .score import Question, Scores, score
 from .solve import TrainingSets, solve
 
-__all__ = ["StreamedEngine", "can_stream"]
+__all__ = ["StreamedEngine", "can_stream", "has_many_blocks", "is_tall_enough"]
 
 LEAST_BLOCKS = 8
 """With fewer blocks of rows than this, tables of all of them are as fast."""
+
+LEAST_ROWS_A_COLUMN = 50
+"""With fewer rows for each column than this, products of columns take most of the time either way."""
 
 MOST_RATIO = 1e8
 """Largest ratio of penalties that share coordinates: those at the ends lose its root."""
@@ -43,10 +46,18 @@ def can_stream(smoother: DesignSmoother, task: Task) -> bool:
     is_weighted_alike = own is weights or (own is not None and weights is not None and np.array_equal(own, weights))
     knows_pairing = task.loss.is_squared or smoother.n_values == 1
     has_no_light_rows = own is None or bool((own > 0).all())
-    columns = smoother.block(slice(0, 1))
-    return (
-        is_one_path and is_weighted_alike and knows_pairing and has_no_light_rows and columns.width < smoother.n // 50
-    )
+    is_tall = is_tall_enough(smoother.n, smoother.block(slice(0, 1)).width)
+    return is_one_path and is_weighted_alike and knows_pairing and has_no_light_rows and is_tall
+
+
+def is_tall_enough(n: int, width: int) -> bool:
+    """Whether there are enough rows for each column."""
+    return width < n // LEAST_ROWS_A_COLUMN
+
+
+def has_many_blocks(n: int, width: int, n_folds: int) -> bool:
+    """Whether the rows, of so many numbers, make enough blocks."""
+    return n >= LEAST_BLOCKS * rows_of_a_block(width, n_folds)
 
 
 class StreamedEngine(GramEngine):
@@ -67,7 +78,8 @@ class StreamedEngine(GramEngine):
 
     def streams(self, n_folds: int) -> bool:
         """Whether it goes over the rows in blocks: if there are enough of them."""
-        return self.can_stream and self.design.n >= LEAST_BLOCKS * RowBlocks(self.design, self.y, n_folds).rows_each
+        blocks = RowBlocks(self.design, self.y, n_folds)
+        return self.can_stream and has_many_blocks(self.design.n, blocks.width + self.y.shape[1], n_folds)
 
     def repeats_at_once(self, n_folds: int) -> int:
         """How many repeats share a pass: as many as their statistics and coefficients fit in memory."""

@@ -12,7 +12,7 @@ from ..checks import check_choice, check_integer, check_jobs, check_level
 from ..errors import FoldError, IntervalError, TrainingSetError
 from ..folds import ExplicitFolds, Folds, FoldSource, RandomFolds, entropy_of, explicit_folds, is_single
 from ..inference.fold_errors import RowRoles
-from ..inference.intervals import RULES, Rule
+from ..inference.intervals import MOST_SCATTERED, RULES, Rule
 from ..learners import Learner, Path, RefitLearner, Refusal, Task, adapt, frozen
 from ..metrics import Loss, LossLike, find_loss
 from ..routes import Bid, Computation, FoldPlan, Outcome, Partitions, Workers, automatic_folds, choose_routes
@@ -26,10 +26,6 @@ __all__ = ["Contender", "Job", "Settings", "make_job"]
 
 MOST_ASKED = 100_000
 """So many partitions leave a Monte Carlo error of a few thousandths of that of one; more would only take time."""
-
-
-MOST_SCATTERED = 100_000
-"""Rows up to which the rules that need every row's losses with each pair of folds out are computed unasked."""
 
 
 @dataclass(frozen=True)
