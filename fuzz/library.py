@@ -24,6 +24,7 @@ from .arrays import Arrays
 from .figures import Figures
 from .intervals import ENDS, Differences
 from .problems import Problem
+from .streaming import small_blocks
 
 __all__ = ["Answer", "ask", "estimators_of"]
 
@@ -69,7 +70,11 @@ def estimators_of(problem: Problem, arrays: Arrays) -> list[Any]:
 
 def ask(problem: Problem, arrays: Arrays, n_jobs: int = 1) -> Answer:
     """Run onefit and note everything that it does."""
-    with warnings.catch_warnings(record=True) as caught, compiled.switched(problem.is_compiled):
+    with (
+        warnings.catch_warnings(record=True) as caught,
+        compiled.switched(problem.is_compiled),
+        small_blocks(problem.is_streamed),
+    ):
         warnings.simplefilter("always")
         try:
             results, refusals, differences = _results(problem, arrays, n_jobs)

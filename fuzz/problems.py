@@ -46,6 +46,7 @@ class Problem:
     folds : "given", "unscored" (some rows are always trained on), "n" (leave two rows, or groups, out)
     is_compiled : whether the compiled kernels are used
     checks_jobs : whether two threads must give the same bits
+    is_streamed : whether the gram route goes over the rows in blocks, as it does with very many
     """
 
     seed: int
@@ -76,6 +77,7 @@ class Problem:
     loss: str
     is_compiled: bool
     checks_jobs: bool
+    is_streamed: bool
 
     def as_dict(self) -> dict[str, Any]:
         """Plain Python, for JSON."""
@@ -130,6 +132,7 @@ def draw(seed: int) -> Problem:
         loss="zero_one" if model == "classifier" else str(_pick(rng, {"squared_error": 4, "absolute_error": 1})),
         is_compiled=bool(rng.random() < 0.75),
         checks_jobs=bool(rng.random() < 0.2),
+        is_streamed=bool(rng.random() < 0.3),
     )
 
 

@@ -35,24 +35,25 @@ __all__ = [
 # Nanoseconds for one unit of each term, as `python -m benchmarks --sparse --calibrate` fits them to measured times, in
 # the units of `costs.NANOSECONDS`; the choice hangs on ratios. What `Density` counts is in nanoseconds already.
 GRAM: Mapping[str, float] = {
-    "call": 1.06e07,
-    "products": 2.12,
-    "cubes": 0.924,
-    "rotations": 4.53,
-    "factorizations": 0.0123,
-    "factorizations, beyond the caches": 4.2e-05,
-    "systems": 1250.0,
-    "losses": 13.8,
-    "values and rows": 439.0,
-    "criteria": 14.1,
-    "criteria, rows": 0.0257,
+    "call": 7.03e06,
+    "products": 1.16,
+    "cubes": 0.504,
+    "rotations": 0.141,
+    "factorizations": 0.00985,
+    "factorizations, beyond the caches": 2.39e-05,
+    "losses": 7.34,
+    "values and rows": 253.0,
+    "values": 3.05e05,
+    "criteria": 11.3,
+    "criteria, rows": 0.346,
 }
 REFIT: Mapping[str, float] = {
-    "fits": 4.17e06,
-    "entries": 24.4,
-    "steps": 1.76e04,
-    "products": 0.529,
-    "vectors": 32.5,
+    "call": 2.19e05,
+    "fits": 2.58e06,
+    "entries": 14.3,
+    "steps": 1.41e04,
+    "products": 0.422,
+    "vectors": 25.0,
 }
 
 LESS_EXACT = 1.25
