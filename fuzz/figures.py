@@ -73,7 +73,7 @@ def tabulate(model: Model, folds: np.ndarray, residuals: Residuals, zero: Any, a
             e_in[repeat, fold], _ = _moments(rows, zero, as_float)
     tables = {"e_out": e_out, "e_in": e_in, "v_out": v_out} | sums.means(model, as_float)
     interval, is_near = pairs.interval(model)
-    return Figures(tables | interval, min(losses.margin, is_near), np.abs(model.Y).max(axis=0), pairs)
+    return Figures(tables | {"interval": interval}, min(losses.margin, is_near), np.abs(model.Y).max(axis=0), pairs)
 
 
 class _Losses:

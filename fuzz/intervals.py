@@ -43,14 +43,14 @@ class PairTables:
         self.mean[repeat, fold, other] = mean
         self.scatter[repeat, fold, other] = 0.0 if count == 1 else np.multiply(variance, count - 1)
 
-    def interval(self, model: Model) -> tuple[dict[str, np.ndarray], float]:
-        """Both ends, and how near the standard error is to where the scale of the interval changes."""
+    def interval(self, model: Model) -> tuple[np.ndarray, float]:
+        """Both ends (2, R), and how near the standard error is to where the scale of the interval changes."""
         scale = SCALES.get(model.loss, "log")
         with np.errstate(all="ignore"):
             found = RULES["covariance"].compute(_fold_errors([self], model), Context(LEVEL, scale))
             ratio = found.standard_error[0] / found.estimate[0]
         is_near = np.abs(np.where(np.isfinite(ratio), ratio, 1.0) - 1.0)
-        return {"low": found.low[0], "high": found.high[0]}, float(is_near.min())
+        return np.stack([found.low[0], found.high[0]]), float(is_near.min())
 
 
 def exact_differences(tables: Sequence[PairTables], model: Model, asked: Differences) -> np.ndarray:

@@ -154,7 +154,7 @@ def _figures_of(result: Any, arrays: Arrays) -> Figures:
     errors = result.fold_errors
     tables = {name: with_outputs(getattr(errors, name)) for name in ("e_out", "e_in", "v_out")}
     tables |= {name: with_outputs(getattr(result, name)) for name in ("cv_estimate", "raw_estimate")}
-    tables |= {name: with_outputs(end) for name, end in zip(("low", "high"), result.interval, strict=True)}
+    tables["interval"] = with_outputs(result.interval)
     tables["heldout_loss"] = with_outputs(result.heldout["loss"].to_numpy())
     if result.loss != "zero_one":
         tables["heldout_prediction"] = with_outputs(result.heldout["prediction"].to_numpy())

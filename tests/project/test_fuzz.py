@@ -184,7 +184,7 @@ def test_a_column_that_lives_in_two_held_out_folds_is_found_to_be_ill_posed():
 
 @pytest.mark.parametrize(
     "name",
-    ["e_out", "e_in", "v_out", "cv_estimate", "raw_estimate", "heldout_loss", "heldout_prediction", "low", "high"],
+    ["e_out", "e_in", "v_out", "cv_estimate", "raw_estimate", "heldout_loss", "heldout_prediction", "interval"],
 )
 def test_a_number_that_is_off_by_one_millionth_is_called_wrong(name):
     problem = ridge_problem()

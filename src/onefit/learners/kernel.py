@@ -115,11 +115,14 @@ class KernelSmoother(Smoother):
         return refused
 
     def _is_determined(self, y: FloatArray, lam: float) -> bool:
-        """Whether single rows can be left out, by the decomposition or, of a few rows, by the entries themselves."""
+        """Whether single rows can be left out, by the decomposition or, of a few rows, by the entries themselves.
+
+        A single model is for the refit route if they cannot; of several values each training set is tried.
+        """
         leverage = 1.0 - lam * (np.square(self.dual.F) @ (1.0 / (self.dual.e + lam)))
         if self.least_trusted(y, lam) < 1.0 - np.median(leverage):
             return True
-        return len(self.fitted_rows) <= MOST_REFITTED and self._left_out(y, lam) is not None
+        return len(self.fitted_rows) <= MOST_REFITTED and (self.n_values > 1 or self._left_out(y, lam) is not None)
 
     @np.errstate(over="ignore", divide="ignore", invalid="ignore")  # what is too large for numbers is not trusted
     def least_trusted(self, y: FloatArray, lam: float) -> float:
