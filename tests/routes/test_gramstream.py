@@ -192,6 +192,47 @@ def test_rules_that_need_all_pairs_of_losses_say_so_where_rows_are_many(monkeypa
     assert asked.intervals.loc["mlr3"].notna().all()
 
 
+def test_a_sample_that_misses_what_other_rows_have_does_not_go_unnoticed(monkeypatch):
+    """A bump in few rows: a pilot that fits the sample's rounding errors would lose all digits."""
+    n = 4000
+    t = np.arange(n)
+    signal = RNG.standard_normal(n)
+    for width in (0.8, 1.0, 2.0, 4.0):
+        bump = np.exp(-np.square((t % 1000 - 500) / width))
+        data = np.c_[signal, bump]
+        y = signal + 3 * bump + RNG.standard_normal(n)
+        with monkeypatch.context() as patched:
+            patched.setattr(gramstream, "SAMPLE_ROWS", 40)
+            for loss in ("squared_error", "absolute_error"):
+                both = both_ways(patched, onefit.nested_cv, LinearRegression(), data, y, loss=loss, **SETTINGS)
+                assert_same(*both, 1e-9)
+                patched.setattr(gram, "can_stream", gramstream.can_stream)
+
+
+def test_columns_that_are_equal_in_the_sample_alone_do_not_spoil_the_fit(monkeypatch):
+    n = 4000
+    first = RNG.standard_normal(n)
+    second = (first * 1.8 + 32 - 32) / 1.8
+    second[RNG.choice(n, 40, replace=False)] += 1.0
+    data, y = np.c_[first, second], first + RNG.standard_normal(n)
+    monkeypatch.setattr(gramstream, "SAMPLE_ROWS", 40)
+    assert_same(*both_ways(monkeypatch, onefit.nested_cv, LinearRegression(), data, y, **SETTINGS), 1e-9)
+
+
+def test_a_loss_that_dwarfs_all_others_leaves_the_variance_within_other_folds_alone(monkeypatch, passes):
+    wild = X.copy()
+    wild[17] *= 1e6
+    streamed, tables = both_ways(monkeypatch, onefit.nested_cv, Ridge(), wild, Y, **SETTINGS)
+    assert passes
+    np.testing.assert_allclose(streamed.fold_errors.v_out, tables.fold_errors.v_out, rtol=1e-7)
+
+
+def test_a_job_too_large_for_memory_at_once_goes_by_tables(monkeypatch, passes):
+    monkeypatch.setattr(gramstream, "MOST_BYTES", 1000)
+    helpers.quiet_nested_cv(Ridge(), X, Y, **SETTINGS)
+    assert not passes
+
+
 def test_progress_counts_all_repeats(passes):
     seen = []
     helpers.quiet_nested_cv(Ridge(), X, Y, **SETTINGS, progress=lambda done, total: seen.append((done, total)))
@@ -208,12 +249,13 @@ def test_sums_over_blocks_are_those_over_all_rows(seed, n_values, with_weights, 
     roles = RowRoles.of(weights, rng.integers(0, 7, n) if with_groups else None)
     chain = ascending(losses.mean(axis=(0, 1, 3)))
     expected = spread_of_losses(losses, roles, chain)
-    parts = []
+    parts, shift = [], rng.random((3, 2))
     for rows in (slice(0, cut), slice(cut, n)):
-        part = row_sums.RowSums(chain, losses.mean(axis=(0, 1, 2)), 1, 7 if with_groups else None)
+        part = row_sums.RowSums(chain, shift, 7 if with_groups else None)
         of_rows = [None if role is None else role[rows] for role in (roles.weights, roles.groups)]
         weighed = roles.weigh(losses)[0, rows]
-        part.add(weighed, [(0, slice(0, len(weighed)))], *of_rows, np.empty((2, n, n_values + 2)))
+        thirds = [slice(len(weighed) * k // 3, len(weighed) * (k + 1) // 3) for k in range(3)]
+        part.add(weighed, list(enumerate(thirds)), *of_rows, np.empty((2, n, n_values + 2)))
         parts.append(part)
     parts[0].merge(parts[1])
     found = row_sums.spread_tables(parts[:1])

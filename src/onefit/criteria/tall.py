@@ -10,11 +10,15 @@ from scipy import linalg
 
 from ..linalg.columns import Columns
 from ..linalg.precondition import Coordinates, rotate
+from ..linalg.reinsch import middle_penalty
 from ..linalg.tall import row_blocks
 from ..typing import FloatArray
 from .single import NEARLY_REACHED, Spectrum, criterion_values, edf
 
 __all__ = ["AllRows", "criteria_of_all_rows"]
+
+CANCELS = 1e-6
+"""Part of the pilot's squares below which what is left of them is a difference of which too few digits remain."""
 
 LEAST_SEEN = 1e-8
 """Part of a direction that the data must have: below it, its eigenvalue has few digits in these coordinates."""
@@ -90,7 +94,7 @@ def criteria_of_all_rows(
     n, Q = y.shape
     if not lams.min() > 0:
         return None
-    rotated = known.rotated(float(np.exp(np.log(lams).mean())))
+    rotated = known.rotated(middle_penalty(lams))
     if rotated is None or not (rotated.s[rotated.n_free :] > 0).all():
         return None
     found = _second_pass(rotated, block, y, weights, lams)
@@ -101,6 +105,8 @@ def criteria_of_all_rows(
     constant = (float(np.linalg.slogdet(free)[1]) - log_weights) / 2
     squares = np.diagonal(known.products[-Q:, -Q:])
     spectrum = rotated.spectrum(squares, n, n, constant)
+    if not (spectrum.rest[0] > CANCELS * squares).all():
+        return None
     tables = {name: criterion_values(spectrum, lams[None], name)[0] for name in names if name != "loo"}
     return edf(spectrum, lams[None])[0], tables | {"loo": loo}
 

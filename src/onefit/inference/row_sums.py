@@ -18,15 +18,15 @@ class RowSums:
 
     All sums of squares and products, over the rows of a fold, of the columns ``1``, ``w - 1`` and the increments of the
     losses along the chain, are one product of matrices. Losses are times the relative weights w of their rows. Those at
-    the root of the chain are taken about ``shift`` (R,), near their mean, so that nothing cancels. Parts that were
-    filled apart from each other, in blocks of rows, are merged in order.
+    the root of the chain are taken about ``shift`` (K, R), near the mean of each fold, so that nothing cancels. Parts
+    that were filled apart from each other, in blocks of rows, are merged in order.
     """
 
-    def __init__(self, chain: Chain, shift: FloatArray, n_folds: int, n_groups: int | None) -> None:
-        V, n_losses = len(chain), len(shift)
+    def __init__(self, chain: Chain, shift: FloatArray, n_groups: int | None) -> None:
+        V, (K, R) = len(chain), shift.shape
         self.chain, self.shift = chain, shift
-        self.products = np.zeros((n_folds, n_losses, V + 2, V + 2))
-        self.by_group = None if n_groups is None else np.zeros((n_groups, V, n_losses))
+        self.products = np.zeros((K, R, V + 2, V + 2))
+        self.by_group = None if n_groups is None else np.zeros((n_groups, V, R))
         self.group_weights, self.group_sizes = np.zeros((2, n_groups or 0))
 
     def add(
@@ -50,20 +50,28 @@ class RowSums:
             levels = losses[:, :, output]
             np.take(levels, self.chain.parents, axis=1, out=of_parents, mode="clip")
             np.subtract(levels, of_parents, out=table[:, 2:])
-            np.subtract(levels[:, root], self.shift[output], out=table[:, 2 + root])
             for fold, part in parts:
+                np.subtract(levels[part, root], self.shift[fold, output], out=table[part, 2 + root])
                 self.products[fold, output] += table[part].T @ table[part]
-        if groups is not None and self.by_group is not None and parts:
+        if groups is not None and parts:
             scored = slice(parts[0][1].start, None)
-            self._add_groups(losses[scored] - self.shift, table[scored, 1], groups[scored])
+            self._add_groups(losses[scored] - self._middle, table[scored, 1], groups[scored])
+
+    @property
+    def _middle(self) -> FloatArray:
+        """What the sums of groups are taken about, (R,): a fold means nothing to them."""
+        middle: FloatArray = np.median(self.shift, axis=0)
+        return middle
 
     def _add_groups(self, about: FloatArray, beside: FloatArray, groups: IntArray) -> None:
         assert self.by_group is not None
-        count = len(self.by_group)
-        members = sparse.csr_matrix((np.ones(len(groups)), groups, np.arange(len(groups) + 1)), (len(groups), count)).T
-        self.by_group += (members @ about.reshape(len(groups), -1)).reshape(self.by_group.shape)
-        self.group_sizes += np.bincount(groups, minlength=count)
-        self.group_weights += np.bincount(groups, beside, minlength=count)
+        seen, places = np.unique(groups, return_inverse=True)
+        ends = np.arange(len(groups) + 1)
+        members = sparse.csr_matrix((np.ones(len(groups)), places, ends), (len(groups), len(seen))).T
+        sums = members @ about.reshape(len(groups), -1)
+        self.by_group[seen] += sums.reshape(len(seen), *about.shape[1:])
+        self.group_sizes[seen] += np.bincount(places)
+        self.group_weights[seen] += np.bincount(places, beside)
 
     def merge(self, other: RowSums) -> None:
         """Add another part."""
@@ -75,62 +83,66 @@ class RowSums:
 
     def fold_moments(self) -> tuple[FloatArray, FloatArray]:
         """Mean of the losses of each fold and sum of squares about it, (K, V, R)."""
-        means, scatters = _levels(self.products, self.chain)
-        return np.moveaxis(means, 1, 2) + self.shift, np.moveaxis(scatters, 1, 2)
-
-    @property
-    def _whole(self) -> FloatArray:
-        whole: FloatArray = self.products.sum(axis=0)
-        return whole
-
-    @property
-    def row_variance(self) -> FloatArray:
-        """Variance (n - 1) of the losses over n, (V, R)."""
-        whole = self._whole
-        n = whole[0, 0, 0]
-        scatter: FloatArray = _levels(whole, self.chain)[1].T / (n - 1) / n
-        return scatter
-
-    def between(self) -> tuple[FloatArray, FloatArray, float, FloatArray, FloatArray]:
-        """``total``, ``cross``, ``weight``, ``paired_total`` and ``paired_cross`` of `FoldErrors` for this repeat."""
-        if self.by_group is not None:
-            return self._between_groups(self.by_group)
-        whole = self._whole
-        n = whole[0, 0, 0]
-        scale = n / (n - 1) / n**2
-        centred = scale * (whole[:, 1:, 1:] - np.einsum("ri,rj->rij", whole[:, 0, 1:], whole[:, 0, 1:]) / n)
-        paired_total, paired_cross = np.moveaxis(centred[:, 1:, 1:], 0, 2), centred[:, 0, 1:].T
+        _, means, scatters = self._by_fold()
         X = self.chain.levels
-        total = scale * _levels(whole, self.chain)[1].T
-        return total, X @ paired_cross, float(centred[0, 0, 0]), paired_total, paired_cross
+        levels = np.einsum("va,...ab,vb->...v", X, scatters[..., 1:, 1:], X, optimize=True)
+        return np.moveaxis(means[..., 1:] @ X.T, 1, 2), np.moveaxis(np.maximum(levels, 0.0), 1, 2)
 
-    def _between_groups(self, sums: FloatArray) -> tuple[FloatArray, FloatArray, float, FloatArray, FloatArray]:
+    def _by_fold(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Rows of each fold; means of ``w - 1`` and the increments, (K, R, V + 1), and products about them."""
+        n = self.products[:, 0, 0, 0]
+        sums = self.products[..., 0, 1:]
+        count = n[:, None, None]
+        centred = self.products[..., 1:, 1:] - sums[..., :, None] * sums[..., None, :] / count[..., None]
+        means = sums / count
+        means[..., 1 + self.chain.root] += self.shift
+        return n, means, centred
+
+    def _over_folds(self) -> tuple[float, FloatArray]:
+        """Number of rows, and products (R, V + 1, V + 1) of ``w - 1`` and the increments about their means."""
+        n, means, centred = self._by_fold()
+        share = (n / n.sum())[:, None, None]
+        gaps = means - (share * means).sum(axis=0)
+        between = np.einsum("k,kri,krj->rij", n, gaps, gaps, optimize=True)
+        return float(n.sum()), centred.sum(axis=0) + between
+
+    def tables(self) -> dict[str, FloatArray | float]:
+        """The tables of `FoldErrors` that are sums over rows, for this repeat."""
+        n, products = self._over_folds()
+        X = self.chain.levels
+        scatter = np.einsum("va,rab,vb->vr", X, products[:, 1:, 1:], X, optimize=True)
+        row_variance = np.maximum(scatter, 0.0) / (n - 1) / n
+        if self.by_group is not None:
+            return {"row_variance": row_variance, **self._between_groups(self.by_group)}
+        scale = n / (n - 1) / n**2
+        cross = scale * products[:, 0, 1:].T
+        return {
+            "row_variance": row_variance,
+            "total": row_variance,
+            "cross": X @ cross,
+            "weight": scale * float(products[0, 0, 0]),
+            "paired_total": scale * np.moveaxis(products[:, 1:, 1:], 0, 2),
+            "paired_cross": cross,
+        }
+
+    def _between_groups(self, sums: FloatArray) -> dict[str, FloatArray | float]:
         seen = self.group_sizes > 0
         count, n = int(seen.sum()), self.group_sizes.sum()
         scale = count / (count - 1) / n**2
         share = self.group_sizes[seen] / n
         A = sums[seen] - share[:, None, None] * sums.sum(axis=0)
         B = self.group_weights[seen] - share * self.group_weights.sum()
-        total, cross = scale * np.einsum("gvr,gvr->vr", A, A), scale * np.einsum("gvr,g->vr", A, B)
-        A = self.chain.increments(A, axis=1)
-        paired_total = scale * np.einsum("gvr,gur->vur", A, A, optimize=True)
-        return total, cross, scale * float(B @ B), paired_total, scale * np.einsum("gvr,g->vr", A, B)
-
-
-def _levels(products: FloatArray, chain: Chain) -> tuple[FloatArray, FloatArray]:
-    """Means (..., V) and sums of squares about them of the losses themselves, from products of their increments."""
-    X, n = chain.levels, products[..., :1, 0]
-    sums = products[..., 0, 2:]
-    centred = products[..., 2:, 2:] - sums[..., :, None] * sums[..., None, :] / n[..., None]
-    scatter = np.einsum("va,...ab,vb->...v", X, centred, X, optimize=True)
-    return sums @ X.T / n, np.maximum(scatter, 0.0)
+        steps = self.chain.increments(A, axis=1)
+        return {
+            "total": scale * np.einsum("gvr,gvr->vr", A, A),
+            "cross": scale * np.einsum("gvr,g->vr", A, B),
+            "weight": scale * float(B @ B),
+            "paired_total": scale * np.einsum("gvr,gur->vur", steps, steps, optimize=True),
+            "paired_cross": scale * np.einsum("gvr,g->vr", steps, B),
+        }
 
 
 def spread_tables(repeats: list[RowSums]) -> dict[str, FloatArray]:
     """The tables of `FoldErrors` that are sums over rows, one row a repeat."""
-    names = ("total", "cross", "weight", "paired_total", "paired_cross")
-    columns = zip(*(each.between() for each in repeats), strict=True)
-    tables = {
-        name: np.stack([np.asarray(cell) for cell in column]) for name, column in zip(names, columns, strict=True)
-    }
-    return {"row_variance": np.stack([each.row_variance for each in repeats]), **tables}
+    tables = [each.tables() for each in repeats]
+    return {name: np.stack([np.asarray(each[name]) for each in tables]) for name in tables[0]}

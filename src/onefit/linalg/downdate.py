@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from ..typing import FloatArray, IntArray
 from . import batched, compiled
-from .reinsch import Reinsch, geometric_mean
+from .reinsch import Diagonal, geometric_mean
 
 __all__ = ["Downdate"]
 
@@ -31,7 +33,7 @@ class Downdate:
     how close the training set is to losing a column.
     """
 
-    def __init__(self, reinsch: Reinsch, lams: FloatArray) -> None:
+    def __init__(self, reinsch: Diagonal, lams: FloatArray) -> None:
         self.x, self.s, self.lams = reinsch.x, reinsch.s, [float(lam) for lam in lams]
         self.scales = np.stack([reinsch.scale(lam) for lam in self.lams])  # (V, d)
         seen = self.scales > 0  # a direction that neither data nor penalty hold is held at zero
@@ -43,6 +45,19 @@ class Downdate:
         g = self.scales[value]
         scaled = removed if (g == 1.0).all() else removed * np.multiply.outer(g, g)
         return np.eye(len(g)) - scaled
+
+    def untrusted(
+        self, grams: FloatArray, squares: FloatArray, scale: FloatArray, sets: IntArray
+    ) -> Iterator[tuple[int, int, int, tuple[int, ...]]]:
+        """Repeat, set and value of systems too close to singular, and the folds that are out; as `solve` returns them.
+
+        ``scale`` (V,) is the size of the errors in the entries, in units of the machine's precision.
+        """
+        for repeat, index, value in np.argwhere(batched.doubtful(squares * np.square(scale))).tolist():
+            out = tuple(int(fold) for fold in sets[index] if fold >= 0)
+            system = self.system(grams[repeat, list(out)].sum(axis=0), value)
+            if batched.smallest_eigenvalues(system) < batched.TRUSTED * scale[value]:
+                yield repeat, index, value, out
 
     def solve(self, grams: FloatArray, right: FloatArray, sets: IntArray) -> tuple[FloatArray, FloatArray]:
         """Solutions (L, S, d, V, Q) without the folds ``sets`` (S, 2), and squares (L, S, V) for `batched.doubtful`.

@@ -7,18 +7,24 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from ..typing import FloatArray
+from ..typing import FloatArray, IntArray
 from .columns import Columns, norms
+from .reinsch import scale_of
 
-__all__ = ["Coordinates", "Rotation", "precondition", "rotate"]
+__all__ = ["Coordinates", "Rotation", "precondition", "rotate", "sample_rows"]
 
 SAMPLE_ROWS = 4096
 """Rows of the sample, at least; and at least SAMPLE_WIDTHS for each column."""
 
 SAMPLE_WIDTHS = 8
 
+SEED = 20261117
+
 FLOOR = 1e-3
 """Part of a column's length that the coordinates take for granted: so they never magnify rounding errors by more."""
+
+LEAST_SEEN = 1e-6
+"""Part of the sample's largest direction below which the pilot leaves one alone."""
 
 ORTHOGONAL = 10.0
 """Condition of columns of one length below which they are good coordinates themselves."""
@@ -53,6 +59,12 @@ class Coordinates:
         return of_columns.T @ of_columns
 
 
+def sample_rows(n: int, width: int, least: int = SAMPLE_ROWS, per_column: int = SAMPLE_WIDTHS) -> IntArray:
+    """Rows to make coordinates from, drawn from a fixed seed: at equal distances they might all be alike."""
+    size = min(n, max(least, per_column * width))
+    return np.sort(np.random.default_rng(SEED).choice(n, size, replace=False))
+
+
 def precondition(sample: Columns, y: FloatArray, share: float, tau: float, smallest: float) -> Coordinates:
     """From a weighted sample of rows, ``share`` of all; ``tau`` is in the middle of the penalties.
 
@@ -70,10 +82,12 @@ def precondition(sample: Columns, y: FloatArray, share: float, tau: float, small
     T = linalg.solve_triangular(R[: len(size)], np.eye(len(size)))
     is_diagonal = bool(np.linalg.norm(R, 2) * np.linalg.norm(T, 2) < ORTHOGONAL)
     T = np.diag(1.0 / size) if is_diagonal else T / size[:, None]
-    # the pilot is as close a fit as there will be: held-out residuals are then no small differences of large ones
+    # the pilot is as close a fit as there will be: held-out residuals are then no small differences of large ones; but
+    # what the sample hardly sees would be a fit to its rounding errors
     held[:r] = np.sqrt(smallest) / size[:r]
     right = np.vstack([y / np.sqrt(share), np.zeros((len(size), y.shape[1]))])
-    pilot = linalg.lstsq(np.vstack([scaled, np.diag(held)]), right, lapack_driver="gelsy", check_finite=False)[0]
+    stacked = np.vstack([scaled, np.diag(held)])
+    pilot = linalg.lstsq(stacked, right, cond=LEAST_SEEN, lapack_driver="gelsy", check_finite=False)[0]
     return Coordinates(T, pilot / size[:, None], r, is_diagonal)
 
 
@@ -84,6 +98,10 @@ class Rotation:
     B: FloatArray
     x: FloatArray
     s: FloatArray
+
+    def scale(self, lam: float) -> FloatArray:
+        """Column scales g with which the hat matrix is that of orthonormal columns."""
+        return scale_of(self.x, self.s, lam)
 
 
 def rotate(G: FloatArray, P: FloatArray, tau: float, n_free: int) -> Rotation | None:

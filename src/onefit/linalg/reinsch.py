@@ -14,7 +14,17 @@ from .columns import Columns
 from .stacked import graded_qr
 from .weights import is_light
 
-__all__ = ["DenseBasis", "Reinsch", "ReinschBasis", "demmler_reinsch", "geometric_mean", "spans"]
+__all__ = [
+    "DenseBasis",
+    "Diagonal",
+    "Reinsch",
+    "ReinschBasis",
+    "demmler_reinsch",
+    "geometric_mean",
+    "middle_penalty",
+    "scale_of",
+    "spans",
+]
 
 
 SMALL_PART = 1e-2
@@ -34,6 +44,21 @@ class ReinschBasis(Protocol):
 
     def transpose_times(self, values: FloatArray) -> FloatArray:
         """``Z'v`` over all n rows."""
+
+
+class Diagonal(Protocol):
+    """Data and penalty in coordinates in which both are diagonal."""
+
+    @property
+    def x(self) -> FloatArray:
+        """The data's part."""
+
+    @property
+    def s(self) -> FloatArray:
+        """The penalty's part."""
+
+    def scale(self, lam: float) -> FloatArray:
+        """``(x + lam s)^(-1/2)``."""
 
 
 class DenseBasis:
@@ -72,8 +97,19 @@ class Reinsch:
 
     def scale(self, lam: float) -> FloatArray:
         """Column scales g with ``H = (Z g)(Z g)'W``."""
-        D = self.x + lam * self.s
-        return 1.0 / np.sqrt(np.where(D > 0, D, np.inf))
+        return scale_of(self.x, self.s, lam)
+
+
+def scale_of(x: FloatArray, s: FloatArray, lam: float) -> FloatArray:
+    """``(x + lam s)^(-1/2)``; zero in a direction that neither data nor penalty hold."""
+    D = x + lam * s
+    scale: FloatArray = 1.0 / np.sqrt(np.where(D > 0, D, np.inf))
+    return scale
+
+
+def middle_penalty(lams: FloatArray) -> float:
+    """Value about which a path of positive values is decomposed; zero if one is zero."""
+    return geometric_mean(lams.tolist()) if lams.min() > 0 else 0.0
 
 
 def spans(lams: FloatArray, most: float) -> list[IntArray]:

@@ -11,7 +11,7 @@ from scipy import linalg, sparse
 
 from ..errors import TrainingSetError
 from ..typing import FloatArray, IntArray
-from .reinsch import DenseBasis, Reinsch, ReinschBasis, geometric_mean
+from .reinsch import DenseBasis, Reinsch, ReinschBasis, middle_penalty
 
 __all__ = ["Density", "FirstBasis", "SparseBasis", "first_basis", "sparse_reinsch"]
 
@@ -179,7 +179,7 @@ def first_basis(X: Any, penalized: FloatArray, lams: Sequence[float], weights: F
 
     ``penalized`` is 1 for the columns of X under the ridge penalty and 0 for free ones.
     """
-    tau = geometric_mean(lams) if min(lams) > 0 else 0.0
+    tau = middle_penalty(np.asarray(lams))
     weighted = _weighted(X, weights)
     G = _gram(weighted)
     G[np.diag_indices_from(G)] += tau * penalized

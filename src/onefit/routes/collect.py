@@ -77,8 +77,7 @@ class FoldOrder:
     @classmethod
     def of(cls, ids: IntArray, n_folds: int) -> FoldOrder:
         """From the folds of the rows; -1 are in none."""
-        small = ids.astype(np.int16)  # numpy sorts so few bits fast
-        order = np.argsort(small, kind="stable")
+        order = np.argsort(ids.astype(np.int16) if n_folds < 2**15 else ids, kind="stable")  # so few bits sort fast
         return cls(order, np.cumsum(np.bincount(ids + 1, minlength=n_folds + 1)))
 
     @property
@@ -144,6 +143,7 @@ def _collect_span(
     tick: Callable[[], None],
     span: Span,
 ) -> FoldStatistics:
+    """Statistics of some of the blocks."""
     L, K, Q = folds.n_repeats, folds.n_folds, blocks.y.shape[1]
     width = coordinates.T.shape[1] + Q
     products, others, squares = np.zeros((L, K, width, width)), np.zeros((width, width)), np.zeros(Q)

@@ -10,10 +10,10 @@ from ..inference.chain import Chain
 from ..inference.fold_errors import Failure, PairErrors, RowRoles, RowTotals, SingleErrors
 from ..inference.row_sums import spread_tables
 from ..learners import DesignSmoother, Task
-from ..linalg.precondition import SAMPLE_ROWS, SAMPLE_WIDTHS, Coordinates, precondition
-from ..linalg.reinsch import geometric_mean
+from ..linalg.precondition import SAMPLE_ROWS, SAMPLE_WIDTHS, Coordinates, precondition, sample_rows
+from ..linalg.reinsch import middle_penalty
 from ..typing import FloatArray
-from .collect import RowBlocks, collect, rows_of_a_block
+from .collect import N_SPANS, RowBlocks, collect, rows_of_a_block
 from .contract import CannotStream, Run
 from .engine import TABLE_BYTES, FailureLog, per_block, refit_or_log
 from .gramtables import GramEngine
@@ -33,6 +33,9 @@ MOST_RATIO = 1e8
 
 SOME_ROWS = 1000
 """Enough to tell the size of the losses."""
+
+MOST_BYTES = 8 * TABLE_BYTES
+"""What a single repeat may take, beside the rows."""
 
 MOST_REFITTED = 100
 """More training sets that must be fitted from their rows are for the tables."""
@@ -78,13 +81,25 @@ class StreamedEngine(GramEngine):
 
     def streams(self, n_folds: int) -> bool:
         """Whether it goes over the rows in blocks: if there are enough of them."""
-        blocks = RowBlocks(self.design, self.y, n_folds)
-        return self.can_stream and has_many_blocks(self.design.n, blocks.width + self.y.shape[1], n_folds)
+        if not self.can_stream or self._bytes_of_a_repeat(n_folds) > MOST_BYTES:
+            return False
+        return has_many_blocks(self.design.n, self._width, n_folds)
+
+    @property
+    def _width(self) -> int:
+        """Numbers in a row, y among them."""
+        return self.design.block(slice(0, 1)).width + int(self.y.shape[1])
+
+    def _bytes_of_a_repeat(self, n_folds: int) -> int:
+        """What the statistics, coefficients and sums of a repeat take."""
+        columns = self.n_values * int(self.y.shape[1])
+        groups = 0 if self.roles.groups is None else int(self.roles.groups.max()) + 1
+        tables = 3 * n_folds * self._width * (self._width + n_folds * columns)
+        return 8 * (tables + (N_SPANS + 1) * groups * columns)
 
     def repeats_at_once(self, n_folds: int) -> int:
-        """How many repeats share a pass: as many as their statistics and coefficients fit in memory."""
-        width, columns = self.design.block(slice(0, 1)).width + self.y.shape[1], self.n_values * self.y.shape[1]
-        return per_block(8 * n_folds * (3 * width**2 + 3 * n_folds * width * columns), TABLE_BYTES)
+        """How many repeats share a pass: as many as fit in memory."""
+        return per_block(self._bytes_of_a_repeat(n_folds), TABLE_BYTES)
 
     def stream(self, folds: Folds, run: Run) -> PairErrors[SingleErrors]:
         """Fold errors of all pairs; the rows are scored when their spread is asked for."""
@@ -100,14 +115,16 @@ class StreamedEngine(GramEngine):
         coordinates = self._prepare()
         statistics = collect(blocks, coordinates, folds, run, self.still_wanted)
         sets = solve(statistics, coordinates, self.design.lams[:, 0], with_pairs, self.still_wanted)
-        if sets is None or len(sets.doubtful) > MOST_REFITTED:
+        self.design.all_rows = None
+        # where squares have lost digits, the pilot was no good, and everything that began from it has lost as many
+        if sets is None or sets.squares is None or len(sets.doubtful) > MOST_REFITTED:
             raise CannotStream
-        self.design.all_rows = AllRows(coordinates, statistics.total)
         found = _Streamed(self, blocks, folds, sets, run, with_pairs)
         if not found.has_means:
             if self.n_values > 1 or not with_pairs:
                 raise CannotStream  # it takes the errors of all values to say how these are paired
             found.score(Chain(np.zeros(1, dtype=np.intp)))
+        self.design.all_rows = AllRows(coordinates, statistics.total)
         return found
 
     def still_wanted(self) -> None:
@@ -118,10 +135,10 @@ class StreamedEngine(GramEngine):
         """Coordinates from a sample of the rows."""
         if self._coordinates is None:
             n, width = self.design.n, self.design.block(slice(0, 1)).width
-            rows = np.arange(0, n, max(1, n // max(SAMPLE_ROWS, SAMPLE_WIDTHS * width)))
+            rows = sample_rows(n, width, SAMPLE_ROWS, SAMPLE_WIDTHS)
             root, lams = self.design.root_weights(rows), self.design.lams[:, 0]
             sample = self.design.take(rows).weighted(root)
-            tau = geometric_mean(lams.tolist()) if lams.min() > 0 else 0.0
+            tau = middle_penalty(lams)
             y = root[:, None] * self.y[rows]
             self._coordinates = precondition(sample, y, len(rows) / n, tau, float(lams.min()))
         return self._coordinates
@@ -141,12 +158,13 @@ class _Streamed:
         L, K, V, Q = folds.n_repeats, folds.n_folds, *sets.own.shape[3:]
         self.mean, self.scatter = np.full((2, L, K, K if with_pairs else 1, V, engine.loss.n_losses(Q)), np.nan)
         self.failures: list[Failure] = []
-        self.has_means = engine.loss.is_squared and sets.squares is not None
+        self.has_means = engine.loss.is_squared
         self.scores_pairs = with_pairs and (engine.needs_scatter or not self.has_means)
         self._refitted: dict[tuple[int, int, int], FloatArray] = {}
         self._moments: dict[tuple[int, int, int, int], tuple[FloatArray, FloatArray]] = {}
         self._refit()
-        if self.has_means and sets.squares is not None:
+        if self.has_means:
+            assert sets.squares is not None
             weights = engine.problem.weights
             scale = 1.0 if weights is None else float(weights.mean())
             self.mean[:] = sets.squares / (scale * folds.sizes[:, :, None, None, None])
@@ -179,9 +197,13 @@ class _Streamed:
 
     def cv_means(self, rows: RowRoles) -> FloatArray:
         """Row-mean cross-validation error of each repeat, (L, V, R)."""
-        own = self.mean[:, :, 0] if self.mean.shape[2] == 1 else np.einsum("ljjvr->ljvr", self.mean)
         sizes = self.folds.sizes[:, :, None, None]
-        means: FloatArray = (sizes * own).sum(axis=1) / sizes.sum(axis=1)
+        means: FloatArray = (sizes * self._own_means()).sum(axis=1) / sizes.sum(axis=1)
+        return means
+
+    def _own_means(self) -> FloatArray:
+        """Mean loss of each fold with it out, (L, K, V, R)."""
+        means: FloatArray = self.mean[:, :, 0] if self.mean.shape[2] == 1 else np.einsum("ljjvr->ljvr", self.mean)
         return means
 
     def spread(self, rows: RowRoles, chain: Chain) -> dict[str, FloatArray]:
@@ -193,18 +215,18 @@ class _Streamed:
         if self._scores is None:
             engine, folds = self.engine, self.folds
             V, Q = self.sets.own.shape[3:]
-            shift = self.cv_means(engine.roles)[:, chain.root] if self.has_means else self._guess()
+            shift = self._own_means()[:, :, chain.root] if self.has_means else self._guess()
             self._totals = RowTotals(folds.n, V, Q, self.mean.shape[-1], by_value=True)
             question = Question(
-                self.sets,
-                folds,
-                engine.loss,
-                engine.observed,
-                engine.roles,
-                self._refitted,
-                chain,
-                shift,
-                self.scores_pairs,
+                sets=self.sets,
+                folds=folds,
+                loss=engine.loss,
+                observed=engine.observed,
+                roles=engine.roles,
+                refitted=self._refitted,
+                chain=chain,
+                shift=shift,
+                with_pairs=self.scores_pairs,
             )
             self._scores = score(self.blocks, question, self._totals, self.run, engine.still_wanted)
             self._put_moments(self._scores, shift)
@@ -227,11 +249,16 @@ class _Streamed:
         self._put_refitted()
 
     def _guess(self) -> FloatArray:
-        """About how large the losses of a single value are, (L, R): of some rows, without a repeat's first fold."""
-        engine, stop = self.engine, min(self.folds.n, SOME_ROWS)
-        columns, y = engine.design.block(slice(0, stop)), engine.y[:stop]
-        fits = [columns.times(own[:, 0]) for own in self.sets.own[:, 0]]
-        return np.stack([engine.loss.of(engine.observed[:stop], y - fitted).mean(axis=0) for fitted in fits])
+        """About how large the losses of a single value are in each fold, (L, K, R): of some of its rows."""
+        engine, (L, K) = self.engine, self.sets.own.shape[:2]
+        found = np.empty((L, K, self.mean.shape[-1]))
+        for repeat, fold in np.ndindex(L, K):
+            rows = np.flatnonzero(self.folds.ids[repeat] == fold)[:SOME_ROWS]
+            fitted = engine.design.take(rows).times(self.sets.own[repeat, fold][:, 0])
+            losses = engine.loss.of(engine.observed[rows], engine.y[rows] - fitted)
+            weights = engine.roles.weights
+            found[repeat, fold] = (losses if weights is None else weights[rows, None] * losses).mean(axis=0)
+        return found
 
     def add_to(self, totals: RowTotals) -> None:
         """Add each row's residuals and losses; to nothing, they are taken as they are."""

@@ -200,22 +200,12 @@ class _Block:
         change, squares = self.downdate.solve(self.grams, self.g.reshape(L, K, self.d, self.V, self.Q), sets)
         self.engine.count(sets=L * len(sets))
         refitted = {}
-        for repeat, index, value in np.argwhere(batched.doubtful(squares * np.square(self.scale))):
-            out = tuple(int(fold) for fold in sets[index] if fold >= 0)
-            removed = self.grams[repeat, list(out)].sum(axis=0)
-            least = batched.TRUSTED * self.scale[value]
-            if batched.smallest_eigenvalues(self.downdate.system(removed, value)) < least:
-                refitted[int(repeat), int(index), int(value)] = refit_or_log(
-                    self.engine.smoother,
-                    self.y,
-                    self.downdate.lams[value],
-                    self.folds,
-                    int(repeat),
-                    out,
-                    int(self.values[value]),
-                    self.log,
-                )
-                change[repeat, index, :, value] = 0.0
+        for repeat, index, value, out in self.downdate.untrusted(self.grams, squares, self.scale, sets):
+            lam, at = self.downdate.lams[value], int(self.values[value])
+            refitted[repeat, index, value] = refit_or_log(
+                self.engine.smoother, self.y, lam, self.folds, repeat, out, at, self.log
+            )
+            change[repeat, index, :, value] = 0.0
         return change.reshape(L, len(sets), self.d, self.V * self.Q), refitted
 
     def singles(self) -> FloatArray:

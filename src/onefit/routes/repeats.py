@@ -271,6 +271,8 @@ class RepeatedComputation:
             chain = over_kept(make_chain, means, failed | set(np.flatnonzero(~np.isfinite(means))))
         errors = summarize(pairs, folds, self.rows, chain)
         if lost := overflowing(errors, folds.first):
+            if self._streams:
+                raise CannotStream  # tables can do without a value
             self._blank(pairs, lost, folds.first)
             errors = summarize(pairs, folds, self.rows, chain)
         return pairs.single, errors
@@ -291,13 +293,10 @@ class RepeatedComputation:
         kept[[failure.value for failure in done.failures]] = False
         return is_precise(done.errors, self.task.rule, self.task.loss.scale, kept)
 
-    def _singles(self, folds: Folds) -> SingleErrors:
+    def _singles(self, folds: Folds, run: Run) -> SingleErrors:
         """Errors with single folds out."""
         if self._streams:
-            try:
-                return self.engines[0].stream_singles(folds, map)
-            except CannotStream:
-                self.engines[0].can_stream = False
+            return self.engines[0].stream_singles(folds, run)
         return joined_singles([engine.singles(folds) for engine in self.engines])
 
     def _mean_cv(self, source: FoldSource, count: int, failures: list[Failure]) -> tuple[FloatArray | None, int]:
@@ -307,14 +306,20 @@ class RepeatedComputation:
         """
         each = 8 * 4 * source.n * self.n_values * self.task.problem.n_outputs
         step = 1 if self._is_refitted else per_block(each, TABLE_BYTES)
+        if self._streams:
+            step = self.engines[0].repeats_at_once(source.n_folds)
         means: list[FloatArray] = []
         outer = sys.exception()
         try:
-            for start in range(0, count, step):
-                folds = source.block(start, min(start + step, count))
-                single = self._singles(folds)
-                failures.extend(failure._replace(is_of_bias=True) for failure in single.failures)
-                means.append(single.cv_means(self.rows))
+            with threads(self.workers.n_threads) if self._streams else nullcontext(map) as run:
+                for start in range(0, count, step):
+                    folds = source.block(start, min(start + step, count))
+                    single = self._singles(folds, run)
+                    failures.extend(failure._replace(is_of_bias=True) for failure in single.failures)
+                    means.append(single.cv_means(self.rows))
+        except CannotStream:
+            self.engines[0].can_stream = False
+            return self._mean_cv(source, count, failures)
         except KeyboardInterrupt as error:
             if not self._is_refitted or _is_second(error, outer):
                 raise

@@ -38,8 +38,8 @@ class Question:
     refitted : Refitted
     chain : Chain
         How values are paired.
-    shift : (L, R)
-        About what the losses are at the best value: sums are taken about it.
+    shift : (L, K, R)
+        About what the losses of each fold are at the best value: sums are taken about it.
     with_pairs : bool
         Whether the losses of each fold with it and another out are asked for, too.
     """
@@ -74,7 +74,7 @@ class PairSums:
 
     def moments(self, shift: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Means, and sums of squares about them."""
-        return shift[:, None, None, None] + self.sums / counts, np.maximum(
+        return shift[:, :, None, None] + self.sums / counts, np.maximum(
             self.squares - np.square(self.sums) / counts, 0.0
         )
 
@@ -113,10 +113,11 @@ def score(
 def _score_span(
     blocks: RowBlocks, question: Question, totals: RowTotals, tick: Callable[[], None], span: Span
 ) -> Scores:
-    folds, roles, (L, R) = question.folds, question.roles, question.shift.shape
+    """Some of the blocks."""
+    folds, roles, (L, _, R) = question.folds, question.roles, question.shift.shape
     K, V, Q = folds.n_folds, *question.sets.own.shape[3:]
     n_groups = None if roles.groups is None else int(roles.groups.max()) + 1
-    repeats = [RowSums(question.chain, shift, K, n_groups) for shift in question.shift]
+    repeats = [RowSums(question.chain, shift, n_groups) for shift in question.shift]
     pairs = PairSums(*np.zeros((2, L, K, K, V, R))) if question.with_pairs else None
     design, own = np.empty((2, blocks.rows_each, blocks.width + Q))
     space = np.empty((3, blocks.rows_each, V, Q))  # fresh memory for every block would take longer than its use
@@ -132,7 +133,7 @@ def _score_span(
             repeats[repeat].add(losses, order.parts(), *block.roles, tables)
             for fold, part in order.parts() if pairs is not None else ():
                 assert pairs is not None
-                pairs.add((repeat, fold), block.pair_losses(fold, part) - question.shift[repeat])
+                pairs.add((repeat, fold), block.pair_losses(fold, part) - question.shift[repeat, fold])
         totals.add(start, rows)
         tick()
     return Scores(repeats, pairs)
@@ -161,10 +162,10 @@ class _Block:
         for (repeat, fold, value), found in question.refitted.items():
             if repeat == self.repeat:
                 residuals[order.part(fold), value] = found[self._places(fold)]
+        residuals[: order.ends[0]] = 0.0  # rows that are in no fold
         if question.loss.is_squared:
             np.square(residuals, out=losses)
         else:
-            residuals[: order.ends[0]] = 0.0  # rows that are in no fold
             losses = question.loss.of(self.observed[:, None], residuals)
         kept = question.loss.decided_residuals(self.observed[:, None], residuals)
         losses[: order.ends[0]] = kept[: order.ends[0]] = 0.0

@@ -10,7 +10,7 @@ import numpy as np
 from ..linalg import batched
 from ..linalg.downdate import Downdate
 from ..linalg.precondition import Coordinates, rotate
-from ..linalg.reinsch import Reinsch, geometric_mean
+from ..linalg.reinsch import middle_penalty
 from ..typing import FloatArray, IntArray
 from .collect import FoldStatistics
 
@@ -70,12 +70,12 @@ def solve(
     """
     Q = len(statistics.squares)
     d = statistics.total.shape[0] - Q
-    tau = geometric_mean(lams.tolist()) if lams.min() > 0 else 0.0
+    tau = middle_penalty(lams)
     rotation = rotate(statistics.total[:d, :d], coordinates.penalty, tau, d - coordinates.n_penalized if tau else d)
     if rotation is None:
         return None
     B, T = rotation.B, coordinates.T @ rotation.B
-    downdate = Downdate(Reinsch(_NO_BASIS, rotation.x, rotation.s), lams)
+    downdate = Downdate(rotation, lams)
     grams = B.T @ statistics.products[:, :, :d, :d] @ B
     right = B.T @ statistics.products[:, :, :d, d:]  # (L, K, d, Q)
     held = T[: coordinates.n_penalized].T @ coordinates.pilot[: coordinates.n_penalized]
@@ -101,24 +101,6 @@ def solve(
     steps[:, pairs[:, 0], pairs[:, 1]] = steps[:, pairs[:, 1], pairs[:, 0]] = found
     squares = work.squares_of(steps, rest)
     return TrainingSets(columns, squares, work.doubtful, T, coordinates.pilot, steps)
-
-
-class _NoBasis:
-    """Rows of the basis, which nobody asks for."""
-
-    width = 0
-
-    def take(self, rows: IntArray) -> FloatArray:
-        raise NotImplementedError
-
-    def times(self, coefficients: FloatArray) -> FloatArray:
-        raise NotImplementedError
-
-    def transpose_times(self, values: FloatArray) -> FloatArray:
-        raise NotImplementedError
-
-
-_NO_BASIS = _NoBasis()
 
 
 def _error_scale(statistics: FoldStatistics, x: FloatArray, step: FloatArray, right: FloatArray) -> FloatArray:
@@ -158,13 +140,9 @@ class _Work:
         """From the pilot to each training set, (L, S, d, V, Q); to the fit on all rows where it cannot be trusted."""
         change, squares = self.downdate.solve(self.grams, self._right, sets)
         self.tick()
-        for repeat, index, value in np.argwhere(batched.doubtful(squares * np.square(self.scale))):
-            out = tuple(int(fold) for fold in sets[index] if fold >= 0)
-            removed = self.grams[repeat, list(out)].sum(axis=0)
-            least = batched.TRUSTED * self.scale[value]
-            if batched.smallest_eigenvalues(self.downdate.system(removed, value)) < least:
-                self.doubtful.append((int(repeat), out, int(value)))
-                change[repeat, index, :, value] = 0.0
+        for repeat, index, value, out in self.downdate.untrusted(self.grams, squares, self.scale, sets):
+            self.doubtful.append((repeat, out, value))
+            change[repeat, index, :, value] = 0.0
         return self.step - change
 
     def squares_of(self, steps: FloatArray, rest: FloatArray) -> FloatArray | None:
