@@ -12,6 +12,7 @@ import numpy as np
 
 from ..folds import Folds
 from ..learners import DesignSmoother
+from ..linalg import compiled
 from ..linalg.precondition import Coordinates
 from ..typing import FloatArray, IntArray
 
@@ -87,6 +88,12 @@ class FoldOrder:
         places[self.order] = np.arange(len(self.order))
         return places
 
+    def members(self) -> tuple[IntArray, IntArray]:
+        """Rows of each fold (K, m), the first of which are there, and how many (K,) are."""
+        sizes = np.diff(self.ends)
+        places = self.ends[:-1, None] + np.arange(max(1, int(sizes.max())))
+        return self.order[np.minimum(places, len(self.order) - 1)], sizes
+
     def part(self, fold: int | np.intp) -> slice:
         """Where the rows of a fold are among the sorted ones."""
         return slice(int(self.ends[fold]), int(self.ends[fold + 1]))
@@ -148,7 +155,8 @@ def _collect_span(
     width = coordinates.T.shape[1] + Q
     products, others, squares = np.zeros((L, K, width, width)), np.zeros((width, width)), np.zeros(Q)
     rows, own = np.empty((2, blocks.rows_each, width))
-    weights, one = blocks.smoother.weights, np.empty((width, width))
+    weights, one, ones = blocks.smoother.weights, np.empty((width, width)), np.ones(blocks.rows_each)
+    is_compiled = compiled.collects(width)
     for start, stop in span:
         count = stop - start
         columns, y = blocks.smoother.block(slice(start, stop)), blocks.y[start:stop]
@@ -160,12 +168,16 @@ def _collect_span(
             y = root * y
         squares += np.square(y).sum(axis=0)
         for repeat in range(L):
-            sorted_ids = FoldOrder.of(folds.ids[repeat, start:stop], K)
-            np.take(rows[:count], sorted_ids.order, axis=0, out=own[:count], mode="clip")
-            for fold, part in sorted_ids.parts():
-                products[repeat, fold] += np.matmul(own[part].T, own[part], out=one)
-            if repeat == 0 and sorted_ids.ends[0]:
-                rest = own[: sorted_ids.ends[0]]
+            order = FoldOrder.of(folds.ids[repeat, start:stop], K)
+            if is_compiled:
+                members, sizes = order.members()
+                products[repeat] += compiled.collect(rows[:count], rows[:count, :1], ones[:count], members, sizes)[0]
+            else:
+                np.take(rows[:count], order.order, axis=0, out=own[:count], mode="clip")
+                for fold, part in order.parts():
+                    products[repeat, fold] += np.matmul(own[part].T, own[part], out=one)
+            if repeat == 0 and order.ends[0]:
+                rest = rows[order.order[: order.ends[0]]]
                 others += rest.T @ rest
         tick()
     return FoldStatistics(products, others, squares)
