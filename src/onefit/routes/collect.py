@@ -16,7 +16,16 @@ from ..linalg import compiled
 from ..linalg.precondition import Coordinates
 from ..typing import FloatArray, IntArray
 
-__all__ = ["BLOCK_CELLS", "FoldOrder", "FoldStatistics", "RowBlocks", "Span", "collect", "rows_of_a_block"]
+__all__ = [
+    "BLOCK_CELLS",
+    "FoldOrder",
+    "FoldStatistics",
+    "RowBlocks",
+    "Span",
+    "collect",
+    "numbers_of_a_row",
+    "rows_of_a_block",
+]
 
 BLOCK_CELLS = 2**18
 """Numbers in a block of rows: what the caches hold."""
@@ -29,6 +38,11 @@ N_SPANS = 8
 
 Span: TypeAlias = list[tuple[int, int]]
 """Blocks of rows, one after the other: first row, last row + 1."""
+
+
+def numbers_of_a_row(width: int, n_values: int, n_outputs: int) -> int:
+    """What a row takes of the caches: its columns and y, and residuals and losses at all values."""
+    return width + n_outputs * (1 + 2 * n_values)
 
 
 def rows_of_a_block(width: int, n_folds: int) -> int:
@@ -52,7 +66,7 @@ class RowBlocks:
     @property
     def rows_each(self) -> int:
         """Rows of a block."""
-        return rows_of_a_block(self.width + int(self.y.shape[1]), self.n_folds)
+        return rows_of_a_block(numbers_of_a_row(self.width, self.smoother.n_values, self.y.shape[1]), self.n_folds)
 
     def spans(self) -> list[Span]:
         """All blocks, in parts that may be summed apart from each other."""

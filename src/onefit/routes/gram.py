@@ -76,7 +76,7 @@ def gram_work(shape: Shape) -> dict[str, float]:
         "systems": L * V * fits,
         "training sets": L * fits,
     }
-    if is_tall_enough(n, p) and has_many_blocks(n, p + 1, K):
+    if is_tall_enough(n, p) and has_many_blocks(n, p, K, V):
         each = K + 1 if n <= MOST_SCATTERED else 1  # predictions of a row
         return {
             "call": 1.0,

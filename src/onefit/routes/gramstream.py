@@ -13,7 +13,7 @@ from ..learners import DesignSmoother, Task
 from ..linalg.precondition import SAMPLE_ROWS, SAMPLE_WIDTHS, Coordinates, precondition, sample_rows
 from ..linalg.reinsch import middle_penalty
 from ..typing import FloatArray
-from .collect import N_SPANS, RowBlocks, collect, rows_of_a_block
+from .collect import N_SPANS, RowBlocks, collect, numbers_of_a_row, rows_of_a_block
 from .contract import CannotStream, Run
 from .engine import TABLE_BYTES, FailureLog, per_block, refit_or_log
 from .gramtables import GramEngine
@@ -58,9 +58,9 @@ def is_tall_enough(n: int, width: int) -> bool:
     return width < n // LEAST_ROWS_A_COLUMN
 
 
-def has_many_blocks(n: int, width: int, n_folds: int) -> bool:
-    """Whether the rows, of so many numbers, make enough blocks."""
-    return n >= LEAST_BLOCKS * rows_of_a_block(width, n_folds)
+def has_many_blocks(n: int, width: int, n_folds: int, n_values: int, n_outputs: int = 1) -> bool:
+    """Whether the rows make enough blocks."""
+    return n >= LEAST_BLOCKS * rows_of_a_block(numbers_of_a_row(width, n_values, n_outputs), n_folds)
 
 
 class StreamedEngine(GramEngine):
@@ -83,7 +83,8 @@ class StreamedEngine(GramEngine):
         """Whether it goes over the rows in blocks: if there are enough of them."""
         if not self.can_stream or self._bytes_of_a_repeat(n_folds) > MOST_BYTES:
             return False
-        return has_many_blocks(self.design.n, self._width, n_folds)
+        columns = self.design.block(slice(0, 1)).width
+        return has_many_blocks(self.design.n, columns, n_folds, self.n_values, int(self.y.shape[1]))
 
     @property
     def _width(self) -> int:
