@@ -125,14 +125,17 @@ def _second_pass(
     total, free = np.zeros((V, Q)), np.zeros((rotated.n_free, rotated.n_free))
     for rows in row_blocks(n, len(rotated.T) + V * Q):
         columns = block(rows)
-        w = np.ones((rows.stop - rows.start, 1)) if weights is None else weights[rows, None]
-        left = 1.0 - w * (np.square(columns.times(rotated.T)) @ shrink)
+        w = None if weights is None else weights[rows, None]
+        Z = columns.times(rotated.T)
+        left = np.square(Z, out=Z) @ shrink
+        np.subtract(1.0, left if w is None else w * left, out=left)
         if left.min() < NEARLY_REACHED:
             return None
-        residuals = y[rows, None] - columns.times(coefficients).reshape(-1, V, Q)
+        residuals = columns.times(coefficients).reshape(-1, V, Q)
+        np.subtract(y[rows, None], residuals, out=residuals)
         residuals /= left[..., None]
-        if weights is not None:
+        if w is not None:
             residuals *= np.sqrt(w)[..., None]
         total += np.einsum("nvq,nvq->vq", residuals, residuals)
-        free += columns.N.T @ (w * columns.N)
+        free += columns.N.T @ (columns.N if w is None else w * columns.N)
     return total / n, free

@@ -158,7 +158,7 @@ class _Block:
         b, V, Q = residuals.shape
         flat = residuals.reshape(b, V * Q)
         for fold, part in order.parts():
-            np.matmul(self.rows[part], question.sets.own_residual(self.repeat, fold), out=flat[part])
+            np.matmul(self.rows[part], question.sets.own_residuals[self.repeat, fold], out=flat[part])
         for (repeat, fold, value), found in question.refitted.items():
             if repeat == self.repeat:
                 residuals[order.part(fold), value] = found[self._places(fold)]

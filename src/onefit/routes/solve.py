@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -38,9 +39,10 @@ class TrainingSets:
     _pilot: FloatArray = field(repr=False)
     _steps: FloatArray | None = field(repr=False)
 
-    def own_residual(self, repeat: int, fold: int) -> FloatArray:
-        """What rows ``(columns, y)`` are multiplied by for the residuals without their fold, (p + Q, V Q)."""
-        return _residual_map(self.own[repeat, fold][:, None])
+    @cached_property
+    def own_residuals(self) -> FloatArray:
+        """What rows ``(columns, y)`` are multiplied by for the residuals without their fold, (L, K, p + Q, V Q)."""
+        return np.stack([[_residual_map(c[:, None]) for c in each] for each in self.own])
 
     def pair_residual(self, repeat: int, fold: int) -> FloatArray:
         """The same without ``fold`` and each other one, (p + Q, K V Q); at itself, without it alone."""
