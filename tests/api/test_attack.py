@@ -18,6 +18,7 @@ from onefit.criteria import criterion_values, spectrum_of_rows
 from onefit.criteria.single import _slopes
 from onefit.errors import DataError, OneFitError, RouteError, TrainingSetError
 from onefit.linalg.columns import columns_of
+from onefit.routes import collect, gramstream
 from onefit.routes.tuned import _is_known
 
 FAST = ({"route": "gram"}, {"route": "onestep"}, {"n_folds": "n"})
@@ -648,3 +649,36 @@ def test_a_penalty_matrix_makes_no_columns_of_rounding_errors(route):
     result = quiet_nested_cv(model, X, y, folds=ids, route=route)
     exact = exact_penalized_predictions(X, y, D.T @ D, ids, 6.5e-16)
     np.testing.assert_allclose(result.heldout["prediction"], exact, rtol=0, atol=1e-8 * np.abs(exact).max())
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])
+def test_a_fold_of_little_weight_keeps_the_digits_of_its_variance_in_passes_over_blocks(loss, monkeypatch):
+    """Its losses are far smaller than those of the other folds, about whose mean no squares of them may be taken."""
+    for module, name, value in (
+        (collect, "BLOCK_CELLS", 1),
+        (collect, "ROWS_OF_A_FOLD", 1),
+        (gramstream, "LEAST_BLOCKS", 2),
+        (gramstream, "LEAST_ROWS_A_COLUMN", 1),
+        (gramstream, "SAMPLE_ROWS", 1),
+        (gramstream, "SAMPLE_WIDTHS", 2),
+    ):
+        monkeypatch.setattr(module, name, value)
+    X = np.zeros((18, 3))
+    X[[0, 2, 3, 4, 5, 9, 15, 16, 17], 0] = [-3.5, 69.4, 101.8, -39.0, 46.2, -48.9, 39.5, -44.7, -42.8]
+    X[[5, 11, 12, 13, 16], 1] = [0.5, 57.2, 72.6, 23.1, 42.9]
+    X[[2, 4, 6, 7, 12, 13, 15, 16], 2] = [-25.1, -60.9, -39.9, 14.3, -36.0, 8.9, 18.1, -27.0]
+    y = np.array([-0.8, 0.3, 0.8, 3.5, -0.3, 0.7, -1.6, -1.3, 0.9, -0.4, 1.4, 1.5, 0.5, 2.1, 1.2, -0.1, -1.5, -0.3])
+    ids = np.array([1, 1, 0, 1, 2, 0, 3, 3, 2, 0, 3, 1, 2, 3, 0, 2, 0, 1])
+    decades = [-4, 1, -5, 2, -3, -5, 2, -4, 4, -7, -1, 2, -4, -5, -2, 0, -6, -7]
+    weights = 10.0 ** np.array(decades) * np.linspace(1, 5, 18)
+    settings = {"sample_weight": weights, "folds": ids, "loss": loss, "route": "gram"}
+    result = quiet_nested_cv(Ridge(alpha=90.0, fit_intercept=False), sparse.csr_matrix(X), y, **settings)
+    losses = np.empty(18)
+    for fold in range(4):
+        coef = exact_ridge(X[ids != fold], y[ids != fold], weights[ids != fold], 90.0)
+        for row in np.flatnonzero(ids == fold):
+            u = float(Fraction(y[row]) - sum(Fraction(v) * b for v, b in zip(X[row], coef, strict=True)))
+            losses[row] = (u**2 if loss == "squared_error" else abs(u)) * weights[row] / weights.mean()
+    exact = np.array([np.var(losses[ids == fold], ddof=1) for fold in range(4)])
+    assert exact.max() > 1e10 * exact.min()
+    np.testing.assert_allclose(np.ravel(result.fold_errors.v_out), exact, rtol=1e-9)

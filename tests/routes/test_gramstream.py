@@ -263,3 +263,17 @@ def test_sums_over_blocks_are_those_over_all_rows(seed, n_values, with_weights, 
         np.testing.assert_allclose(found[name], table, rtol=1e-9, atol=1e-12 * np.abs(table).max(), err_msg=name)
     variance = roles.weigh(losses).var(axis=1, ddof=1) / n
     np.testing.assert_allclose(found["row_variance"], variance, rtol=1e-10)
+
+
+def test_losses_of_a_fold_far_smaller_than_those_at_the_best_value_are_for_the_tables(monkeypatch):
+    rng = np.random.default_rng(0)
+    losses = rng.random((40, 2, 1)) * [[1.0], [9.0]]
+    losses[20:, 1] *= 1e-5  # the first value is the best of all, but not in the second fold
+    sums = row_sums.RowSums(ascending(losses.mean(axis=(0, 2))), losses.mean() * np.ones((2, 1)), None)
+    sums.add(losses, [(0, slice(0, 20)), (1, slice(20, 40))], None, None, np.empty((2, 40, 4)))
+    assert sums.cancelled() > 1e9 / 81
+    monkeypatch.setattr(gramstream, "MOST_CANCELLED", 0.5)
+    curve = {"param_name": "alpha", "param_range": [0.1, 1.0, 10.0], **SETTINGS}
+    streamed, tables = both_ways(monkeypatch, onefit.error_curve, Ridge(), X, Y, **curve)
+    for one, other in zip(streamed.results, tables.results, strict=True):
+        np.testing.assert_array_equal(one.fold_errors.v_out, other.fold_errors.v_out)

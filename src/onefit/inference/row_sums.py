@@ -88,6 +88,15 @@ class RowSums:
         levels = np.einsum("va,...ab,vb->...v", X, scatters[..., 1:, 1:], X, optimize=True)
         return np.moveaxis(means[..., 1:] @ X.T, 1, 2), np.moveaxis(np.maximum(levels, 0.0), 1, 2)
 
+    def cancelled(self) -> float:
+        """Largest ratio of the increments that a value's losses are made of, in a fold, to the spread of the losses.
+
+        A fold may think otherwise of the best value; where that value's losses are far larger there, digits are lost.
+        """
+        parts = np.einsum("va,kraa->krv", np.abs(self.chain.levels), self._by_fold()[2][..., 1:, 1:])
+        spread = np.moveaxis(self.fold_moments()[1], 1, 2)
+        return float((parts / np.where(spread > 0, spread, np.inf)).max())
+
     def _by_fold(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Rows of each fold; means of ``w - 1`` and the increments, (K, R, V + 1), and products about them."""
         n = self.products[:, 0, 0, 0]

@@ -37,6 +37,9 @@ SOME_ROWS = 1000
 MOST_BYTES = 8 * TABLE_BYTES
 """What a single repeat may take, beside the rows."""
 
+MOST_CANCELLED = 1e6
+"""How much larger increments along the path may be, in a fold, than the spread of the losses that they lead to."""
+
 MOST_REFITTED = 100
 """More training sets that must be fitted from their rows are for the tables."""
 
@@ -230,6 +233,8 @@ class _Streamed:
                 with_pairs=self.scores_pairs,
             )
             self._scores = score(self.blocks, question, self._totals, self.run, engine.still_wanted)
+            if len(chain) > 1 and max(each.cancelled() for each in self._scores.repeats) > MOST_CANCELLED:
+                raise CannotStream
             self._put_moments(self._scores, shift)
             engine.count(pieces=folds.n_repeats * V, sets=folds.n_repeats * folds.n_folds * (folds.n_folds + 1) // 2)
         return self._scores
