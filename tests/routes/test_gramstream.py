@@ -238,6 +238,23 @@ def test_progress_counts_all_repeats(passes):
     helpers.quiet_nested_cv(Ridge(), X, Y, **SETTINGS, progress=lambda done, total: seen.append((done, total)))
     assert passes
     assert seen[-1][0] == seen[-1][1]
+    curve = {"param_name": "alpha", "param_range": np.logspace(-1, 1, 9)}
+    seen.clear()
+    helpers.quietly(
+        onefit.error_curve, Ridge(), X, Y, **curve, **SETTINGS, progress=lambda done, total: seen.append((done, total))
+    )
+    assert len({done for done, _ in seen}) > 10  # in the middle of the second pass, too
+    assert seen[-1][0] == seen[-1][1]
+
+
+def test_a_loss_may_return_what_must_not_be_written_to(passes):
+    def constant(y, prediction):
+        return np.broadcast_to(1.0, y.shape)
+
+    result = helpers.quiet_nested_cv(Ridge(), X, Y, folds=IDS, loss=constant)
+    assert passes
+    assert result.cv_estimate == pytest.approx(1.0)
+    assert np.isfinite(result.heldout["loss"]).any()
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.booleans(), st.booleans())

@@ -270,7 +270,7 @@ def _from_callable(function: LossFunction, classes: Classes | None) -> Loss:
             raise DataError(f"The loss {name} returned NaN or infinite values.")
         if declared and (losses < 0).any():
             raise DataError(f"The loss {name} is declared non-negative, and returned {losses.min():.3g}.")
-        return losses
+        return losses if losses.flags.owndata and losses.flags.writeable else losses.copy()  # else it is not ours
 
     def of_residuals(y: FloatArray, u: FloatArray) -> FloatArray:
         y = np.broadcast_to(y, u.shape)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from threading import Lock
+
 import numpy as np
 
 from ..criteria import AllRows
@@ -123,13 +126,18 @@ class StreamedEngine(GramEngine):
         # where squares have lost digits, the pilot was no good, and everything that began from it has lost as many
         if sets is None or sets.squares is None or len(sets.doubtful) > MOST_REFITTED:
             raise CannotStream
-        found = _Streamed(self, blocks, folds, sets, run, with_pairs)
+        meter = _Meter(self.tick, self._units(folds, with_pairs), sum(map(len, blocks.spans())) if with_pairs else 0)
+        found = _Streamed(self, blocks, folds, sets, run, with_pairs, meter)
         if not found.has_means:
             if self.n_values > 1 or not with_pairs:
                 raise CannotStream  # it takes the errors of all values to say how these are paired
             found.score(Chain(np.zeros(1, dtype=np.intp)))
         self.design.all_rows = AllRows(coordinates, statistics.total)
         return found
+
+    def _units(self, folds: Folds, with_pairs: bool) -> int:
+        """What some repeats count in all."""
+        return self.n_units(folds.n_folds, folds.n_repeats, with_pairs)
 
     def still_wanted(self) -> None:
         """Count nothing; raises if nobody waits for the result any more."""
@@ -148,6 +156,25 @@ class StreamedEngine(GramEngine):
         return self._coordinates
 
 
+class _Meter:
+    """Counts the units of some repeats as blocks of rows are done: half of them when the first pass is."""
+
+    def __init__(self, count: Callable[[int], None], units: int, n_blocks: int) -> None:
+        self._count, self._left, self._n_blocks, self._done, self._told = count, units, n_blocks, 0, 0
+        self._lock = Lock()
+        first = units // 2 if n_blocks else units
+        self._left -= first
+        count(first)
+
+    def block(self) -> None:
+        """A block of the second pass is done; raises if nobody waits for the result any more."""
+        with self._lock:
+            self._done += 1
+            due = self._left * self._done // self._n_blocks
+            more, self._told = due - self._told, due
+        self._count(more)
+
+
 class _Streamed:
     """Errors of some repeats: means from the statistics of the folds, where they keep their digits, the rest from rows.
 
@@ -156,9 +183,17 @@ class _Streamed:
     """
 
     def __init__(
-        self, engine: StreamedEngine, blocks: RowBlocks, folds: Folds, sets: TrainingSets, run: Run, with_pairs: bool
+        self,
+        engine: StreamedEngine,
+        blocks: RowBlocks,
+        folds: Folds,
+        sets: TrainingSets,
+        run: Run,
+        with_pairs: bool,
+        meter: _Meter,
     ) -> None:
         self.engine, self.blocks, self.folds, self.sets, self.run = engine, blocks, folds, sets, run
+        self.meter = meter
         L, K, V, Q = folds.n_repeats, folds.n_folds, *sets.own.shape[3:]
         self.mean, self.scatter = np.full((2, L, K, K if with_pairs else 1, V, engine.loss.n_losses(Q)), np.nan)
         self.failures: list[Failure] = []
@@ -232,11 +267,10 @@ class _Streamed:
                 shift=shift,
                 with_pairs=self.scores_pairs,
             )
-            self._scores = score(self.blocks, question, self._totals, self.run, engine.still_wanted)
+            self._scores = score(self.blocks, question, self._totals, self.run, self.meter.block)
             if len(chain) > 1 and max(each.cancelled() for each in self._scores.repeats) > MOST_CANCELLED:
                 raise CannotStream
             self._put_moments(self._scores, shift)
-            engine.count(pieces=folds.n_repeats * V, sets=folds.n_repeats * folds.n_folds * (folds.n_folds + 1) // 2)
         return self._scores
 
     def _put_moments(self, scores: Scores, shift: FloatArray) -> None:
