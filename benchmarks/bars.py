@@ -75,7 +75,7 @@ def _nested(quick: bool, budget: float) -> Iterator[Bar]:
     case = Case(100, 5, 5, 4) if quick else Case(500, 20, 10, 200)
     (ours, result) = time_onefit(case, "auto", budget)
     peer = time_peer("scikit-learn", scikit_learn, case, errors_of(case, result), budget)
-    yield Bar(f"nested_cv, {_label(case)}: faster than scikit-learn Ridge refits", peer.seconds / ours.seconds, 250)
+    yield Bar(f"nested_cv, {_label(case)}: faster than scikit-learn Ridge refits", peer.seconds / ours.seconds, 300)
 
 
 def _curve(quick: bool, budget: float) -> Iterator[Bar]:
