@@ -18,7 +18,7 @@ from onefit.criteria import criterion_values, spectrum_of_rows
 from onefit.criteria.single import _slopes
 from onefit.errors import DataError, OneFitError, RouteError, TrainingSetError
 from onefit.linalg.columns import columns_of
-from onefit.routes import collect, gramstream
+from onefit.routes import collect, gramstream, tuned
 from onefit.routes.tuned import _is_known
 
 FAST = ({"route": "gram"}, {"route": "onestep"}, {"n_folds": "n"})
@@ -682,3 +682,20 @@ def test_a_fold_of_little_weight_keeps_the_digits_of_its_variance_in_passes_over
     exact = np.array([np.var(losses[ids == fold], ddof=1) for fold in range(4)])
     assert exact.max() > 1e10 * exact.min()
     np.testing.assert_allclose(np.ravel(result.fold_errors.v_out), exact, rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_penalty_chosen_among_columns_of_seven_decades_is_that_of_the_rows(seed, monkeypatch):
+    """What a downdated decomposition knows of eigenvalues so far apart is not enough: the rows are decomposed."""
+    rng = np.random.default_rng(seed)
+    scales = 10.0 ** np.array([0.6, -0.5, 6.6, 0.5, 2.8])
+    X = rng.standard_normal((23, 5)) * scales
+    y = 1e6 * ((X / scales) @ rng.standard_normal(5) + rng.standard_normal(23))
+    ids = np.arange(23) % 7
+    rng.shuffle(ids)
+    model = RidgeCV(alphas=[0.0082, 1.95, 19.25])
+    found = quiet_nested_cv(model, X, y, folds=ids)
+    monkeypatch.setattr(tuned, "KNOWN_SPAN", 0.0)  # every training set from its rows
+    expected = quiet_nested_cv(model, X, y, folds=ids)
+    np.testing.assert_allclose(found.fold_errors.e_in, expected.fold_errors.e_in, rtol=1e-9)
+    np.testing.assert_allclose(found.fold_errors.v_out, expected.fold_errors.v_out, rtol=1e-9)

@@ -21,7 +21,7 @@ from .trainingsets import Sets, TrainingSetsEngine, TrainingSetsRoute, inverse_f
 
 __all__ = ["TunedEngine", "TunedRoute"]
 
-KNOWN_SPAN = 1e8
+KNOWN_SPAN = 1e7
 """Eigenvalues up to this factor from tau, both ways, are known well enough to choose a penalty."""
 
 NEAR = 1e6
