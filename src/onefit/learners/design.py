@@ -92,6 +92,11 @@ class DesignSmoother(Smoother):
         return int(columns.N.shape[1] + (min(columns.E.shape) if self._all_penalized else columns.E.shape[1]))
 
     @property
+    def n_columns(self) -> int:
+        """Penalized and free columns, as `block` has them."""
+        return len(self._map.E_size) + len(self._map.N_size)
+
+    @property
     def n_free(self) -> int:
         """Number of columns without a penalty, at a positive value."""
         return len(self._map.N_size)

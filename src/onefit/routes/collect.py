@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -59,14 +59,11 @@ class RowBlocks:
     n_folds: int
 
     @property
-    def width(self) -> int:
-        """Columns of the design."""
-        return self.smoother.block(slice(0, 1)).width
-
-    @property
     def rows_each(self) -> int:
         """Rows of a block."""
-        return rows_of_a_block(numbers_of_a_row(self.width, self.smoother.n_values, self.y.shape[1]), self.n_folds)
+        return rows_of_a_block(
+            numbers_of_a_row(self.smoother.n_columns, self.smoother.n_values, self.y.shape[1]), self.n_folds
+        )
 
     def spans(self) -> list[Span]:
         """All blocks, in parts that may be summed apart from each other."""
@@ -131,7 +128,7 @@ class FoldStatistics:
 
     def plus(self, other: FoldStatistics) -> FoldStatistics:
         """With those of other rows."""
-        self.products.__iadd__(other.products)
+        np.add(self.products, other.products, out=self.products)  # large, and of nobody else
         return FoldStatistics(self.products, self.others + other.others, self.squares + other.squares)
 
     @property
@@ -149,12 +146,7 @@ def collect(
     tick: Callable[[], None],
 ) -> FoldStatistics:
     """Statistics of all folds, from one pass over the rows in order."""
-    work = partial(_collect_span, blocks, coordinates, folds, tick)
-    parts = iter(run(work, blocks.spans()))
-    statistics = next(parts)
-    for part in parts:
-        statistics = statistics.plus(part)
-    return statistics
+    return reduce(FoldStatistics.plus, run(partial(_collect_span, blocks, coordinates, folds, tick), blocks.spans()))
 
 
 def _collect_span(

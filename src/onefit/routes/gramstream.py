@@ -55,7 +55,7 @@ def can_stream(smoother: DesignSmoother, task: Task) -> bool:
     is_weighted_alike = own is weights or (own is not None and weights is not None and np.array_equal(own, weights))
     knows_pairing = task.loss.is_squared or smoother.n_values == 1
     has_no_light_rows = own is None or bool((own > 0).all())
-    is_tall = is_tall_enough(smoother.n, smoother.block(slice(0, 1)).width)
+    is_tall = is_tall_enough(smoother.n, smoother.n_columns)
     return is_one_path and is_weighted_alike and knows_pairing and has_no_light_rows and is_tall
 
 
@@ -89,13 +89,12 @@ class StreamedEngine(GramEngine):
         """Whether it goes over the rows in blocks: if there are enough of them."""
         if not self.can_stream or self._bytes_of_a_repeat(n_folds) > MOST_BYTES:
             return False
-        columns = self.design.block(slice(0, 1)).width
-        return has_many_blocks(self.design.n, columns, n_folds, self.n_values, int(self.y.shape[1]))
+        return has_many_blocks(self.design.n, self.design.n_columns, n_folds, self.n_values, int(self.y.shape[1]))
 
     @property
     def _width(self) -> int:
         """Numbers in a row, y among them."""
-        return self.design.block(slice(0, 1)).width + int(self.y.shape[1])
+        return self.design.n_columns + int(self.y.shape[1])
 
     def _bytes_of_a_repeat(self, n_folds: int) -> int:
         """What the statistics, coefficients and sums of a repeat take."""
@@ -126,7 +125,8 @@ class StreamedEngine(GramEngine):
         # where squares have lost digits, the pilot was no good, and everything that began from it has lost as many
         if sets is None or sets.squares is None or len(sets.doubtful) > MOST_REFITTED:
             raise CannotStream
-        meter = _Meter(self.tick, self._units(folds, with_pairs), sum(map(len, blocks.spans())) if with_pairs else 0)
+        units = self.n_units(folds.n_folds, folds.n_repeats, with_pairs)
+        meter = _Meter(self.tick, units, sum(map(len, blocks.spans())) if with_pairs else 0)
         found = _Streamed(self, blocks, folds, sets, run, with_pairs, meter)
         if not found.has_means:
             if self.n_values > 1 or not with_pairs:
@@ -135,10 +135,6 @@ class StreamedEngine(GramEngine):
         self.design.all_rows = AllRows(coordinates, statistics.total)
         return found
 
-    def _units(self, folds: Folds, with_pairs: bool) -> int:
-        """What some repeats count in all."""
-        return self.n_units(folds.n_folds, folds.n_repeats, with_pairs)
-
     def still_wanted(self) -> None:
         """Count nothing; raises if nobody waits for the result any more."""
         self.tick(0)
@@ -146,8 +142,8 @@ class StreamedEngine(GramEngine):
     def _prepare(self) -> Coordinates:
         """Coordinates from a sample of the rows."""
         if self._coordinates is None:
-            n, width = self.design.n, self.design.block(slice(0, 1)).width
-            rows = sample_rows(n, width, SAMPLE_ROWS, SAMPLE_WIDTHS)
+            n = self.design.n
+            rows = sample_rows(n, self.design.n_columns, SAMPLE_ROWS, SAMPLE_WIDTHS)
             root, lams = self.design.root_weights(rows), self.design.lams[:, 0]
             sample = self.design.take(rows).weighted(root)
             tau = middle_penalty(lams)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 
 import numpy as np
 
@@ -102,10 +102,7 @@ def score(
     tick: Callable[[], None],
 ) -> Scores:
     """Score every row without its own fold, in one pass; its residuals and losses are added to ``totals``."""
-    parts = iter(run(partial(_score_span, blocks, question, totals, tick), blocks.spans()))
-    scores = next(parts)
-    for part in parts:
-        scores = scores.plus(part)
+    scores = reduce(Scores.plus, run(partial(_score_span, blocks, question, totals, tick), blocks.spans()))
     totals.count += (question.folds.ids >= 0).sum(axis=0)
     return scores
 
@@ -119,7 +116,7 @@ def _score_span(
     n_groups = None if roles.groups is None else int(roles.groups.max()) + 1
     repeats = [RowSums(question.chain, shift, n_groups) for shift in question.shift]
     pairs = PairSums(*np.zeros((2, L, K, K, V, R))) if question.with_pairs else None
-    design, own = np.empty((2, blocks.rows_each, blocks.width + Q))
+    design, own = np.empty((2, blocks.rows_each, blocks.smoother.n_columns + Q))
     space = np.empty((3, blocks.rows_each, V, Q))  # fresh memory for every block would take longer than its use
     tables = np.empty((2, blocks.rows_each, V + 2))
     for start, stop in span:
@@ -179,7 +176,7 @@ class _Block:
     def pair_losses(self, fold: int, part: slice) -> FloatArray:
         """Weighted losses (b, K, V, R) of the rows of a fold with it and another out."""
         question = self.question
-        residuals = self.rows[part] @ question.sets.pair_residual(self.repeat, fold)
+        residuals = self.rows[part] @ question.sets.pair_residuals[self.repeat, fold]
         residuals = residuals.reshape(-1, question.folds.n_folds, *question.sets.own.shape[3:])
         return self._weighted(question.loss.of(self.observed[part][:, None, None], residuals), part)
 

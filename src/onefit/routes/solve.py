@@ -44,12 +44,17 @@ class TrainingSets:
         """What rows ``(columns, y)`` are multiplied by for the residuals without their fold, (L, K, p + Q, V Q)."""
         return np.stack([[_residual_map(c[:, None]) for c in each] for each in self.own])
 
-    def pair_residual(self, repeat: int, fold: int) -> FloatArray:
-        """The same without ``fold`` and each other one, (p + Q, K V Q); at itself, without it alone."""
+    @cached_property
+    def pair_residuals(self) -> FloatArray:
+        """The same without it and each other fold, (L, K, p + Q, K V Q); at itself, without it alone."""
         assert self._steps is not None
-        K, d, V, Q = self._steps.shape[2:]
-        steps = np.moveaxis(self._steps[repeat, fold], 0, 1).reshape(d, -1)
-        return _residual_map(self._pilot[:, None, None] + (self._T @ steps).reshape(-1, K, V, Q))
+        return np.stack([[self._pair_residual(steps) for steps in each] for each in self._steps])
+
+    def _pair_residual(self, steps: FloatArray) -> FloatArray:
+        """Of one fold, from the steps (K, d, V, Q) to its training sets."""
+        K, d, V, Q = steps.shape
+        moved = self._T @ np.moveaxis(steps, 0, 1).reshape(d, -1)
+        return _residual_map(self._pilot[:, None, None] + moved.reshape(-1, K, V, Q))
 
 
 def _residual_map(coefficients: FloatArray) -> FloatArray:
