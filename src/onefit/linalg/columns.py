@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
+from scipy.linalg import blas
 
 from ..errors import DataError
 from ..typing import FloatArray, IntArray
@@ -85,8 +86,8 @@ class Columns:
         """``(E N) c`` for coefficients (r + k, C)."""
         r = self.E.shape[1]
         product: FloatArray = self.E @ coefficients[:r]
-        if self.N.shape[1]:
-            product += self.N @ coefficients[r:]
+        if self.N.shape[1] and product.size:  # added in place: a table for it would take as long as the product
+            product = blas.dgemm(1.0, coefficients[r:].T, self.N.T, beta=1.0, c=product.T, overwrite_c=True).T
         return product
 
     def weighted(self, root: FloatArray) -> Columns:

@@ -36,14 +36,12 @@ __all__ = [
     "residuals",
     "row_pairs",
     "score",
-    "scores",
     "switched",
     "systems",
     "use",
 ]
 
 FEW_COLUMNS = 32
-MANY_VALUES = 4
 SETTINGS = {name.lower(): name for name in ("on", "off", "baseline", "AVX2", "AVX-512")}
 _ASKED = os.environ.get("ONEFIT_KERNEL", "on")
 if _ASKED.lower() not in SETTINGS:
@@ -140,11 +138,6 @@ def residuals(Z: FloatArray, r: FloatArray, change: FloatArray, members: IntArra
     integers = (np.ascontiguousarray(each, dtype=np.int64) for each in (members, sizes))
     _kernel.residuals(*arrays, *integers, u, len(Z), sizes.size, m, d, C)
     return u
-
-
-def scores(n_values: int) -> bool:
-    """Whether `score` is faster than BLAS: if the values fill registers."""
-    return is_on() and n_values >= MANY_VALUES
 
 
 def score(

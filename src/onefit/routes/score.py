@@ -59,7 +59,7 @@ class Question:
     def is_for_the_kernel(self) -> bool:
         """Whether a compiled kernel computes the losses of single folds: squares of one output, from coefficients."""
         is_plain = self.loss.is_squared and self.shift.shape[2] == 1 and not self.refitted and self.roles.groups is None
-        return is_plain and compiled.scores(len(self.chain))
+        return is_plain and compiled.is_on()
 
 
 @dataclass(frozen=True)
