@@ -131,13 +131,18 @@ def _score_span(
     space = np.empty((3, blocks.rows_each, V, Q))  # fresh memory for every block would take longer than its use
     tables = np.empty((2, blocks.rows_each, V + 2))
     rows, is_compiled = RowTotals(blocks.rows_each, V, Q, R), question.is_for_the_kernel
+    alone = RowTotals(blocks.rows_each, V, Q, R) if is_compiled and L > 1 else rows  # of one repeat
     for start, stop in span:
         blocks.fill(start, stop, design)
         rows.both.fill(0.0)
         for repeat in range(L):
             order = FoldOrder.of(folds.ids[repeat, start:stop], K)
             if is_compiled:
-                _score_compiled(question, repeat, start, order, design[: stop - start], rows, repeats[repeat])
+                alone.both.fill(0.0)
+                _score_compiled(question, repeat, start, order, design[: stop - start], alone, repeats[repeat])
+                _add_thirds(question, repeat, start, alone.losses[: stop - start, :, 0], repeats[repeat], tables)
+                if alone is not rows:
+                    rows.both += alone.both
             if is_compiled and pairs is None:
                 continue
             np.take(design[: stop - start], order.order, axis=0, out=own[: stop - start], mode="clip")
@@ -167,6 +172,20 @@ def _score_compiled(
         question.chain.parents,
         (totals.residuals[:b, :, 0], totals.losses[:b, :, 0], sums.products),
     )
+
+
+def _add_thirds(
+    question: Question, repeat: int, start: int, losses: FloatArray, sums: RowSums, space: FloatArray
+) -> None:
+    """Third powers of the losses (b, V) of a block in one repeat, which the kernel does not sum."""
+    these = slice(start, start + len(losses))
+    weights, scored = question.roles.weights, question.folds.ids[repeat, these] >= 0
+    if weights is not None:
+        losses, weights = losses * weights[these, None], weights[these]
+    if not scored.all():
+        losses, weights = losses[scored], None if weights is None else weights[scored]
+    b, V = losses.shape
+    sums.thirds.add(0, losses, weights, (space[0, :b, :V], space[1, :b, :V]))
 
 
 class _Block:
