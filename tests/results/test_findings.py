@@ -24,7 +24,8 @@ from onefit.datasets import make_linear
 from onefit.errors import HeavyTailWarning, InterruptedWarning, MonteCarloWarning, OneFitWarning
 from onefit.losses import huber, nonnegative, pinball
 from onefit.results import Finding
-from onefit.results.findings import FEW_GROUPS, KINDS, MOST_MONTE_CARLO_ERROR
+from onefit.inference.montecarlo import FAST
+from onefit.results.findings import FEW_GROUPS, KINDS
 
 ROOT = Path(__file__).resolve().parents[2]
 RNG = np.random.default_rng(5)
@@ -270,7 +271,7 @@ def test_the_monte_carlo_error_is_found_above_its_limit_only():
     for n_repeats in (2, 5, 50):
         shared = {"n_folds": 6, "n_repeats": n_repeats, "interval": "paper", "random_state": 1}
         result = quietly(onefit.nested_cv, LinearRegression(), X, y, **shared)
-        assert ("monte carlo" in kinds(result)) == (result.monte_carlo_error > MOST_MONTE_CARLO_ERROR)
+        assert ("monte carlo" in kinds(result)) == (result.monte_carlo_error > FAST.tolerated)
 
 
 def test_groups_are_few_below_ten():

@@ -13,7 +13,8 @@ from ..errors import FoldError, IntervalError, TrainingSetError
 from ..folds import ExplicitFolds, Folds, FoldSource, RandomFolds, entropy_of, explicit_folds, is_single
 from ..inference.fold_errors import RowRoles
 from ..inference.intervals import MOST_SCATTERED, RULES, Rule
-from ..learners import Learner, Path, RefitLearner, Refusal, Task, adapt, frozen
+from ..inference.montecarlo import Stopping
+from ..learners import Learner, Path, RefitLearner, Refusal, Task, adapt, free_columns, frozen
 from ..metrics import Loss, LossLike, find_loss
 from ..routes import Bid, Computation, FoldPlan, Outcome, Partitions, Workers, automatic_folds, choose_routes
 from ..typing import ArrayLike, Data, Estimator, IntArray, Rows, Seed, Splitter
@@ -43,6 +44,7 @@ class Settings:
     bias_folds: int | ArrayLike | Splitter | None
     route: RouteName
     transformers: Transformers
+    max_fits: int
     random_state: Seed
     n_jobs: int | None
     progress: bool | Report | None
@@ -77,6 +79,8 @@ class Job:
         Places of the values that are computed among those that were asked for.
     failures : mapping of int to str
         Why others cannot be, by their places.
+    has_default_folds : bool
+        Whether ``n_folds="auto"`` settled for fewer than there are rows or groups.
     progress : Progress
     """
 
@@ -87,6 +91,7 @@ class Job:
     bids: tuple[Bid, ...]
     values: tuple[int, ...]
     failures: Mapping[int, str]
+    has_default_folds: bool
     progress: Progress
 
     @property
@@ -108,6 +113,11 @@ class Job:
     def n_repeats(self) -> int | None:
         """Repeats asked for; None is "auto"."""
         return self.partitions.n_repeats
+
+    @property
+    def stopping(self) -> Stopping:
+        """When "auto" stops."""
+        return self.partitions.stopping(any(isinstance(bid.learner, RefitLearner) for bid in self.bids))
 
     @property
     def rows(self) -> RowRoles:
@@ -145,6 +155,7 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows, settings: Settin
     rule = RULES[check_choice("interval", settings.interval, tuple(RULES))]
     asked = check_choice("route", settings.route, ROUTES)
     check_choice("transformers", settings.transformers, TRANSFORMERS)
+    check_integer("max_fits", settings.max_fits, 1)
     workers, progress = Workers(check_jobs(settings.n_jobs)), Progress(check_progress(settings.progress))
     firsts = [contender.estimators[0] for contender in contenders]
     problem = check_problem(firsts, X, y, settings.sample_weight, settings.groups)
@@ -179,7 +190,7 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows, settings: Settin
     computation = route.begin([bid.learner for bid in bids], task, partitions, workers, progress)
     n_values = sum(bid.learner.n_values for bid in bids) + len(failures)
     values = tuple(value for value in range(n_values) if value not in failures)
-    return Job(task, level, partitions, computation, bids, values, failures, progress)
+    return Job(task, level, partitions, computation, bids, values, failures, plan.is_default, progress)
 
 
 def _learners(contender: Contender, task: Task, asked: str) -> list[Learner]:
@@ -188,10 +199,16 @@ def _learners(contender: Contender, task: Task, asked: str) -> list[Learner]:
     if asked != "refit":
         found = adapt(contender.estimators[0], task, contender.path)
         if isinstance(found, Learner):
-            none = Refusal("no fast route serves what it says of itself")
-            return [found, RefitLearner(contender.estimators, none, lambda each: frozen(each, task))]
+            return [found, _refitted(contender, task, Refusal("no fast route serves what it says of itself"))]
         refusal = found
-    return [RefitLearner(contender.estimators, refusal, lambda each: frozen(each, task))]
+    return [_refitted(contender, task, refusal)]
+
+
+def _refitted(contender: Contender, task: Task, refusal: Refusal) -> RefitLearner:
+    """What is fitted if no fast route serves."""
+    return RefitLearner(
+        contender.estimators, refusal, lambda each: frozen(each, task), lambda each: free_columns(each, task)
+    )
 
 
 def _unfit(candidates: list[list[Learner]], plan: FoldPlan) -> dict[int, str]:
@@ -257,7 +274,8 @@ def _partitions(problem: Problem, K: int | None, L: int | None, settings: Settin
             raise FoldError(f"folds has {source.n_folds} folds and n_folds={K}; leave n_folds out or let them agree.")
         if L is not None and repeats != L:
             raise FoldError(f"folds has {repeats} repeats and n_repeats={L}; leave it out or let them agree.")
-    return Partitions(source, repeats, _bias_partitions(problem, source, settings.bias_folds, entropy))
+    bias = _bias_partitions(problem, source, settings.bias_folds, entropy)
+    return Partitions(source, repeats, bias, int(settings.max_fits))
 
 
 def _strata(problem: Problem) -> IntArray | None:
