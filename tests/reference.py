@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import stats
+from scipy import optimize, stats
 
 LOSSES: dict[str, Callable] = {
     "squared_error": lambda y, prediction: (y - prediction) ** 2,
@@ -149,6 +149,12 @@ class Losses:
     relative: np.ndarray
     groups: np.ndarray | None
     scale: str
+    is_difference: bool = False
+
+    def only(self, repeat):
+        """One of the repeats."""
+        chosen = {name: getattr(self, name)[[repeat]] for name in ("folds", "single", "pair", "prediction", "plain")}
+        return replace(self, **chosen)
 
     @property
     def n_folds(self):
@@ -353,9 +359,48 @@ def covariance_terms(losses):
 
 
 def covariance_mse(losses):
-    """The mse before its floor, and the floor v/n."""
+    """The mse before its floor, the floor v/n, and the Monte Carlo variance, which is in neither."""
     floor, term = covariance_terms(losses).mean(axis=0)
-    return floor + term, floor
+    return floor + size_factor(losses) * term, floor, monte_carlo_variance(losses)
+
+
+def units(losses, repeat=0):
+    """Rows of each independent unit that is scored: a group, or a row."""
+    scored = np.flatnonzero(losses.folds[repeat] >= 0)
+    if losses.groups is None:
+        return [[i] for i in scored]
+    return [[i for i in scored if losses.groups[i] == g] for g in np.unique(losses.groups[scored])]
+
+
+def size_factor(losses):
+    """b^2, or (ab)^2 for a difference; the root of it below 20 groups, and 1 if every unit is a fold."""
+    n, count = losses.folds.shape[1], len(units(losses))
+    if losses.n_folds == count:
+        return 1.0
+    m = np.mean(losses.table(losses.fold_size))
+    factor = 1 - 2 * m / n
+    if losses.is_difference:
+        factor *= 1 - m / n
+    return factor if losses.groups is not None and count < 20 else factor**2
+
+
+def monte_carlo_variance(losses):
+    """Variance over repeats of the centre, over their number."""
+    if losses.n_repeats == 1:
+        return 0.0
+    alone = [centre(losses.only(repeat)) for repeat in range(losses.n_repeats)]
+    return np.var(alone, ddof=1) / len(alone)
+
+
+def skewness(losses):
+    """Of the units of a repeat, over the root of their number; the mean over repeats."""
+    found = []
+    for r in range(losses.n_repeats):
+        scored = np.flatnonzero(losses.folds[r] >= 0)
+        c = np.average(losses.plain[r, scored], weights=losses.relative[scored])
+        sums = [sum(losses.relative[i] * (losses.plain[r, i] - c) for i in rows) for rows in units(losses, r)]
+        found.append(stats.skew(sums) / math.sqrt(len(sums)))
+    return np.mean(found)
 
 
 SCALES: dict[str, tuple[Callable, Callable, Callable]] = {  # h, its inverse and its derivative
@@ -376,19 +421,38 @@ def centre(losses):
 
 
 def covariance(losses, level):
-    mse, floor = covariance_mse(losses)
-    s, c = math.sqrt(max(mse, floor)), centre(losses)
-    _, top = bounds = {"identity": (-math.inf, math.inf), "log": (0, math.inf), "logit": (0, 1)}[losses.scale]
-    if losses.scale == "identity":
-        scored = losses.folds[0] >= 0
-        df = (losses.n_scored if losses.groups is None else len(np.unique(losses.groups[scored]))) - 1
-    else:
-        df = max(3.0, c**2 / floor)
-    half = stats.t.ppf((1 + level) / 2, df) * s
-    if losses.scale != "identity" and s > min(c, top - c):
-        return Interval(c, max(bounds[0], c - half), min(bounds[1], c + half), s)
-    h, inverse, slope = SCALES[losses.scale]
-    return Interval(c, inverse(h(c) - half * slope(c)), inverse(h(c) + half * slope(c)), s)
+    mse, floor, drawn = covariance_mse(losses)
+    s, c = math.sqrt(max(mse, floor) + drawn), centre(losses)
+    df = len(units(losses)) - 1
+    if losses.scale == "log":
+        df = min(df, max(3.0, c**2 / floor))
+    t = stats.t.ppf((1 + level) / 2, df)
+    if losses.scale == "logit":
+        return Interval(c, *wilson(c, c * (1 - c) / s**2, t), s)
+    low, high = c - t * s, c + t * s
+    if losses.scale == "log" and s <= c:
+        low, high = math.exp(math.log(c) - t * s / c), math.exp(math.log(c) + t * s / c)
+    if not losses.is_difference:
+        kappa = skewness(losses)
+        low, high = min(low, c - s * hall_inverse(t, kappa)), max(high, c - s * hall_inverse(-t, kappa))
+    return Interval(c, max(low, 0.0) if losses.scale == "log" else low, high, s)
+
+
+def wilson(share, count, t):
+    """The textbook's formula."""
+    middle = (share + t**2 / (2 * count)) / (1 + t**2 / count)
+    half = t / (1 + t**2 / count) * math.sqrt(share * (1 - share) / count + t**2 / (4 * count**2))
+    return middle - half, middle + half
+
+
+def hall_inverse(x, kappa):
+    """The T at which T + kappa T^2/3 + kappa^2 T^3/27 + kappa/6 = x, found by looking for it."""
+
+    def g(T):
+        return T + kappa * T**2 / 3 + kappa**2 * T**3 / 27 + kappa / 6 - x
+
+    reach = 10.0 * (1 + abs(x))
+    return optimize.brentq(g, -reach, reach, xtol=1e-14, rtol=1e-14)
 
 
 def subtract(first, second):
@@ -403,6 +467,7 @@ def subtract(first, second):
         first.relative,
         first.groups,
         "identity",
+        is_difference=True,
     )
 
 
@@ -413,9 +478,9 @@ def paired(first, second, level):
 
 def monte_carlo_error(losses):
     """Relative Monte Carlo error of the half-width of the covariance rule."""
-    per_repeat = covariance_terms(losses).sum(axis=1)
-    mse, floor = covariance_mse(losses)
-    return per_repeat.std(ddof=1) / math.sqrt(losses.n_repeats) / (2 * max(mse, floor))
+    per_repeat = covariance_terms(losses) @ [1.0, size_factor(losses)]
+    mse, floor, drawn = covariance_mse(losses)
+    return per_repeat.std(ddof=1) / math.sqrt(losses.n_repeats) / (2 * (max(mse, floor) + drawn))
 
 
 RULES: dict[str, Callable] = {

@@ -56,11 +56,10 @@ def test_rule_asked_for_by_name_fills_the_headline_figures(rule):
 def test_covariance_mse_inflation_and_monte_carlo_error_equal_the_literal_loop(layout):
     X, y, folds, losses = case(layout)
     result = quiet_nested_cv(Ridge(2.0), X, y, folds=folds)
-    mse, floor = reference.covariance_mse(losses)
-    np.testing.assert_allclose(result.mse, mse, rtol=1e-8)
+    mse, floor, drawn = reference.covariance_mse(losses)
+    np.testing.assert_allclose(result.mse, mse + drawn, rtol=1e-8)
     assert result.mse_is_floored == (mse < floor)
-    if mse > floor:
-        np.testing.assert_allclose(result.inflation, np.sqrt(mse / floor), rtol=1e-8)
+    np.testing.assert_allclose(result.inflation, np.sqrt((max(mse, floor) + drawn) / floor), rtol=1e-8)
     np.testing.assert_allclose(result.monte_carlo_error, reference.monte_carlo_error(losses), rtol=1e-7)
 
 
@@ -71,7 +70,7 @@ def test_covariance_mse_below_its_floor_is_reported_unfloored_but_not_used():
     y = X[:, 0] * rng.standard_normal() + rng.standard_normal(40)
     folds, estimator = random_folds(40, 5, 1, 0), KNeighborsRegressor(2)
     losses = reference.fold_losses(y, folds, reference.estimator_refitter(estimator, X, y))
-    mse, floor = reference.covariance_mse(losses)
+    mse, floor, _ = reference.covariance_mse(losses)
     assert mse < floor
     result = quiet_nested_cv(estimator, X, y, folds=folds)
     np.testing.assert_allclose(result.mse, mse, rtol=1e-8)

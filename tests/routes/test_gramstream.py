@@ -266,9 +266,9 @@ def test_sums_over_blocks_are_those_over_all_rows(seed, n_values, with_weights, 
     roles = RowRoles.of(weights, rng.integers(0, 7, n) if with_groups else None)
     chain = ascending(losses.mean(axis=(0, 1, 3)))
     expected = spread_of_losses(losses, roles, chain)
-    parts, shift = [], rng.random((3, 2))
+    parts, shift, middle = [], rng.random((3, 2)), rng.random((n_values, 2))
     for rows in (slice(0, cut), slice(cut, n)):
-        part = row_sums.RowSums(chain, shift, 7 if with_groups else None)
+        part = row_sums.RowSums(chain, shift, middle, 7 if with_groups else None)
         of_rows = [None if role is None else role[rows] for role in (roles.weights, roles.groups)]
         weighed = roles.weigh(losses)[0, rows]
         thirds = [slice(len(weighed) * k // 3, len(weighed) * (k + 1) // 3) for k in range(3)]
@@ -286,7 +286,8 @@ def test_losses_of_a_fold_far_smaller_than_those_at_the_best_value_are_for_the_t
     rng = np.random.default_rng(0)
     losses = rng.random((40, 2, 1)) * [[1.0], [9.0]]
     losses[20:, 1] *= 1e-5  # the first value is the best of all, but not in the second fold
-    sums = row_sums.RowSums(ascending(losses.mean(axis=(0, 2))), losses.mean() * np.ones((2, 1)), None)
+    level = losses.mean() * np.ones((2, 1))
+    sums = row_sums.RowSums(ascending(losses.mean(axis=(0, 2))), level, level, None)
     sums.add(losses, [(0, slice(0, 20)), (1, slice(20, 40))], None, None, np.empty((2, 40, 4)))
     assert sums.cancelled() > 1e9 / 81
     monkeypatch.setattr(gramstream, "MOST_CANCELLED", 0.5)

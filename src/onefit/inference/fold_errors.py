@@ -15,6 +15,7 @@ from ..errors import OneFitError
 from ..folds import Folds
 from ..typing import BoolArray, FloatArray, IntArray
 from .chain import Chain
+from .skewness import skewness_of_mean
 
 __all__ = [
     "Failure",
@@ -178,6 +179,7 @@ class FoldErrors:
     pair_scatter : (L, V, Q) sum of squares of the pair-held-out losses about ``raw``
     row_variance : (L, V, Q) variance (n - 1) of the single-held-out losses, over n, as if rows were independent
     total, cross, weight : (L, V, Q), (L, V, Q), (L,) the same between groups, as a polynomial; see `sampling`
+    skewness : (L, V, Q) of the mean of these losses, or of the sums of groups; see `inference.skewness`
     covariance : (L, V, Q) covariance term of the covariance rule
     chain : the increments between values, of which the next two are made
     paired_total, paired_cross, paired_covariance : (L, V, V, Q), (L, V, Q), (L, V, V, Q), of all pairs of increments
@@ -197,6 +199,7 @@ class FoldErrors:
     total: FloatArray
     cross: FloatArray
     weight: FloatArray
+    skewness: FloatArray
     covariance: FloatArray
     chain: Chain
     paired_total: FloatArray
@@ -348,7 +351,9 @@ def _spread_between(
         return centred if groups is None else np.stack([part.totals(table) for table in centred])
 
     A = between(weighted)
+    about_mean = A - (weighted.sum(axis=1) / weights.sum())[:, None] * B[:, None, None] if B.any() else A
     tables = {
+        "skewness": skewness_of_mean(about_mean),
         "total": scale * np.einsum("lgvr,lgvr->lvr", A, A),
         "cross": scale * np.einsum("lgvr,g->lvr", A, B),
         "weight": np.full(len(weighted), scale * (B @ B)),

@@ -12,11 +12,14 @@ import numpy as np
 from scipy import special
 
 from ..typing import BoolArray, FloatArray, IntArray
+from .ends import hall, logarithmic, wilson
 from .fold_errors import FoldErrors
 
 __all__ = [
+    "FEW_GROUPS",
     "MOST_SCATTERED",
     "RULES",
+    "RULE_VERSION",
     "TOO_SMALL",
     "Context",
     "Interval",
@@ -25,6 +28,12 @@ __all__ = [
     "paired",
     "raw_estimate",
 ]
+
+RULE_VERSION = 2
+"""Of the covariance rule, the default: 1 is that of onefit 0.1, without size correction, Hall's and Wilson's ends."""
+
+FEW_GROUPS = 20
+"""With fewer groups the variance between them is too uncertain for the whole size correction."""
 
 MOST_SCATTERED = 100_000
 """Rows up to which the rules that need every row's losses with each pair of folds out are computed unasked."""
@@ -193,40 +202,65 @@ def _nadeau_bengio(errors: FoldErrors) -> float:
 def covariance(errors: FoldErrors, context: Context) -> Interval:
     """Ours: the variance of the losses plus their covariance through shared training rows.
 
-    ``mse = v/n + K^-2 sum_{j != k} B_jk B_kj / (1 - 1/(K-1))^2``. At K = n it is nearly unbiased; at K < n it keeps
-    the folds' own interaction and errs on the safe side. It is floored at v/n, and the interval is built on the
-    scale that suits the loss: logarithmic for losses that cannot be negative, logit for losses of zeros and ones.
+    ``mse = v/n + f C + MC`` with ``C = K^-2 sum_{j != k} B_jk B_kj / (1 - 1/(K-1))^2``, f of `size_factor` and MC the
+    variance of the centre over the partitions drawn; ``v/n + f C`` is floored at v/n. The interval is Wilson's for
+    zeros and ones; else at each end the wider of that on the scale of the loss, logarithmic for losses that cannot be
+    negative, and Hall's, which minds their skewness.
     """
-    estimate = covariance_centre(raw_estimate(errors), cv_estimate(errors), errors, context.scale)
-    floor = _sampling(errors, estimate, context.scale).mean(axis=0)
-    mse = floor + errors.covariance.mean(axis=0)
-    s = np.sqrt(np.maximum(mse, floor))
-    if context.scale == "identity":
-        df = np.full(estimate.shape, errors.n_units - 1.0)
-    else:
-        df = np.maximum(3.0, np.square(_ratio(estimate, np.sqrt(floor))))
-    half = special.stdtrit(df, 0.5 + context.confidence_level / 2) * s
-    low, high, cause = estimate - half, estimate + half, ("", "")
-    affected = np.zeros(estimate.shape, dtype=bool)
-    if context.scale != "identity":
-        bound = 1.0 if context.scale == "logit" else np.inf
-        curved = (s <= estimate) & (estimate > 0) & (s <= bound - estimate)
-        ends = _on_scale(np.where(curved, estimate, 0.5), np.where(curved, half, 0.0), context.scale)
-        low = np.where(curved, ends[0], np.maximum(low, 0.0))
-        high = np.where(curved, ends[1], np.minimum(high, bound))
-        affected = ~curved & (s > 0)
-        if context.scale == "log" and affected.any():
-            cause = TOO_SMALL, LARGER_TRAINING_SETS
-    return Interval(estimate, low, high, s, mse, mse < floor, _ratio(s, np.sqrt(floor)), *cause, affected)
-
-
-def _on_scale(centre: FloatArray, half: FloatArray, scale: str) -> tuple[FloatArray, FloatArray]:
-    """``h^-1(h(c) -+ half h'(c))`` for h the logarithm or the logit."""
+    scale, units = context.scale, errors.n_units
+    estimate = covariance_centre(raw_estimate(errors), cv_estimate(errors), errors, scale)
+    floor = _sampling(errors, estimate, scale).mean(axis=0)
+    shared = size_factor(errors) * errors.covariance.mean(axis=0)
+    drawn = monte_carlo_variance(_covariance_centres(errors, scale))
+    s = np.sqrt(floor + np.maximum(shared, 0.0) + drawn)
+    df = np.full(estimate.shape, units - 1.0)
     if scale == "log":
-        factor = np.exp(half / centre)
-        return centre / factor, centre * factor
-    step = half / (centre * (1 - centre))
-    return special.expit(special.logit(centre) - step), special.expit(special.logit(centre) + step)
+        df = np.minimum(df, np.maximum(3.0, np.square(_ratio(estimate, np.sqrt(floor)))))
+    t = special.stdtrit(df, 0.5 + context.confidence_level / 2)
+    too_wide = (s > estimate) if scale == "log" else np.zeros(estimate.shape, dtype=bool)
+    cause = (TOO_SMALL, LARGER_TRAINING_SETS) if too_wide.any() else ("", "")
+    if scale == "logit":
+        low, high = wilson(estimate, s, t)
+    else:
+        low, high = _mean_ends(estimate, s, t, errors.skewness.mean(axis=0), scale)
+    mse, inflation = floor + shared + drawn, _ratio(s, np.sqrt(floor))
+    return Interval(estimate, low, high, s, mse, shared < 0, inflation, *cause, too_wide)
+
+
+def _mean_ends(
+    centre: FloatArray, s: FloatArray, t: FloatArray, skewness: FloatArray, scale: str
+) -> tuple[FloatArray, FloatArray]:
+    """The wider, at each end, of Hall's ends and those on the scale; on the plain one if s exceeds the centre."""
+    low, high = centre - t * s, centre + t * s
+    if scale == "log":
+        curved = (s <= centre) & (centre > 0)
+        ends = logarithmic(np.where(curved, centre, 1.0), np.where(curved, s, 0.0), t)
+        low, high = np.where(curved, ends[0], low), np.where(curved, ends[1], high)
+    skewed = hall(centre, s, t, skewness)
+    low, high = np.minimum(low, skewed[0]), np.maximum(high, skewed[1])
+    return np.maximum(low, 0.0) if scale == "log" else low, high
+
+
+def size_factor(errors: FoldErrors, is_difference: bool = False) -> float:
+    """What is left of the covariance term when the excess that folds of many rows put into it is taken off.
+
+    With folds of m rows among n, ``b = 1 - 2m/n`` and ``a = 1 - m/n``: b^2 for one model, (ab)^2 for differences, and
+    their roots with few groups. Where every row, or group, is a fold there is no excess.
+    """
+    if errors.n_folds == errors.n_units:
+        return 1.0
+    share = float(errors.sizes.mean()) / errors.n_rows
+    root = (1 - 2 * share) * (1 - share if is_difference else 1.0)
+    return root if errors.n_groups is not None and errors.n_groups < FEW_GROUPS else root**2
+
+
+def monte_carlo_variance(centres: FloatArray) -> FloatArray:
+    """Variance of the mean over repeats of the centre (L, ...) that comes from the partitions drawn; zero of one."""
+    count = len(centres)
+    if count == 1:
+        return np.zeros(centres.shape[1:])
+    variance: FloatArray = centres.var(axis=0, ddof=1) / count
+    return variance
 
 
 def _sampling(errors: FoldErrors, centre: FloatArray, scale: str) -> FloatArray:
@@ -259,12 +293,15 @@ def paired(errors: FoldErrors, first: IntArray, second: IntArray, confidence_lev
     """
     raw, cv = raw_estimate(errors), cv_estimate(errors)
     estimate = covariance_centre(raw[first] - raw[second], cv[first] - cv[second], errors, "identity")
+    raws, cvs = (table[:, first] - table[:, second] for table in (errors.raw, errors.cv))
+    drawn = monte_carlo_variance(covariance_centre(raws, cvs, errors, "identity"))
     sampling, covariance = errors.paired(first, second, estimate)
     floor = sampling.mean(axis=0)
-    mse = floor + covariance.mean(axis=0)
-    s = np.sqrt(np.maximum(mse, floor))
+    shared = size_factor(errors, is_difference=True) * covariance.mean(axis=0)
+    s = np.sqrt(floor + np.maximum(shared, 0.0) + drawn)
     half = special.stdtrit(errors.n_units - 1.0, 0.5 + confidence_level / 2) * s
-    return _symmetric(estimate, half, s, mse, is_floored=mse < floor, inflation=_ratio(s, np.sqrt(floor)))
+    facts: dict[str, object] = {"is_floored": shared < 0, "inflation": _ratio(s, np.sqrt(floor))}
+    return _symmetric(estimate, half, s, floor + shared + drawn, **facts)
 
 
 def _ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
@@ -278,21 +315,24 @@ def _linear_centre(errors: FoldErrors, scale: str) -> FloatArray:
     return covariance_centre(errors.raw, errors.cv, errors, "identity")
 
 
+def _covariance_centres(errors: FoldErrors, scale: str) -> FloatArray:
+    return covariance_centre(errors.raw, errors.cv, errors, scale)
+
+
 def _covariance_floor(errors: FoldErrors, scale: str) -> FloatArray:
+    """By repeat; what the partitions add to the centre's variance is known of all repeats together."""
     centre = covariance_centre(raw_estimate(errors), cv_estimate(errors), errors, scale)
-    return _sampling(errors, centre, scale)
+    return _sampling(errors, centre, scale) + monte_carlo_variance(_covariance_centres(errors, scale))
+
+
+def _covariance_mse(errors: FoldErrors, scale: str) -> FloatArray:
+    return _covariance_floor(errors, scale) + size_factor(errors) * errors.covariance
 
 
 RULES = {
     rule.name: rule
     for rule in (
-        Rule(
-            "covariance",
-            covariance,
-            lambda e, scale: _covariance_floor(e, scale) + e.covariance,
-            lambda e, scale: covariance_centre(e.raw, e.cv, e, scale),
-            _covariance_floor,
-        ),
+        Rule("covariance", covariance, _covariance_mse, _covariance_centres, _covariance_floor),
         Rule("bates", bates, lambda e, _: e.mse, _linear_centre, needs_v_out=True, needs_pair_scatter=True),
         Rule("paper", paper, lambda e, _: e.mse, _linear_centre, needs_v_out=True),
         Rule("mlr3", mlr3, lambda e, _: e.mse, _linear_centre, needs_v_out=True, needs_pair_scatter=True),

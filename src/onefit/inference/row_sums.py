@@ -9,6 +9,7 @@ from scipy import sparse
 
 from ..typing import FloatArray, IntArray
 from .chain import Chain
+from .skewness import ThirdSums, skewness_of_mean
 
 __all__ = ["RowSums", "spread_tables"]
 
@@ -18,15 +19,17 @@ class RowSums:
 
     All sums of squares and products, over the rows of a fold, of the columns ``1``, ``w - 1`` and the increments of the
     losses along the chain, are one product of matrices. Losses are times the relative weights w of their rows. Those at
-    the root of the chain are taken about ``shift`` (K, R), near the mean of each fold, so that nothing cancels. Parts
-    that were filled apart from each other, in blocks of rows, are merged in order.
+    the root of the chain are taken about ``shift`` (K, R), near the mean of each fold, so that nothing cancels, and
+    third powers about ``middle`` (V, R). Parts that were filled apart from each other, in blocks of rows, are merged in
+    order.
     """
 
-    def __init__(self, chain: Chain, shift: FloatArray, n_groups: int | None) -> None:
+    def __init__(self, chain: Chain, shift: FloatArray, middle: FloatArray, n_groups: int | None) -> None:
         V, (K, R) = len(chain), shift.shape
         self.chain, self.shift = chain, shift
         self.products = np.zeros((K, R, V + 2, V + 2))
         self.by_group = None if n_groups is None else np.zeros((n_groups, V, R))
+        self.thirds = ThirdSums(middle)
         self.group_weights, self.group_sizes = np.zeros((2, n_groups or 0))
 
     def add(
@@ -42,6 +45,7 @@ class RowSums:
         ``space`` (2, at least b, V + 2) is to compute in.
         """
         parts, root, V = list(parts), self.chain.root, len(self.chain)
+        scored = slice(parts[0][1].start if parts else len(losses), None)
         table = space[0, : len(losses)]
         of_parents = space[1].ravel()[: len(losses) * V].reshape(-1, V)
         table[:, 0] = 1.0
@@ -53,8 +57,10 @@ class RowSums:
             for fold, part in parts:
                 np.subtract(levels[part, root], self.shift[fold, output], out=table[part, 2 + root])
                 self.products[fold, output] += table[part].T @ table[part]
+            if groups is None:
+                mine = None if weights is None else weights[scored]
+                self.thirds.add(output, levels[scored], mine, (table[scored, 2:], of_parents[scored]))
         if groups is not None and parts:
-            scored = slice(parts[0][1].start, None)
             self._add_groups(losses[scored] - self._middle, table[scored, 1], groups[scored])
 
     @property
@@ -76,6 +82,7 @@ class RowSums:
     def merge(self, other: RowSums) -> None:
         """Add another part."""
         self.products += other.products
+        self.thirds.merge(other.thirds)
         self.group_weights += other.group_weights
         self.group_sizes += other.group_sizes
         if self.by_group is not None and other.by_group is not None:
@@ -128,6 +135,7 @@ class RowSums:
         return {
             "row_variance": row_variance,
             "total": row_variance,
+            "skewness": self.thirds.skewness(),
             "cross": X @ cross,
             "weight": scale * float(products[0, 0, 0]),
             "paired_total": scale * np.moveaxis(products[:, 1:, 1:], 0, 2),
@@ -141,8 +149,10 @@ class RowSums:
         share = self.group_sizes[seen] / n
         A = sums[seen] - share[:, None, None] * sums.sum(axis=0)
         B = self.group_weights[seen] - share * self.group_weights.sum()
+        c = (sums.sum(axis=0) + n * self._middle) / (self.group_weights.sum() + n)
         steps = self.chain.increments(A, axis=1)
         return {
+            "skewness": skewness_of_mean((A - c * B[:, None, None])[None])[0],
             "total": scale * np.einsum("gvr,gvr->vr", A, A),
             "cross": scale * np.einsum("gvr,g->vr", A, B),
             "weight": scale * float(B @ B),

@@ -261,6 +261,7 @@ class _Streamed:
                 refitted=self._refitted,
                 chain=chain,
                 shift=shift,
+                middle=self.cv_means(engine.roles) if self.has_means else shift[:, :1].repeat(V, axis=1),
                 with_pairs=self.scores_pairs,
             )
             self._scores = score(self.blocks, question, self._totals, self.run, self.meter.block)

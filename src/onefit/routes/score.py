@@ -40,6 +40,8 @@ class Question:
         How values are paired.
     shift : (L, K, R)
         About what the losses of each fold are at the best value: sums are taken about it.
+    middle : (L, V, R)
+        About what the losses of each repeat are at each value: third powers are taken about it.
     with_pairs : bool
         Whether the losses of each fold with it and another out are asked for, too.
     """
@@ -52,6 +54,7 @@ class Question:
     refitted: Refitted
     chain: Chain
     shift: FloatArray
+    middle: FloatArray
     with_pairs: bool
 
 
@@ -114,7 +117,8 @@ def _score_span(
     folds, roles, (L, _, R) = question.folds, question.roles, question.shift.shape
     K, V, Q = folds.n_folds, *question.sets.own.shape[3:]
     n_groups = None if roles.groups is None else int(roles.groups.max()) + 1
-    repeats = [RowSums(question.chain, shift, n_groups) for shift in question.shift]
+    about = zip(question.shift, question.middle, strict=True)
+    repeats = [RowSums(question.chain, shift, middle, n_groups) for shift, middle in about]
     pairs = PairSums(*np.zeros((2, L, K, K, V, R))) if question.with_pairs else None
     design, own = np.empty((2, blocks.rows_each, blocks.smoother.n_columns + Q))
     space = np.empty((3, blocks.rows_each, V, Q))  # fresh memory for every block would take longer than its use

@@ -1,0 +1,55 @@
+"""Ends of an interval about one model's mean loss; arrays that broadcast against each other.
+
+``centre`` and ``s`` are the estimate and its standard error, ``t`` the quantile. No end lies on the wrong side of the
+estimate but Hall's, which is for being taken together with another.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import special
+
+from ..typing import FloatArray
+
+__all__ = ["hall", "logarithmic", "wilson"]
+
+MOST_STRETCHED = 300.0
+"""Exponent of the largest factor by which an end on the log scale is apart from the estimate: what doubles hold."""
+
+
+def logarithmic(centre: FloatArray, s: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """``c exp(-+ t s / c)``, for positive centres."""
+    factor = np.exp(np.minimum(t * s / centre, MOST_STRETCHED))
+    return centre / factor, centre * factor
+
+
+def wilson(centre: FloatArray, s: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Wilson's interval for a share with the effective number ``c (1 - c) / s^2``: ``(x - c)^2 <= t^2 x (1 - x) / n``.
+
+    Each end is computed as a quotient in which nothing cancels: the low one from that equation for x, the high one
+    from the same for 1 - x.
+    """
+    binomial, square = centre * (1 - centre), np.square(t * s)
+    root = np.sqrt(square * np.square(binomial) + np.square(square) / 4)
+
+    def low_of(share: FloatArray) -> FloatArray:
+        below = share * binomial + square / 2 + root
+        return np.where(below > 0, np.square(share) * binomial / np.where(below > 0, below, 1.0), share)
+
+    return low_of(centre), 1 - low_of(1 - centre)
+
+
+def hall(centre: FloatArray, s: FloatArray, t: FloatArray, skewness: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Hall's (1992) ends ``c - s g^-1(+-t)`` for a mean whose units have this skewness over the root of their number.
+
+    ``g(T) = T + k T^2 / 3 + k^2 T^3 / 27 + k / 6`` takes the skewness k out of the studentized mean T.
+    """
+    return centre - s * _unskewed(t, skewness), centre - s * _unskewed(-t, skewness)
+
+
+def _unskewed(x: FloatArray, skewness: FloatArray) -> FloatArray:
+    """``g^-1(x) = 3 (u - 1) / k`` with ``u^3 = 1 + k (x - k/6)``, written so that it holds at k = 0."""
+    shifted = x - skewness / 6
+    u = special.cbrt(1 + skewness * shifted)
+    inverse: FloatArray = 3 * shifted / (1 + u + np.square(u))
+    return inverse
