@@ -22,9 +22,9 @@ import onefit
 from helpers import data, quietly
 from onefit.datasets import make_linear
 from onefit.errors import HeavyTailWarning, InterruptedWarning, MonteCarloWarning, OneFitWarning
+from onefit.inference.montecarlo import FAST
 from onefit.losses import huber, nonnegative, pinball
 from onefit.results import Finding
-from onefit.inference.montecarlo import FAST
 from onefit.results.findings import FEW_GROUPS, KINDS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,6 +82,12 @@ CASES = {
         *CALM,
         {"n_folds": 6, "n_repeats": 1, "random_state": 1},
         "--model ols --folds 6 --repeats 1 --seed 1",
+    ),
+    "interpolation": Case(
+        LinearRegression(),
+        *data(60, 34, 0),
+        {"route": "refit", "n_folds": 4, "n_repeats": 2, "random_state": 0},
+        "--model ols --route refit --folds 4 --repeats 2",
     ),
     "heavy tails": Case(LinearRegression(), CALM[0], with_outlier(CALM[1]), {}, "--model ols"),
     "few groups": Case(LinearRegression(), *CALM, {"groups": FOUR_GROUPS}, "--model ols --groups part"),

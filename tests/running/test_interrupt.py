@@ -160,9 +160,9 @@ def test_complete_repeats_are_the_result(script, n_jobs):
 
 
 def test_the_stopping_rule_s_repeats_count_too(script):
-    found = interrupted(script, "nested_cv", at=20, n_folds=3)
-    assert found["n_repeats"] == [3]
-    assert "after 3 of at most 200 repeats" in found["warnings"][0]
+    found = interrupted(script, "nested_cv", at=15, n_folds=3)
+    assert found["n_repeats"] == [2]
+    assert "after 2 of at most 25 repeats" in found["warnings"][0]
 
 
 def test_workers_in_the_midst_of_a_fit_end_with_the_job(script):

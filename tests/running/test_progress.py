@@ -308,7 +308,6 @@ def test_a_job_of_refits_is_announced_unless_the_user_wants_silence(clock, monke
 
 def test_a_bar_comes_by_itself_in_terminals_and_notebooks_only(monkeypatch, clock):
 
-
     def shows(stream, progress=None):
         """Whether a job of three seconds, which is not long, shows a bar."""
         monkeypatch.setattr(sys, "stderr", stream)

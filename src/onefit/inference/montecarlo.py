@@ -66,13 +66,20 @@ FAST = Stopping()
 
 
 def half_width_error(errors: FoldErrors, rule: Rule, scale: str) -> FloatArray:
-    """Relative Monte Carlo error of the half-width, (V, Q): se(mean mse) / (2 max(mse, v/n))."""
+    """Relative Monte Carlo error of the half-width, (V, Q): se(mean mse) / (2 max(mse, v/n)).
+
+    Where a rule cuts the mean squared error at a bound, it is the bound that varies.
+    """
     shape = errors.raw.shape[1:]
     if errors.n_folds == errors.n_units and errors.n_scored == errors.n_rows:
         return np.zeros(shape)  # every row, or group, is a fold: there is only one partition
     if errors.n_repeats == 1:
         return np.full(shape, np.nan)
     by_repeat = rule.repeat_mse(errors, scale)
+    if rule.repeat_bounds is not None:
+        least, most = rule.repeat_bounds(errors)
+        mean = by_repeat.mean(axis=0)
+        by_repeat = np.where(mean < least.mean(axis=0), least, np.where(mean > most.mean(axis=0), most, by_repeat))
     used = 1 if rule.name == "naive" else errors.n_repeats
     level = np.maximum(by_repeat.mean(axis=0), rule.repeat_floor(errors, scale).mean(axis=0))
     relative = by_repeat / np.where(level > 0, level, 1.0)  # first: its variance has eighth powers of y

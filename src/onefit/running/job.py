@@ -21,6 +21,7 @@ from ..typing import ArrayLike, Data, Estimator, IntArray, Rows, Seed, Splitter
 from ..validation import Problem, check_problem
 from ..vocabulary import ROUTES, TRANSFORMERS, Repeats, RouteName, RuleName, Transformers
 from ..vocabulary import Folds as NumberOfFolds
+from .lostcolumns import explain_lost_columns
 from .progress import Progress, Report, check_progress
 
 __all__ = ["Contender", "Job", "Settings", "make_job"]
@@ -135,17 +136,22 @@ class Job:
             try:
                 outcome = self.computation.run()
             except TrainingSetError as error:
-                raise _with_hints(error, [bid.learner for bid in self.bids]) from error.__cause__
+                raise _with_hints(error, self.problem, [bid.learner for bid in self.bids]) from error.__cause__
         for place, failure in outcome.failures.items():
+            if isinstance(failure, TrainingSetError):
+                _with_hints(failure, self.problem, [self.bid_at(place).learner])
             if self.bid_at(place).learner.n_values == 1:
                 raise failure  # there is no other value to show: routes raise it themselves, as soon as they see it
         return outcome
 
 
-def _with_hints(error: TrainingSetError, learners: Sequence[Learner]) -> TrainingSetError:
-    """Let the message say what a model takes for the likely cause."""
+def _with_hints(error: TrainingSetError, problem: Problem, learners: Sequence[Learner]) -> TrainingSetError:
+    """Let the message name the columns that are lost, and say what a model takes for the likely cause."""
+    if error.held_out and error.lam == 0:
+        has_intercept = all(getattr(learner, "fit_intercept", True) for learner in learners)
+        error.remedy = explain_lost_columns(problem, error.held_out, has_intercept) or error.remedy
     hints = {learner.hint for learner in learners if learner.hint}
-    error.args = (" ".join([str(error), *sorted(hints)]),)
+    error.remedy = " ".join([error.remedy, *sorted(hints)]).strip()
     return error
 
 
@@ -185,7 +191,7 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows, settings: Settin
             'folds, or interval="covariance".'
         )
     plan = _plan(problem, partitions, whole, is_automatic)
-    failures = _unfit(candidates, plan)
+    failures = _unfit(candidates, problem, plan)
     route, bids = choose_routes(candidates, task, plan, asked)
     computation = route.begin([bid.learner for bid in bids], task, partitions, workers, progress)
     n_values = sum(bid.learner.n_values for bid in bids) + len(failures)
@@ -211,7 +217,7 @@ def _refitted(contender: Contender, task: Task, refusal: Refusal) -> RefitLearne
     )
 
 
-def _unfit(candidates: list[list[Learner]], plan: FoldPlan) -> dict[int, str]:
+def _unfit(candidates: list[list[Learner]], problem: Problem, plan: FoldPlan) -> dict[int, str]:
     """Take out the values that no training set of these folds can determine, and say why, by their places.
 
     Of one model there is no other value, so it raises.
@@ -221,7 +227,7 @@ def _unfit(candidates: list[list[Learner]], plan: FoldPlan) -> dict[int, str]:
         try:
             lost = candidate[0].check_fits(plan.smallest_training_set)
         except TrainingSetError as error:
-            raise _with_hints(error, [each[0] for each in candidates]) from error.__cause__
+            raise _with_hints(error, problem, [each[0] for each in candidates]) from error.__cause__
         if lost:
             kept = [value for value in range(candidate[0].n_values) if value not in lost]
             candidate[:] = [learner.at(kept) for learner in candidate]
