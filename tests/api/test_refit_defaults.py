@@ -148,9 +148,9 @@ def test_max_fits_must_be_a_positive_integer(function, given):
 
 
 def test_above_a_fifth_a_warning_names_the_repeats_that_would_do():
-    noise = np.random.default_rng(3).standard_t(2, size=120)
+    asked = {"interval": "paper", "max_fits": 30, "random_state": 2}
     with pytest.warns(MonteCarloWarning, match=r"Use about n_repeats=\d+ to bring it below 10%") as caught:
-        result = onefit.nested_cv(TREE, X, noise, max_fits=30, **SEED)
+        result = onefit.nested_cv(TREE, X, Y, **asked)
     assert result.monte_carlo_error > 0.20
     needed = int(np.ceil(result.n_repeats * (result.monte_carlo_error / 0.10) ** 2))
     text = next(str(each.message) for each in caught if each.category is MonteCarloWarning)

@@ -209,7 +209,7 @@ def _interpolation(known: Known) -> Iterator[Finding]:
     if is_near_interpolation(n, K, p):
         message = (
             f"Training sets without two of the {K} folds have about {(1 - 2 / K) * n:.0f} rows for {p} columns and no "
-            "penalty: near interpolation the error changes fast with the rows, and the interval may miss it."
+            "penalty: so near to interpolation the interval may be far too wide, or miss."
         )
         yield Finding("interpolation", message, "Use more folds, fewer columns or a penalty.")
     elif known.usual_folds and is_near_interpolation(n, known.usual_folds, p):
