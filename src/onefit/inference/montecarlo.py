@@ -64,11 +64,14 @@ class Stopping:
 
 FAST = Stopping()
 
+NORMAL = special.ndtri((np.arange(50) + 0.5) / 50)
+"""A sample of the normal distribution without accidents."""
+
 
 def half_width_error(errors: FoldErrors, rule: Rule, scale: str) -> FloatArray:
     """Relative Monte Carlo error of the half-width, (V, Q): se(mean mse) / (2 max(mse, v/n)).
 
-    Where a rule cuts the mean squared error at a bound, it is the bound that varies.
+    Where a rule cuts the mean squared error at bounds, that of what is cut: it hardly varies if the mean is far beyond.
     """
     shape = errors.raw.shape[1:]
     if errors.n_folds == errors.n_units and errors.n_scored == errors.n_rows:
@@ -76,14 +79,23 @@ def half_width_error(errors: FoldErrors, rule: Rule, scale: str) -> FloatArray:
     if errors.n_repeats == 1:
         return np.full(shape, np.nan)
     by_repeat = rule.repeat_mse(errors, scale)
-    if rule.repeat_bounds is not None:
-        least, most = rule.repeat_bounds(errors)
-        mean = by_repeat.mean(axis=0)
-        by_repeat = np.where(mean < least.mean(axis=0), least, np.where(mean > most.mean(axis=0), most, by_repeat))
     used = 1 if rule.name == "naive" else errors.n_repeats
     level = np.maximum(by_repeat.mean(axis=0), rule.repeat_floor(errors, scale).mean(axis=0))
     relative = by_repeat / np.where(level > 0, level, 1.0)  # first: its variance has eighth powers of y
-    return np.where(level > 0, relative.std(axis=0, ddof=1) / (2 * np.sqrt(used)), 0.0)
+    spread = _standard_error(relative, used)
+    if rule.repeat_bounds is not None:
+        least, most = (bound / np.where(level > 0, level, 1.0) for bound in rule.repeat_bounds(errors))
+        mean, bounds = relative.mean(axis=0), (least.mean(axis=0), most.mean(axis=0))
+        others = np.clip(mean + spread * NORMAL[:, None, None], *bounds)  # what other partitions might give
+        cut = np.clip(mean, *bounds)
+        spread = np.hypot(others.std(axis=0), _standard_error(least, used)) / np.where(cut > 0, cut, 1.0)
+    return np.where(level > 0, spread / 2, 0.0)
+
+
+def _standard_error(by_repeat: FloatArray, n_repeats: int) -> FloatArray:
+    """Of the mean over so many repeats."""
+    deviation: FloatArray = by_repeat.std(axis=0, ddof=1) / np.sqrt(n_repeats)
+    return deviation
 
 
 def is_precise(
