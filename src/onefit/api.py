@@ -19,7 +19,7 @@ from .results.warn import emit_warnings
 from .running.job import Contender, Settings, make_job
 from .running.progress import Report
 from .typing import ArrayLike, Data, Estimator, Rows, Seed, Splitter
-from .vocabulary import Folds, Repeats, RouteName, RuleName, Simpler, Transformers
+from .vocabulary import MAX_FITS, Folds, Repeats, RouteName, RuleName, Simpler, Transformers
 
 __all__ = ["compare", "error_curve", "nested_cv"]
 
@@ -40,6 +40,7 @@ def nested_cv(
     bias_folds: int | ArrayLike | Splitter | None = None,
     route: RouteName = "auto",
     transformers: Transformers = "refit",
+    max_fits: int = MAX_FITS,
     random_state: Seed = None,
     n_jobs: int | None = None,
     progress: bool | Report | None = None,
@@ -64,11 +65,14 @@ def nested_cv(
         for kernels and for groups) on a fast route other than "gram", if the rule does not need the variance within
         folds; else 10, or as many as there are rows or groups. Tuned estimators leave two out up to 300 rows (2,000 if
         GCV or REML tunes one penalty without a scaler, 100 if tuned by leave-one-out), or fewer if they have many
-        columns; ``result.route_reason`` says so.
+        columns; ``result.route_reason`` says so. If a model has to be refitted it is 5 from 100 rows on, and 10 below;
+        20 for a linear model without a penalty whose columns are so many that it would nearly interpolate training sets
+        of that size (a finding says so).
     n_repeats : int or "auto", default="auto"
         Number of random partitions, up to 100,000. "auto" draws 2 to 200, until the Monte Carlo error of the half-width
-        is below 5% and that of the centre below a tenth of the half-width. With K = n there is one partition,
-        whatever is asked.
+        is below 5% and that of the centre below a tenth of the half-width; if a model is refitted, until they are below
+        10% and 15%, and no more than `max_fits` allows. ``result.monte_carlo_error`` is the error that was reached.
+        With K = n there is one partition, whatever is asked.
     loss : {"squared_error", "absolute_error", "huber", "pinball", "zero_one"} or callable, default=None
         None is squared error for regressors and zero-one for classifiers. Also a function of (y, prediction) that
         returns one loss for each row (see `onefit.losses.nonnegative`), or `onefit.losses.huber` and
@@ -91,6 +95,10 @@ def nested_cv(
     transformers : {"refit", "freeze"}, default="refit"
         In a pipeline, whether stateful transformers are fitted anew in every training set (honest; by refits), or
         once on all rows (fast; the result says so).
+    max_fits : int, default=150
+        How many refits ``n_repeats="auto"`` may take for each model and value: a repeat takes K(K+1)/2, which is 15 for
+        five folds. At least one repeat is made; if it is the only one, the interval has no Monte Carlo term, and a
+        finding says so. A number of repeats that was given is obeyed, and other routes take no notice.
     random_state : int, Generator, RandomState or None, default=None
         Seed of the partitions. Repeat l is the same whatever the number of repeats or jobs. An estimator that draws
         random numbers itself needs its own ``random_state``.
@@ -99,7 +107,9 @@ def nested_cv(
         -1 is all cores; at most 1,024.
     progress : bool or callable, default=None
         A bar with the expected time on standard error: None shows it for jobs of more than a second in a terminal or
-        a notebook, True everywhere, False nowhere. A callable gets (done, total).
+        a notebook, True everywhere, False nowhere. A callable gets (done, total). With None, and also if the
+        output is no terminal, a line says how many refits there are and about how long they take, if by the first of
+        them that is more than 5 seconds.
 
     Returns
     -------
@@ -148,6 +158,7 @@ def error_curve(
     bias_folds: int | ArrayLike | Splitter | None = None,
     route: RouteName = "auto",
     transformers: Transformers = "refit",
+    max_fits: int = MAX_FITS,
     random_state: Seed = None,
     n_jobs: int | None = None,
     progress: bool | Report | None = None,
@@ -171,7 +182,7 @@ def error_curve(
         Which values make the model simpler: larger penalties, but smaller ``C`` or ``max_depth``. Names count in the
         order given.
     n_folds, n_repeats, loss, confidence_level, interval, groups, sample_weight, folds, bias_folds, route, \
-transformers, random_state, n_jobs, progress
+transformers, max_fits, random_state, n_jobs, progress
         As in `nested_cv`. The paired differences always go by the covariance rule.
 
     Returns
@@ -253,6 +264,7 @@ def compare(
     bias_folds: int | ArrayLike | Splitter | None = None,
     route: RouteName = "auto",
     transformers: Transformers = "refit",
+    max_fits: int = MAX_FITS,
     random_state: Seed = None,
     n_jobs: int | None = None,
     progress: bool | Report | None = None,
@@ -267,7 +279,7 @@ def compare(
     X, y
         As in `nested_cv`.
     n_folds, n_repeats, loss, confidence_level, interval, groups, sample_weight, folds, bias_folds, route, \
-transformers, random_state, n_jobs, progress
+transformers, max_fits, random_state, n_jobs, progress
         As in `nested_cv`, and the same for all models. The differences always go by the covariance rule.
 
     Returns

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 __all__ = [
     "DataError",
     "ExtrapolationWarning",
@@ -39,9 +41,18 @@ class RouteError(OneFitError):
 
 
 class TrainingSetError(OneFitError):
-    """A training set does not determine the fit; ``lam`` is the penalty at fault, None if it is at every penalty."""
+    """A training set does not determine the fit.
+
+    ``lam`` is the penalty at fault, None if it is at every penalty; ``held_out`` are the rows that the set lacks, if
+    it is known which; ``remedy`` is what the message ends with.
+    """
 
     lam: float | None = None
+    held_out: Sequence[int] = ()
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        return f"{super().__str__()} {self.remedy}".rstrip()
 
 
 class RefitError(OneFitError):

@@ -13,6 +13,7 @@ __all__ = [
     "EXACT",
     "FROZEN",
     "LOSS_WORDS",
+    "MAX_FITS",
     "ROUTES",
     "RULE_WORDS",
     "SELECTION_WORDS",
@@ -73,6 +74,9 @@ SELECTION_WORDS: dict[SelectionName, str] = {
 
 CRITERIA: tuple[CriterionName, ...] = ("gcv", "loo", "reml")
 """Criteria that choose a penalty inside a training set."""
+
+MAX_FITS = 150
+"""Refits that ``n_repeats="auto"`` may take for each model and value, unless the user says otherwise."""
 
 TRANSFORMERS: tuple[Transformers, ...] = ("refit", "freeze")
 SIMPLER: tuple[Simpler, ...] = ("larger", "smaller")

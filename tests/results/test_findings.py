@@ -23,9 +23,10 @@ import onefit
 from helpers import data, quietly
 from onefit.datasets import make_linear
 from onefit.errors import HeavyTailWarning, InterruptedWarning, MonteCarloWarning, OneFitWarning
+from onefit.inference.montecarlo import FAST
 from onefit.losses import huber, nonnegative, pinball
 from onefit.results import Finding
-from onefit.results.findings import FEW_GROUPS, KINDS, MOST_MONTE_CARLO_ERROR
+from onefit.results.findings import FEW_GROUPS, KINDS
 
 ROOT = Path(__file__).resolve().parents[2]
 RNG = np.random.default_rng(5)
@@ -82,6 +83,12 @@ CASES = {
         *CALM,
         {"n_folds": 6, "n_repeats": 1, "random_state": 1},
         "--model ols --folds 6 --repeats 1 --seed 1",
+    ),
+    "interpolation": Case(
+        LinearRegression(),
+        *data(60, 34, 0),
+        {"route": "refit", "n_folds": 4, "n_repeats": 2, "random_state": 0},
+        "--model ols --route refit --folds 4 --repeats 2",
     ),
     "heavy tails": Case(LinearRegression(), CALM[0], with_outlier(CALM[1]), {}, "--model ols"),
     "few groups": Case(LinearRegression(), *CALM, {"groups": FOUR_GROUPS}, "--model ols --groups part"),
@@ -271,7 +278,7 @@ def test_the_monte_carlo_error_is_found_above_its_limit_only():
     for n_repeats in (2, 5, 50):
         shared = {"n_folds": 6, "n_repeats": n_repeats, "interval": "paper", "random_state": 1}
         result = quietly(onefit.nested_cv, LinearRegression(), X, y, **shared)
-        assert ("monte carlo" in kinds(result)) == (result.monte_carlo_error > MOST_MONTE_CARLO_ERROR)
+        assert ("monte carlo" in kinds(result)) == (result.monte_carlo_error > FAST.tolerated)
 
 
 def test_groups_are_few_below_ten():

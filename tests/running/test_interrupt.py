@@ -160,9 +160,9 @@ def test_complete_repeats_are_the_result(script, n_jobs):
 
 
 def test_the_stopping_rule_s_repeats_count_too(script):
-    found = interrupted(script, "nested_cv", at=20, n_folds=3)
-    assert found["n_repeats"] == [3]
-    assert "after 3 of at most 200 repeats" in found["warnings"][0]
+    found = interrupted(script, "nested_cv", at=15, n_folds=3)
+    assert found["n_repeats"] == [2]
+    assert "after 2 of at most 25 repeats" in found["warnings"][0]
 
 
 def test_workers_in_the_midst_of_a_fit_end_with_the_job(script):
@@ -255,7 +255,7 @@ def test_held_out_rows_are_those_of_the_complete_repeats():
 
 
 def test_the_notes_say_what_the_figures_are_from():
-    assert stopped_after(3, 20, has_bias=False).endswith("after 3 of 20 repeats; the figures are from these 3")
-    for_bias = stopped_after(1, None, has_bias=True)
+    assert stopped_after(3, "20", has_bias=False).endswith("after 3 of 20 repeats; the figures are from these 3")
+    for_bias = stopped_after(1, "at most 200", has_bias=True)
     assert for_bias.endswith("1 of at most 200 repeats; the figures are from this one, that of the bias too")
     assert stopped_in_bias(0, 4).endswith("0 of 4 partitions for the bias, which is from the repeats themselves")

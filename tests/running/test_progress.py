@@ -246,22 +246,83 @@ def test_of_two_bars_at_once_one_is_shown(clock):
     assert second.getvalue() == ""
 
 
+# ------------------------------------------------------------------------------------------- the line before long jobs
+
+
+def test_a_long_job_says_once_how_many_fits_and_how_long_also_in_a_file(clock):
+    stream = io.StringIO()
+    run(Bar(stream, is_asked_for=False), clock, 0.4, Units(150, "fits", is_most=True), 150)
+    assert stream.getvalue() == "onefit: at most 150 fits, about 60 s\n"
+
+
+def test_the_line_comes_by_the_first_fits(clock):
+    stream = io.StringIO()
+    run(Bar(stream, is_asked_for=False), clock, 200.0, Units(45, "fits"), 1)
+    assert stream.getvalue() == "onefit: 45 fits, about 2.5 h\n"
+
+
+def test_in_a_terminal_the_line_stays_above_the_bar(clock):
+    stream = Terminal()
+    run(Bar(stream, is_asked_for=False), clock, 0.9, Units(15, "fits"), 15)
+    before, after = stream.getvalue().split("\n")
+    assert before.rstrip().endswith("onefit: 15 fits, about 14 s")
+    assert "3/15 fits" in after
+
+
+@pytest.mark.parametrize(
+    ("seconds", "units"),
+    [(0.04, Units(120, "fits")), (1.0, Units(60, "repeats"))],
+    ids=["not long", "no refits"],
+)
+def test_other_jobs_are_not_announced(clock, seconds, units):
+    stream = io.StringIO()
+    run(Bar(stream, is_asked_for=False), clock, seconds, units, units.total)
+    assert stream.getvalue() == ""
+
+
+def test_the_start_of_workers_is_not_taken_for_the_time_of_fits(clock):
+    stream = io.StringIO()
+    with (progress := Progress(Bar(stream, is_asked_for=False))).running(Units(100, "fits", at_once=2)):
+        clock.now += 3.0
+        for _ in range(100):
+            progress.advance(1)
+            clock.now += 0.01
+    assert stream.getvalue() == ""
+
+
+def test_a_job_of_refits_is_announced_unless_the_user_wants_silence(clock, monkeypatch):
+    class Slow(DecisionTreeRegressor):
+        def fit(self, X, y):
+            clock.now += 1.0
+            return super().fit(X, y)
+
+    for progress, expected in ((None, "onefit: 60 fits, about 60 s\n"), (False, ""), (lambda done, total: None, "")):
+        stream = io.StringIO()
+        monkeypatch.setattr(sys, "stderr", stream)
+        quiet_nested_cv(Slow(max_depth=2), X, Y, progress=progress, **FEW)
+        assert stream.getvalue() == expected
+
+
 # --------------------------------------------------------------------------------------------- whether there is one
 
 
-def test_a_bar_comes_by_itself_in_terminals_and_notebooks_only(monkeypatch):
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
-    assert check_progress(None) is None
-    assert isinstance(check_progress(True), Bar)
+def test_a_bar_comes_by_itself_in_terminals_and_notebooks_only(monkeypatch, clock):
+
+    def shows(stream, progress=None):
+        """Whether a job of three seconds, which is not long, shows a bar."""
+        monkeypatch.setattr(sys, "stderr", stream)
+        run(check_progress(progress), clock, 1.0, Units(3, "fits"), 3)
+        return stream.getvalue() != ""
+
+    assert not shows(io.StringIO())
+    assert shows(io.StringIO(), progress=True)
     shell = types.SimpleNamespace(kernel=object())
     monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
-    assert isinstance(check_progress(None), Bar)
+    assert shows(io.StringIO())
     shell.kernel = None  # IPython in a terminal that is piped
-    assert check_progress(None) is None
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    assert isinstance(check_progress(None), Bar)
-    assert check_progress(False) is None
+    assert not shows(io.StringIO())
+    assert shows(Terminal())
+    assert not shows(Terminal(), progress=False)
 
 
 def test_a_process_of_many_shows_nothing(monkeypatch):

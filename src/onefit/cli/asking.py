@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ..vocabulary import MAX_FITS
 from .options import Debugging, Files, Models, Roles, Source, Validation, Writing
 from .signatures import COMMAND_NAME
 
@@ -32,6 +33,7 @@ class Ask(Debugging, Writing, Files, Validation, Models, _Table):
         given: dict[str, tuple[int | float | str | None, float | str | None]] = {
             "n_folds": (self.folds, "auto"),
             "n_repeats": (self.repeats, "auto"),
+            "max_fits": (self.max_fits, MAX_FITS),
             "confidence_level": (self.level, 0.95),
             "interval": (self.interval, "covariance"),
             "transformers": ("freeze" if self.freeze else "refit", "refit"),

@@ -9,7 +9,19 @@ from typing import Annotated
 
 import typer
 
-from ..vocabulary import CRITERIA, LOSS_WORDS, ROUTES, RULE_WORDS, SIMPLER, Folds, Repeats, RouteName, RuleName, Simpler
+from ..vocabulary import (
+    CRITERIA,
+    LOSS_WORDS,
+    MAX_FITS,
+    ROUTES,
+    RULE_WORDS,
+    SIMPLER,
+    Folds,
+    Repeats,
+    RouteName,
+    RuleName,
+    Simpler,
+)
 from .parsing import (
     LOSS_FORMS,
     Penalties,
@@ -198,6 +210,12 @@ class Validation:
     repeats: Annotated[
         Repeats, _validation("--repeats", parser=parse_repeats, metavar="L|auto", help="Random partitions.")
     ] = "auto"
+    max_fits: Annotated[
+        int,
+        _validation(
+            "--max-fits", min=1, metavar="N", help="Refits that --repeats auto may take, each model and value."
+        ),
+    ] = MAX_FITS
     loss: Annotated[
         str | None,
         _validation("--loss", parser=parse_loss, metavar="NAME", help=f"{', '.join(FIRST_LOSSES)} or {LAST_LOSS}."),

@@ -33,6 +33,7 @@ OPTIONS = {
     "interval": "--interval",
     "n_folds": "--folds",
     "n_repeats": "--repeats",
+    "max_fits": "--max-fits",
     "route": "--route",
 }
 ABSENT = "-"

@@ -85,13 +85,17 @@ class Context:
 
 @dataclass(frozen=True)
 class Rule:
-    """An interval rule: its function, and the per-repeat mean squared error behind its half-width."""
+    """An interval rule: its function, and by repeat the mean squared error behind its half-width and what bounds it.
+
+    ``repeat_floor`` is the least that matters; ``repeat_bounds`` are where the rule cuts the mean over repeats.
+    """
 
     name: str
     compute: Callable[[FoldErrors, Context], Interval]
     repeat_mse: Callable[[FoldErrors, str], FloatArray]
     repeat_centre: Callable[[FoldErrors, str], FloatArray]
     repeat_floor: Callable[[FoldErrors, str], FloatArray] = lambda errors, scale: errors.row_variance
+    repeat_bounds: Callable[[FoldErrors], tuple[FloatArray, FloatArray]] | None = None
     needs_v_out: bool = False
     needs_pair_scatter: bool = False
 
@@ -297,6 +301,21 @@ def _ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
     return quotient
 
 
+def _pair_bounds(errors: FoldErrors, n: float) -> tuple[FloatArray, FloatArray]:
+    """Variance over n of the pair-held-out losses by repeat, and K times that, (L, V, Q)."""
+    count = errors.sizes.sum(axis=1) * (errors.n_folds - 1.0)
+    least: FloatArray = errors.pair_scatter / (count - 1)[:, None, None] / n
+    return least, errors.n_folds * least
+
+
+def _bates_bounds(errors: FoldErrors) -> tuple[FloatArray, FloatArray]:
+    return _pair_bounds(errors, errors.n_rows * (errors.n_folds - 1) // errors.n_folds)
+
+
+def _mlr3_bounds(errors: FoldErrors) -> tuple[FloatArray, FloatArray]:
+    return _pair_bounds(errors, errors.n_scored * (errors.n_folds - 1) / errors.n_folds)
+
+
 def _linear_centre(errors: FoldErrors, scale: str) -> FloatArray:
     return covariance_centre(errors.raw, errors.cv, errors, "identity")
 
@@ -319,9 +338,25 @@ RULES = {
     rule.name: rule
     for rule in (
         Rule("covariance", covariance, _covariance_mse, _covariance_centres, _covariance_floor),
-        Rule("bates", bates, lambda e, _: e.mse, _linear_centre, needs_v_out=True, needs_pair_scatter=True),
+        Rule(
+            "bates",
+            bates,
+            lambda e, _: e.mse,
+            _linear_centre,
+            repeat_bounds=_bates_bounds,
+            needs_v_out=True,
+            needs_pair_scatter=True,
+        ),
         Rule("paper", paper, lambda e, _: e.mse, _linear_centre, needs_v_out=True),
-        Rule("mlr3", mlr3, lambda e, _: e.mse, _linear_centre, needs_v_out=True, needs_pair_scatter=True),
+        Rule(
+            "mlr3",
+            mlr3,
+            lambda e, _: e.mse,
+            _linear_centre,
+            repeat_bounds=_mlr3_bounds,
+            needs_v_out=True,
+            needs_pair_scatter=True,
+        ),
         Rule("naive", naive, lambda e, _: e.row_variance, lambda e, _: e.cv),
         Rule(
             "corrected_t",

@@ -8,6 +8,7 @@ from .adapt import adapt, frozen
 from .contract import Learner, Path, Refusal, Scores, Task
 from .design import DesignSmoother
 from .fitrows import FitRows
+from .interpolation import free_columns, is_near_interpolation
 from .kernel import KernelSmoother
 from .refitted import RefitLearner
 from .smoother import Smoother
@@ -33,5 +34,7 @@ __all__ = [
     "TrainingStatistics",
     "TunedLearner",
     "adapt",
+    "free_columns",
     "frozen",
+    "is_near_interpolation",
 ]

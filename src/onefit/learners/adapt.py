@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
 from scipy import sparse
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier, RidgeClassifierCV, RidgeCV
@@ -24,7 +22,7 @@ from .ridge import least_squares, ridge
 from .ridge_cv import ridge_cv
 from .scaled import ScaledLearner, scales_only
 from .smoother import Smoother
-from .transformed import is_stateless, names_of, steps_of, transformed
+from .transformed import is_stateless, names_of, steps_of, transformed, without_trace
 from .tuned import TunedLearner
 
 __all__ = ["LEARNERS", "Known", "adapt", "frozen"]
@@ -157,17 +155,12 @@ def _refused(stateful: list[Any], steps: list[Any], last: Estimator, task: Task,
 
 
 def _tried(steps: list[Any], last: Estimator, task: Task, path: Path | None) -> Learner | Refusal | None:
-    """The learner behind transformers that are fitted on all rows; None if there is none, or no time to find out.
-
-    It leaves no trace: neither a warning nor a draw of NumPy's global random numbers.
-    """
+    """The learner behind transformers that are fitted on all rows; None if there is none, or no time to find out."""
     n, X = task.problem.n, task.problem.X
     if n * (X.shape[1] if len(getattr(X, "shape", ())) == 2 else n) > MOST_TRIED_CELLS:
         return None
-    state = np.random.get_state()  # noqa: NPY002  (of transformers that have no random_state)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with without_trace():
             after = transformed(task, steps)
             if _operations(last, after.problem.X) > MOST_TRIED:
                 return None
@@ -177,8 +170,6 @@ def _tried(steps: list[Any], last: Estimator, task: Task, path: Path | None) -> 
             return found
     except Exception:  # whatever it is, refits may do without
         return None
-    finally:
-        np.random.set_state(state)  # noqa: NPY002
 
 
 def _operations(last: Estimator, X: Any) -> float:

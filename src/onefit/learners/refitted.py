@@ -28,6 +28,8 @@ class RefitLearner(Learner):
     frozen : function, default=None
         Of an estimator: the one to fit in its place, with what it would take from all rows fixed, and the exactness of
         that. Asked only if they are really refitted.
+    free : function, default=None
+        Of an estimator: the number of its columns that no penalty holds, as far as that is known.
 
     Attributes
     ----------
@@ -40,8 +42,9 @@ class RefitLearner(Learner):
         estimators: Sequence[Estimator],
         refusal: Refusal = Refusal("the estimator says that it is to be refitted"),  # noqa: B008  (frozen)
         frozen: Callable[[Estimator], tuple[Estimator, str]] | None = None,
+        free: Callable[[Estimator], int] | None = None,
     ) -> None:
-        self._given, self.refusal, self._freeze = tuple(estimators), refusal, frozen
+        self._given, self.refusal, self._freeze, self._free = tuple(estimators), refusal, frozen, free
         self.steps: float | None = None
 
     @property
@@ -63,6 +66,11 @@ class RefitLearner(Learner):
     @cached_property
     def _frozen(self) -> list[tuple[Estimator, str]]:
         return [(each, self._exactness) if self._freeze is None else self._freeze(each) for each in self._given]
+
+    @cached_property
+    def n_free(self) -> int:
+        """Columns that no penalty holds, at the value where they are most."""
+        return 0 if self._free is None else max(map(self._free, self._given))
 
     @property
     def estimators(self) -> list[Estimator]:

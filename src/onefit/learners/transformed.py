@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -15,7 +17,7 @@ from sklearn.utils import get_tags
 from ..errors import DataError
 from .contract import Task
 
-__all__ = ["Transformer", "is_stateless", "names_of", "steps_of", "transformed"]
+__all__ = ["Transformer", "is_stateless", "names_of", "steps_of", "transformed", "without_trace"]
 
 
 class Transformer(Protocol):
@@ -57,3 +59,15 @@ def transformed(task: Task, steps: Sequence[Transformer]) -> Task:
                 f"The pipeline's transformers failed on all rows: {type(error).__name__}: {error}"
             ) from error
     return replace(task, problem=replace(task.problem, X=X, feature_names=None)) if len(steps) else task
+
+
+@contextmanager
+def without_trace() -> Iterator[None]:
+    """Try something out: neither a warning nor a draw of NumPy's global random numbers is left of it."""
+    state = np.random.get_state()  # noqa: NPY002  (of transformers that have no random_state)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        np.random.set_state(state)  # noqa: NPY002

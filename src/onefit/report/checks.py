@@ -28,6 +28,7 @@ SHOWN = {
     "training size": (INTERVAL, "look"),
     "monte carlo": (PARTITIONS, "look"),
     "one partition": (PARTITIONS, "note"),
+    "interpolation": (INTERVAL, "look"),
     "heavy tails": (TAILS, "look"),
     "few groups": ("Groups", "look"),
     "exactness": (EXACTNESS, "note"),

@@ -14,9 +14,9 @@ from ..inference.figures import Figure, r2, rmse
 from ..inference.fold_errors import FoldErrors
 from ..inference.intervals import RULE_VERSION, RULES, Context, Interval, Rule, cv_estimate, paired, raw_estimate
 from ..inference.montecarlo import half_width_error
-from ..learners import Refusal, Scores
+from ..learners import RefitLearner, Refusal, Scores
 from ..metrics.losses import Loss
-from ..routes import Outcome
+from ..routes import Outcome, usual_refit_folds
 from ..running.job import Job
 from ..typing import AnyArray, FloatArray
 from ..validation import Problem
@@ -106,6 +106,7 @@ def build_result(job: Job, outcome: Outcome, value: int = 0, figures: Figures | 
 
 def _known(job: Job, outcome: Outcome, figures: Figures, value: int) -> Known:
     """What the findings of one parameter value are made from."""
+    learner = job.bid_at(value).learner
     reason, remedy = figures.own.cause_at(value)
     return Known(
         reason=reason,
@@ -116,9 +117,14 @@ def _known(job: Job, outcome: Outcome, figures: Figures, value: int) -> Known:
         losses=figures.losses[:, value],
         monte_carlo_error=figures.monte_carlo_error[value],
         confidence_level=job.confidence_level,
-        n_repeats=job.n_repeats,
+        n_repeats=outcome.errors.n_repeats,
+        is_automatic=job.n_repeats is None,
+        stopping=job.stopping,
+        n_folds=outcome.errors.n_folds,
+        n_free=learner.n_free if isinstance(learner, RefitLearner) else 0,
+        usual_folds=usual_refit_folds(job.problem.n) if job.has_default_folds else 0,
         n_groups=None if job.problem.groups is None else int(job.problem.groups.max()) + 1,
-        exactness=job.bid_at(value).learner.exactness,
+        exactness=learner.exactness,
     )
 
 

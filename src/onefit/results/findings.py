@@ -13,16 +13,14 @@ import numpy as np
 
 from ..errors import HeavyTailWarning, InterruptedWarning, MonteCarloWarning, OneFitWarning, TrainingSizeWarning
 from ..inference.intervals import TOO_SMALL, Rule
-from ..inference.montecarlo import HALF_WIDTH_TARGET, MOST_REPEATS
+from ..inference.montecarlo import FAST, Stopping
 from ..inference.tails import heavy_tailed
+from ..learners import is_near_interpolation
 from ..metrics.losses import Loss
 from ..typing import FloatArray
 from ..vocabulary import FROZEN
 
 __all__ = ["KINDS", "Finding", "Known", "concerns_output", "findings_of"]
-
-MOST_MONTE_CARLO_ERROR = 0.10
-"""Of the half-width; above it, other random partitions would change the interval."""
 
 FEW_GROUPS = 10
 """The variance between fewer groups is too uncertain for the interval."""
@@ -35,6 +33,7 @@ KINDS: dict[str, type[OneFitWarning] | None] = {
     "training size": TrainingSizeWarning,
     "monte carlo": MonteCarloWarning,
     "one partition": None,
+    "interpolation": None,
     "heavy tails": HeavyTailWarning,
     "few groups": None,
     "exactness": None,
@@ -49,8 +48,8 @@ class Finding:
     Attributes
     ----------
     kind : str
-        "interrupted", "no interval", "training size", "monte carlo", "one partition", "heavy tails", "few groups" or
-        "exactness".
+        "interrupted", "no interval", "training size", "monte carlo", "one partition", "interpolation", "heavy tails",
+        "few groups" or "exactness".
     message : str
         What was seen, a sentence.
     remedy : str
@@ -97,8 +96,17 @@ class Known:
         Mean held-out loss of every row.
     monte_carlo_error : array (Q,)
     confidence_level : float
-    n_repeats : int or None
-        The repeats asked for; None is "auto".
+    n_repeats : int
+        The repeats that were made.
+    is_automatic : bool
+        Whether ``n_repeats="auto"`` decided that.
+    stopping : Stopping
+        When it does, and which Monte Carlo error is tolerated.
+    n_folds : int
+    n_free : int
+        Columns of a linear model that is refitted, if no penalty holds them; else zero.
+    usual_folds : int
+        Folds that refits of so many rows take if nothing is known of them; zero if the user said how many.
     n_groups : int or None
     exactness : str
     """
@@ -111,7 +119,12 @@ class Known:
     losses: FloatArray
     monte_carlo_error: FloatArray
     confidence_level: float
-    n_repeats: int | None
+    n_repeats: int
+    is_automatic: bool
+    stopping: Stopping
+    n_folds: int
+    n_free: int
+    usual_folds: int
     n_groups: int | None
     exactness: str
 
@@ -125,7 +138,7 @@ def concerns_output(finding: Finding, losses: FloatArray, monte_carlo_error: flo
     """Whether a finding is about one output of several, with these losses (n,); most are about all of them."""
     if finding.kind == "heavy tails":
         return heavy_tailed(losses[:, None, None])
-    return finding.kind != "monte carlo" or not monte_carlo_error <= MOST_MONTE_CARLO_ERROR
+    return finding.kind != "monte carlo" or not monte_carlo_error <= FAST.tolerated
 
 
 def _interrupted(known: Known) -> Iterator[Finding]:
@@ -146,30 +159,62 @@ def _monte_carlo(known: Known) -> Iterator[Finding]:
         message = f"The {known.rule.name} interval comes from one random partition, and depends on it much."
         yield Finding("monte carlo", message, f"Use more repeats{_or_covariance(known)}.")
     elif np.isnan(worst):
-        message = "There was one partition of the rows: how much the interval depends on it is unknown."
-        yield Finding("one partition", message, f"{STOPPED if known.notes else 'Use more repeats'}.")
-    elif worst > MOST_MONTE_CARLO_ERROR:
+        message = (
+            "There was one partition of the rows: how much the interval depends on it is unknown, and not part of it."
+        )
+        yield Finding("one partition", message, _second_repeat(known))
+    elif worst > known.stopping.tolerated:
         message = (
             f"The half-width of the interval has a Monte Carlo error of {100 * worst:.0f}%: other random partitions "
             "would change it."
         )
-        yield Finding("monte carlo", message, _more_repeats(known))
+        yield Finding("monte carlo", message, _more_repeats(known, worst))
 
 
-def _more_repeats(known: Known) -> str:
-    """How to draw more partitions than there were."""
+def _second_repeat(known: Known) -> str:
+    """How to draw another partition."""
+    stopping = known.stopping
+    if known.notes:
+        return f"{STOPPED}."
+    if known.is_automatic and stopping.fits_a_repeat is not None:
+        return (
+            f"It took {stopping.fits_a_repeat} fits, and max_fits={stopping.max_fits} leaves no room for another: use "
+            f"max_fits={2 * stopping.fits_a_repeat} or fewer folds."
+        )
+    return "Use more repeats."
+
+
+def _more_repeats(known: Known, error: float) -> str:
+    """How many more partitions it takes than there were."""
     if known.rule.name == "naive":
         return 'It uses one partition only: interval="covariance" uses all.'
-    more = f'Use more repeats (n_repeats="auto" stops below {100 * HALF_WIDTH_TARGET:g}%, or at {MOST_REPEATS})'
     if known.notes:
-        more = STOPPED
-    elif known.n_repeats is None:
-        more = f'n_repeats="auto" ended at its limit of {MOST_REPEATS}: give a larger number'
+        return f"{STOPPED}{_or_covariance(known)}."
+    stopping = known.stopping
+    needed = stopping.repeats_needed(error, known.n_repeats)
+    more = f"Use about n_repeats={needed} to bring it below {100 * stopping.half_width:g}%"
+    if known.is_automatic:
+        limit = stopping.most if stopping.max_fits is None else f"max_fits={stopping.max_fits}"
+        more += f'; n_repeats="auto" ended at its limit of {limit}'
     return f"{more}{_or_covariance(known)}."
 
 
 def _or_covariance(known: Known) -> str:
     return "" if known.rule.name == "covariance" else ', or interval="covariance", which needs far fewer'
+
+
+def _interpolation(known: Known) -> Iterator[Finding]:
+    """Whether a model that is refitted without a penalty has hardly fewer columns than its training sets have rows."""
+    n, K, p = len(known.losses), known.n_folds, known.n_free
+    if is_near_interpolation(n, K, p):
+        message = (
+            f"Training sets without two of the {K} folds have about {(1 - 2 / K) * n:.0f} rows for {p} columns and no "
+            "penalty: so near to interpolation the interval may be far too wide, or miss."
+        )
+        yield Finding("interpolation", message, "Use more folds, fewer columns or a penalty.")
+    elif known.usual_folds and is_near_interpolation(n, known.usual_folds, p):
+        message = f"With fewer folds than {K} the model, of {p} columns without a penalty, would nearly interpolate."
+        yield Finding("interpolation", message, "Fewer columns or a penalty would do with fewer fits.")
 
 
 def _heavy_tails(known: Known) -> Iterator[Finding]:
@@ -208,6 +253,7 @@ FINDERS: tuple[Callable[[Known], Iterator[Finding]], ...] = (
     _interrupted,
     _interval,
     _monte_carlo,
+    _interpolation,
     _heavy_tails,
     _few_groups,
     _exactness,

@@ -7,7 +7,7 @@ folds of single rows. `tuned` and `learned` are gram routes for what is chosen o
 `refit` fits the estimator itself on every training set: it serves everything, and the others are tested against it.
 """
 
-from .choice import ROUTES, Bid, automatic_folds, choose_routes, explain
+from .choice import ROUTES, Bid, automatic_folds, choose_routes, explain, usual_refit_folds
 from .contract import Computation, FoldPlan, Offer, Outcome, Partitions, Route, Ticks, Units, Workers
 
 __all__ = [
@@ -25,4 +25,5 @@ __all__ = [
     "automatic_folds",
     "choose_routes",
     "explain",
+    "usual_refit_folds",
 ]

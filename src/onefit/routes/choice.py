@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import isfinite
 
 from ..errors import FoldError, RouteError
-from ..learners import Learner, RefitLearner, Refusal, Task
+from ..learners import Learner, RefitLearner, Refusal, Task, is_near_interpolation
 from .contract import FoldPlan, Offer, Route
 from .gram import GramRoute
 from .learned import LearnedRoute
@@ -17,7 +17,7 @@ from .refit import RefitRoute
 from .repeats import RepeatedRoute, SideBySide
 from .tuned import TunedRoute
 
-__all__ = ["ROUTES", "Bid", "automatic_folds", "choose_routes", "explain"]
+__all__ = ["ROUTES", "Bid", "automatic_folds", "choose_routes", "explain", "usual_refit_folds"]
 
 ROUTES: tuple[Route, ...] = (
     LeaveTwoOutRoute(),
@@ -29,7 +29,11 @@ ROUTES: tuple[Route, ...] = (
 )
 """All routes; of equal offers the first wins."""
 
-DEFAULT_FOLDS = 10
+DEFAULT_FOLDS, REFIT_FOLDS, MANY_FOLDS = 10, 5, 20
+"""Where a fold for every row is too much: on fast routes, for refits of enough rows, and near interpolation."""
+
+ENOUGH_ROWS = 100
+"""From here on a model that is fitted to three fifths of the rows tells enough of one that is fitted to all."""
 
 MOST_FOLDS = 2048
 """The tables of pairs of folds are K x K; beyond this they would not be small."""
@@ -49,7 +53,7 @@ class Bid:
 
 
 def automatic_folds(candidates: Sequence[Candidate], task: Task, asked: str) -> int:
-    """A fold for each row or group where that is fast for all models and the task can do with it; else ten."""
+    """A fold for each row or group where that is fast for all models and the task can do with it; else a few."""
     plan = FoldPlan.trial(task.problem)
     is_possible = not task.needs & {"fold variance", "bias folds"}
     if is_possible and (
@@ -57,7 +61,19 @@ def automatic_folds(candidates: Sequence[Candidate], task: Task, asked: str) -> 
         or all(isinstance(_bid(candidate, task, plan, asked), Bid) for candidate in candidates)
     ):
         return plan.units
-    return min(DEFAULT_FOLDS, plan.units)
+    refitted = [candidate[0] for candidate in candidates if isinstance(candidate[0], RefitLearner)]
+    return min(_folds_of_refits(refitted, task.problem.n) if refitted else DEFAULT_FOLDS, plan.units)
+
+
+def usual_refit_folds(n: int) -> int:
+    """How many folds refits of n rows take if nothing is known of them."""
+    return REFIT_FOLDS if n >= ENOUGH_ROWS else DEFAULT_FOLDS
+
+
+def _folds_of_refits(learners: Sequence[RefitLearner], n: int) -> int:
+    """Few folds, as a repeat of K takes K(K+1)/2 fits; more if a model would nearly interpolate the training sets."""
+    K = usual_refit_folds(n)
+    return MANY_FOLDS if any(is_near_interpolation(n, K, learner.n_free) for learner in learners) else K
 
 
 def choose_routes(

@@ -20,9 +20,11 @@ from ..errors import OneFitError
 from ..folds import Folds, FoldSource
 from ..inference.chain import Chain, ascending
 from ..inference.fold_errors import FoldErrors, HeldOut, PairErrors, RowTotals, SingleErrors
+from ..inference.montecarlo import FAST, Stopping
 from ..learners import Learner, Refusal, Task
 from ..typing import FloatArray
 from ..validation import Problem
+from ..vocabulary import MAX_FITS
 
 __all__ = [
     "CannotStream",
@@ -112,6 +114,11 @@ class Partitions:
     source: FoldSource
     n_repeats: int | None
     bias: tuple[FoldSource, int] | None = None
+    max_fits: int = MAX_FITS
+
+    def stopping(self, is_refitted: bool) -> Stopping:
+        """When "auto" stops, if a model is refitted or none is."""
+        return Stopping.of_refits(self.source.n_folds, self.max_fits) if is_refitted else FAST
 
 
 @dataclass(frozen=True)
@@ -128,12 +135,26 @@ class Workers:
 
 @dataclass(frozen=True)
 class Units:
-    """What a job counts: how many, their name, how many make one of that name, and whether fewer may do."""
+    """What a job counts.
+
+    Attributes
+    ----------
+    total : int
+    name : str
+        In the plural.
+    each : int
+        How many make one of that name.
+    is_most : bool
+        Whether fewer may do.
+    at_once : int
+        How many are under way at a time.
+    """
 
     total: int
     name: str = "steps"
     each: int = 1
     is_most: bool = False
+    at_once: int = 1
 
 
 class Ticks(Protocol):

@@ -257,8 +257,9 @@ def refit_residuals(
         held = " and ".join(str(fold) for fold in out)
         failure = TrainingSetError(
             f"In repeat {folds.first + repeat} with fold{'s' if len(out) > 1 else ''} {held} held out, the training "
-            f"set of {len(rows)} rows cannot be fitted: {error}. {smoother.remedy}"
+            f"set of {len(rows)} rows cannot be fitted: {error}."
         )
+        failure.remedy, failure.held_out = smoother.remedy, new.tolist()
         failure.lam = error.lam if error.lam is not None or lam > 0 else 0.0
         raise failure from None
     return np.split(residuals, np.cumsum([len(each) for each in held_out])[:-1])

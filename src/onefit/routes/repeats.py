@@ -27,7 +27,7 @@ from ..inference.fold_errors import (
     overflowing,
     summarize,
 )
-from ..inference.montecarlo import MOST_REPEATS, SCHEDULE, is_precise
+from ..inference.montecarlo import Stopping, is_precise
 from ..learners import Learner, Refusal, Smoother, StatisticsLearner, Task, TunedLearner
 from ..typing import FloatArray
 from .contract import (
@@ -177,6 +177,10 @@ class RepeatedComputation:
         return any(engine.is_refitted for engine in self.engines)
 
     @property
+    def _stopping(self) -> Stopping:
+        return self.partitions.stopping(self._is_refitted)
+
+    @property
     def _counted(self) -> list[Engine]:
         """Engines that count: refits if there are any, as beside them the others take no time."""
         return [engine for engine in self.engines if engine.is_refitted] or list(self.engines)
@@ -184,13 +188,14 @@ class RepeatedComputation:
     @property
     def units(self) -> Units:
         """What progress counts."""
-        K, repeats = self.partitions.source.n_folds, self.partitions.n_repeats or MOST_REPEATS
+        K, repeats = self.partitions.source.n_folds, self.partitions.n_repeats or self._stopping.most
         n_bias = 0 if self.partitions.bias is None else self.partitions.bias[1]
         total = sum(each.n_units(K, repeats, True) + each.n_units(K, n_bias, False) for each in self._counted)
         names = {each.units for each in self._counted}
         of_each = sum(each.n_units(K, 1, True) for each in self._counted) if names == {"repeats"} else 1
         is_most = self.partitions.n_repeats is None
-        return Units(total, names.pop() if len(names) == 1 else "steps", of_each, is_most)
+        name = names.pop() if len(names) == 1 else "steps"
+        return Units(total, name, of_each, is_most, self.workers.n_threads)
 
     def run(self) -> Outcome:
         """Compute all repeats, and the partitions of the bias correction."""
@@ -205,7 +210,9 @@ class RepeatedComputation:
                 done = self._collect()
             errors, bias_cv, failures = done.errors, None, list(done.failures)
             if done.is_stopped:
-                notes.append(stopped_after(errors.n_repeats, self.partitions.n_repeats, bias is not None))
+                asked = self.partitions.n_repeats
+                of = f"at most {self._stopping.most}" if asked is None else f"{asked}"
+                notes.append(stopped_after(errors.n_repeats, of, bias is not None))
             elif bias is not None:
                 bias_cv, count = self._mean_cv(*bias, failures)
                 if count < bias[1]:
@@ -228,7 +235,7 @@ class RepeatedComputation:
         try:
             with nullcontext(map) if is_free else threads(n_threads) as run:
                 try:
-                    for start, goal in pairwise((0, *(SCHEDULE if n_repeats is None else (n_repeats,)))):
+                    for start, goal in pairwise((0, *(self._stopping.schedule if n_repeats is None else (n_repeats,)))):
                         spans = _spans(start, goal, step if in_place else 1, 1 if self._streams else n_threads)
                         if len(self.engines) == 1:
                             self.engines[0].look_ahead(source, start, goal)
@@ -291,7 +298,7 @@ class RepeatedComputation:
         """Whether the repeats so far suffice for every value that can be fitted."""
         kept = np.ones(self.n_values, dtype=bool)
         kept[[failure.value for failure in done.failures]] = False
-        return is_precise(done.errors, self.task.rule, self.task.loss.scale, kept)
+        return is_precise(done.errors, self.task.rule, self.task.loss.scale, kept, self._stopping)
 
     def _singles(self, folds: Folds, run: Run) -> SingleErrors:
         """Errors with single folds out."""
@@ -354,9 +361,8 @@ def _spans(start: int, goal: int, step: int, n_threads: int) -> list[tuple[int, 
     return [(start, first), *later] if first > start else later
 
 
-def stopped_after(count: int, asked: int | None, has_bias: bool) -> str:
-    """Note on a job that the user stopped."""
-    of = f"at most {MOST_REPEATS}" if asked is None else f"{asked}"
+def stopped_after(count: int, of: str, has_bias: bool) -> str:
+    """Note on a job that the user stopped after ``count`` repeats ``of`` so many."""
     these = "this one" if count == 1 else f"these {count}"
     bias = ", that of the bias too" if has_bias else ""
     return f"stopped by the user after {count} of {of} repeats; the figures are from {these}{bias}"

@@ -13,13 +13,15 @@ from ..errors import FoldError, IntervalError, TrainingSetError
 from ..folds import ExplicitFolds, Folds, FoldSource, RandomFolds, entropy_of, explicit_folds, is_single
 from ..inference.fold_errors import RowRoles
 from ..inference.intervals import MOST_SCATTERED, RULES, Rule
-from ..learners import Learner, Path, RefitLearner, Refusal, Task, adapt, frozen
+from ..inference.montecarlo import Stopping
+from ..learners import Learner, Path, RefitLearner, Refusal, Task, adapt, free_columns, frozen
 from ..metrics import Loss, LossLike, find_loss
 from ..routes import Bid, Computation, FoldPlan, Outcome, Partitions, Workers, automatic_folds, choose_routes
 from ..typing import ArrayLike, Data, Estimator, IntArray, Rows, Seed, Splitter
 from ..validation import Problem, check_problem
 from ..vocabulary import ROUTES, TRANSFORMERS, Repeats, RouteName, RuleName, Transformers
 from ..vocabulary import Folds as NumberOfFolds
+from .lostcolumns import explain_lost_columns
 from .progress import Progress, Report, check_progress
 
 __all__ = ["Contender", "Job", "Settings", "make_job"]
@@ -43,6 +45,7 @@ class Settings:
     bias_folds: int | ArrayLike | Splitter | None
     route: RouteName
     transformers: Transformers
+    max_fits: int
     random_state: Seed
     n_jobs: int | None
     progress: bool | Report | None
@@ -77,6 +80,8 @@ class Job:
         Places of the values that are computed among those that were asked for.
     failures : mapping of int to str
         Why others cannot be, by their places.
+    has_default_folds : bool
+        Whether ``n_folds="auto"`` settled for fewer than there are rows or groups.
     progress : Progress
     """
 
@@ -87,6 +92,7 @@ class Job:
     bids: tuple[Bid, ...]
     values: tuple[int, ...]
     failures: Mapping[int, str]
+    has_default_folds: bool
     progress: Progress
 
     @property
@@ -110,6 +116,11 @@ class Job:
         return self.partitions.n_repeats
 
     @property
+    def stopping(self) -> Stopping:
+        """When "auto" stops."""
+        return self.partitions.stopping(any(isinstance(bid.learner, RefitLearner) for bid in self.bids))
+
+    @property
     def rows(self) -> RowRoles:
         """Weights and groups of the rows."""
         return RowRoles.of(self.problem.weights, self.problem.groups)
@@ -125,17 +136,22 @@ class Job:
             try:
                 outcome = self.computation.run()
             except TrainingSetError as error:
-                raise _with_hints(error, [bid.learner for bid in self.bids]) from error.__cause__
+                raise _with_hints(error, self.problem, [bid.learner for bid in self.bids]) from error.__cause__
         for place, failure in outcome.failures.items():
+            if isinstance(failure, TrainingSetError):
+                _with_hints(failure, self.problem, [self.bid_at(place).learner])
             if self.bid_at(place).learner.n_values == 1:
                 raise failure  # there is no other value to show: routes raise it themselves, as soon as they see it
         return outcome
 
 
-def _with_hints(error: TrainingSetError, learners: Sequence[Learner]) -> TrainingSetError:
-    """Let the message say what a model takes for the likely cause."""
+def _with_hints(error: TrainingSetError, problem: Problem, learners: Sequence[Learner]) -> TrainingSetError:
+    """Let the message name the columns that are lost, and say what a model takes for the likely cause."""
+    if error.held_out and error.lam == 0:
+        has_intercept = all(getattr(learner, "fit_intercept", True) for learner in learners)
+        error.remedy = explain_lost_columns(problem, error.held_out, has_intercept) or error.remedy
     hints = {learner.hint for learner in learners if learner.hint}
-    error.args = (" ".join([str(error), *sorted(hints)]),)
+    error.remedy = " ".join([error.remedy, *sorted(hints)]).strip()
     return error
 
 
@@ -145,6 +161,7 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows, settings: Settin
     rule = RULES[check_choice("interval", settings.interval, tuple(RULES))]
     asked = check_choice("route", settings.route, ROUTES)
     check_choice("transformers", settings.transformers, TRANSFORMERS)
+    check_integer("max_fits", settings.max_fits, 1)
     workers, progress = Workers(check_jobs(settings.n_jobs)), Progress(check_progress(settings.progress))
     firsts = [contender.estimators[0] for contender in contenders]
     problem = check_problem(firsts, X, y, settings.sample_weight, settings.groups)
@@ -174,12 +191,12 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows, settings: Settin
             'folds, or interval="covariance".'
         )
     plan = _plan(problem, partitions, whole, is_automatic)
-    failures = _unfit(candidates, plan)
+    failures = _unfit(candidates, problem, plan)
     route, bids = choose_routes(candidates, task, plan, asked)
     computation = route.begin([bid.learner for bid in bids], task, partitions, workers, progress)
     n_values = sum(bid.learner.n_values for bid in bids) + len(failures)
     values = tuple(value for value in range(n_values) if value not in failures)
-    return Job(task, level, partitions, computation, bids, values, failures, progress)
+    return Job(task, level, partitions, computation, bids, values, failures, plan.is_default, progress)
 
 
 def _learners(contender: Contender, task: Task, asked: str) -> list[Learner]:
@@ -188,13 +205,19 @@ def _learners(contender: Contender, task: Task, asked: str) -> list[Learner]:
     if asked != "refit":
         found = adapt(contender.estimators[0], task, contender.path)
         if isinstance(found, Learner):
-            none = Refusal("no fast route serves what it says of itself")
-            return [found, RefitLearner(contender.estimators, none, lambda each: frozen(each, task))]
+            return [found, _refitted(contender, task, Refusal("no fast route serves what it says of itself"))]
         refusal = found
-    return [RefitLearner(contender.estimators, refusal, lambda each: frozen(each, task))]
+    return [_refitted(contender, task, refusal)]
 
 
-def _unfit(candidates: list[list[Learner]], plan: FoldPlan) -> dict[int, str]:
+def _refitted(contender: Contender, task: Task, refusal: Refusal) -> RefitLearner:
+    """What is fitted if no fast route serves."""
+    return RefitLearner(
+        contender.estimators, refusal, lambda each: frozen(each, task), lambda each: free_columns(each, task)
+    )
+
+
+def _unfit(candidates: list[list[Learner]], problem: Problem, plan: FoldPlan) -> dict[int, str]:
     """Take out the values that no training set of these folds can determine, and say why, by their places.
 
     Of one model there is no other value, so it raises.
@@ -204,7 +227,7 @@ def _unfit(candidates: list[list[Learner]], plan: FoldPlan) -> dict[int, str]:
         try:
             lost = candidate[0].check_fits(plan.smallest_training_set)
         except TrainingSetError as error:
-            raise _with_hints(error, [each[0] for each in candidates]) from error.__cause__
+            raise _with_hints(error, problem, [each[0] for each in candidates]) from error.__cause__
         if lost:
             kept = [value for value in range(candidate[0].n_values) if value not in lost]
             candidate[:] = [learner.at(kept) for learner in candidate]
@@ -257,7 +280,8 @@ def _partitions(problem: Problem, K: int | None, L: int | None, settings: Settin
             raise FoldError(f"folds has {source.n_folds} folds and n_folds={K}; leave n_folds out or let them agree.")
         if L is not None and repeats != L:
             raise FoldError(f"folds has {repeats} repeats and n_repeats={L}; leave it out or let them agree.")
-    return Partitions(source, repeats, _bias_partitions(problem, source, settings.bias_folds, entropy))
+    bias = _bias_partitions(problem, source, settings.bias_folds, entropy)
+    return Partitions(source, repeats, bias, int(settings.max_fits))
 
 
 def _strata(problem: Problem) -> IntArray | None:

@@ -27,6 +27,9 @@ PATIENCE = 1.0
 REFRESH, REFRESH_FILE = 0.1, 10.0
 """Seconds between two looks of the bar, and between two lines where nothing can be written over, as in a file."""
 
+LONG = 5.0
+"""Seconds of refits from which a line says in advance how many there are and how long they take."""
+
 LONGEST, SHORTEST = 30, 8
 """Blocks of a bar; what does not fit beside the shortest one is left out."""
 
@@ -84,11 +87,14 @@ class Progress:
 class Bar:
     """A line on a stream, written over as the job goes on.
 
+    If nobody has asked for it, it begins after a second and does not stay, and where nothing can be written over there
+    is none; but refits that will take long are announced, everywhere, in a line that stays.
+
     Parameters
     ----------
     stream : text stream
     is_asked_for : bool
-        Whether it is shown at once, and its last state stays; else it is for jobs of more than a second, and goes.
+        Whether it is shown at once, and its last state stays.
     """
 
     _turn: ClassVar[Lock] = Lock()  # two bars in one line can be read by nobody
@@ -98,6 +104,8 @@ class Bar:
         self._start, self._last, self._shown, self._is_drawing = time.monotonic(), -REFRESH_FILE, 0, False
         self._full, self._empty = _blocks(stream)
         self._is_file = not _is_seen(stream)
+        self._first: tuple[int, float] | None = None
+        self._is_announced = is_asked_for
 
     def __call__(self, done: int, total: int) -> None:
         """Show that ``done`` of ``total`` units are done."""
@@ -105,12 +113,31 @@ class Bar:
         if done == 0:
             self._start = now
         elapsed = now - self._start
+        self._announce(done, total, elapsed)
         if done >= total:
             if self.is_asked_for:
                 self._draw(f"onefit  {self._full * SHORTEST}  done in {_words(elapsed)}", "\n")
-        elif now - self._last >= self._refresh and (self.is_asked_for or elapsed >= PATIENCE):
+        elif now - self._last >= self._refresh and (self.is_asked_for or (elapsed >= PATIENCE and not self._is_file)):
             self._last = now
             self._draw(self.line(done, total, elapsed), "\n" if self._is_file else "")
+
+    def _announce(self, done: int, total: int, elapsed: float) -> None:
+        """Say once how many fits there are and about how long they take, if the first ones tell that it is long.
+
+        Where several are fitted at once, those that come back first have waited for their workers to begin.
+        """
+        if self._is_announced or self.units.name != "fits" or done >= total:
+            return
+        if self._first is None and (self.units.at_once == 1 or done >= self.units.at_once):
+            self._first = done, elapsed
+        if self._first is None or done - self._first[0] < self.units.at_once or elapsed - self._first[1] < PATIENCE:
+            return
+        each = (elapsed - self._first[1]) / (done - self._first[0])
+        seconds = elapsed + each * (total - done)
+        if seconds > LONG:
+            self._is_announced = True
+            most = "at most " if self.units.is_most else ""
+            self._draw(f"onefit: {most}{total} fits, about {_words(seconds)}", "\n")
 
     @property
     def _refresh(self) -> float:
@@ -152,13 +179,12 @@ class Bar:
 
 
 def check_progress(progress: object) -> Report | None:
-    """What reports: the callable itself, a bar for True, none for False; None is a bar where somebody sees it."""
+    """What reports: the callable itself, a bar for True, none for False; None is a bar that hides from files."""
     if isinstance(progress, np.bool_):
         progress = bool(progress)
     if progress is None or progress is True:
-        is_asked_for = progress is True
         stream = sys.stderr  # None if there is no console
-        return Bar(stream, is_asked_for) if stream is not None and (is_asked_for or _is_seen(stream)) else None
+        return Bar(stream, progress is True) if stream is not None and (progress or _is_first()) else None
     if progress is False:
         return None
     if takes_two(progress):
@@ -169,9 +195,14 @@ def check_progress(progress: object) -> Report | None:
     )
 
 
+def _is_first() -> bool:
+    """Whether this process is nobody's worker."""
+    return multiprocessing.current_process().name == "MainProcess"
+
+
 def _is_seen(stream: TextIO) -> bool:
-    """Whether a stream is a terminal or a notebook's, and this process is not one of many."""
-    if multiprocessing.current_process().name != "MainProcess":
+    """Whether a stream is a terminal or a notebook's, and this process nobody's worker."""
+    if not _is_first():
         return False
     try:
         is_terminal = stream.isatty() and os.environ.get("TERM") != "dumb"
