@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = [
     "DataError",
     "ExtrapolationWarning",
+    "FewGroupsWarning",
     "FoldError",
     "HeavyTailWarning",
     "InterruptedWarning",
@@ -66,6 +67,10 @@ class MonteCarloWarning(OneFitWarning):
 
 class HeavyTailWarning(OneFitWarning):
     """A few losses carry the variance, so the interval will cover less often than it says."""
+
+
+class FewGroupsWarning(OneFitWarning):
+    """There are so few groups that their variance, and with it the width of the interval, is uncertain."""
 
 
 class InterruptedWarning(OneFitWarning):

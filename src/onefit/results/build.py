@@ -52,6 +52,7 @@ class Figures:
             job.problem.y[:, None], residuals, out=residuals
         )  # in place: tables of all rows and values are large
         self.heldout = outcome.totals.both
+        self.row_names = row_names(job.problem.X)
         self.rmse = self.r2 = None
         if job.loss.name == "squared_error":
             self.rmse = rmse(self.own)
@@ -94,7 +95,7 @@ def build_result(job: Job, outcome: Outcome, value: int = 0, figures: Figures | 
         scale=job.loss.scale,
         intervals=_interval_table(figures, problem.output_names, value),
         fold_errors=FoldErrorTables(*map(pick, (errors.e_in, errors.e_out, errors.v_out, errors.mse))),
-        heldout=_heldout_table(problem, job.loss, figures.heldout[:, value]),
+        heldout=_heldout_table(problem, job.loss, figures.heldout[:, value], figures.row_names),
         reason="; ".join(filter(None, [own.reason_at(value), *outcome.notes])),
         output_names=problem.output_names,
         rmse=None if figures.rmse is None else Figure(*map(pick, figures.rmse)),
@@ -106,18 +107,26 @@ def build_result(job: Job, outcome: Outcome, value: int = 0, figures: Figures | 
 def _known(job: Job, outcome: Outcome, figures: Figures, value: int) -> Known:
     """What the findings of one parameter value are made from."""
     reason, remedy = figures.own.cause_at(value)
+    problem, source, Q = job.problem, job.partitions.source, job.problem.n_outputs
     return Known(
         reason=reason,
         remedy=remedy,
         notes=outcome.notes,
         rule=job.rule,
         loss=job.loss,
-        losses=figures.losses[:, value],
+        errors=outcome.errors,
+        value=value,
+        standard_error=figures.own.standard_error[value],
         monte_carlo_error=figures.monte_carlo_error[value],
         confidence_level=job.confidence_level,
         n_repeats=job.n_repeats,
-        n_groups=None if job.problem.groups is None else int(job.problem.groups.max()) + 1,
         exactness=job.bid_at(value).learner.exactness,
+        rows=job.rows,
+        y=problem.y,
+        predictions=figures.heldout[:, value, :Q],
+        losses=figures.losses[:, value],
+        row_names=figures.row_names,
+        folds=source.block(0, 1).ids[0] if source.is_exhaustive else None,
     )
 
 
@@ -150,9 +159,8 @@ def _interval_table(figures: Figures, output_names: tuple[str, ...] | None, valu
     return table
 
 
-def _heldout_table(problem: Problem, loss: Loss, both: FloatArray) -> pd.DataFrame:
+def _heldout_table(problem: Problem, loss: Loss, both: FloatArray, index: pd.Index[Any] | None) -> pd.DataFrame:
     """Mean held-out prediction and loss of each row, (n, Q + R); of classes, the one that was predicted most often."""
-    index = row_names(problem.X)
     predictions, losses = both[:, : problem.n_outputs], both[:, problem.n_outputs :]
     if loss.classes is not None:
         voted = pd.Series(loss.classes.labels[loss.classes.decide(predictions)], index=index)
