@@ -15,8 +15,11 @@ __all__ = ["have_heavy_tails", "heavy_tailed"]
 LEAST_SKEWNESS, LEAST_OF_GROUPS = 0.2, 0.1
 """Of the mean of rows, and of groups; below it, enough of them share the variance for the interval to hold."""
 
+MILD = 4.2
+"""Mean square over squared mean of rows' squared errors up to which the interval was seen to hold."""
+
 MOST_ABSOLUTE = 2.3
-"""Of mean square over squared mean, for absolute errors: 1.57 of Gaussian ones."""
+"""The same of absolute errors, that of Gaussian ones being 1.57."""
 
 
 def heavy_tailed(errors: FoldErrors, rows: RowRoles, loss: str) -> BoolArray:
@@ -54,9 +57,10 @@ def _carried_by_few(
     safe = np.where(centre > 0, centre, np.inf)
     of_units = np.square(np.sqrt(means["sampling"]) / safe)
     share = n_scored / n_rows
-    limit = _most_relative(share * _effective_number(np.square(sizes)), loss)
-    heavy: BoolArray = 1 + share * _effective_number(sizes) * of_units > limit
+    relative = 1 + share * _effective_number(sizes) * of_units
+    heavy: BoolArray = relative > _most_relative(share * _effective_number(np.square(sizes)), loss)
     if rows.groups is None:
+        heavy &= (relative > MILD) | (loss == "absolute_error")
         return heavy & (np.abs(means["skewness"]) > LEAST_SKEWNESS)
     # the losses of their rows may have tails that the sums of few groups do not show; they count as so many independent
     # rows as have the variance between groups

@@ -211,7 +211,7 @@ def _heavy_tails(known: Known) -> Iterator[Finding]:
     if not found.any():
         return
     message = (
-        f"A few {_units(known)} carry most of the variance of the losses (heavy-tailed noise, or rows that the model "
+        f"A few {_units(known)} carry much of the variance of the losses (heavy-tailed noise, or rows that the model "
         f"misses), so the interval may cover less often than {100 * known.confidence_level:g}%."
     )
     yield Finding("heavy tails", message, _calmer_loss(known, found), _places(found))
