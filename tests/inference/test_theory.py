@@ -585,17 +585,61 @@ def test_i10_centre_is_extrapolated_on_the_scale(scale, h, inverse):
     np.testing.assert_allclose(covariance_centre(raw, cv, errors, scale), expected, **CLOSE)
 
 
+@pytest.mark.parametrize(("power", "wider"), [(1, "log"), (4, "Hall")])
 @pytest.mark.parametrize("K", [6, "n"])
-def test_i10_and_i11_give_the_interval_of_a_result(K):
+def test_i10_and_i11_give_the_interval_of_a_result(K, power, wider):
     X, y = data(36, 3, seed=5)
-    result = quiet_nested_cv(Ridge(1.0), X, y, n_folds=K, n_repeats=3, random_state=0, confidence_level=0.9)
-    folds, c = result.n_folds, result.estimate
+    result = quiet_nested_cv(Ridge(1.0), X, y**power, n_folds=K, n_repeats=1, random_state=0, confidence_level=0.9)
+    folds, c, s = result.n_folds, result.estimate, result.standard_error
     factor = 1 + (folds - 2) / folds
     np.testing.assert_allclose(c, result.raw_estimate * (result.cv_estimate / result.raw_estimate) ** factor, **CLOSE)
-    floor = (result.standard_error / result.inflation) ** 2
-    half = stats.t.ppf(0.95, max(3, c**2 / floor)) * result.standard_error / c
-    np.testing.assert_allclose(result.interval, (c * np.exp(-half), c * np.exp(half)), **CLOSE)
-    np.testing.assert_allclose(result.standard_error**2, max(result.mse, floor), **CLOSE)
+    floor = (s / result.inflation) ** 2
+    np.testing.assert_allclose(s**2, max(result.mse, floor), **CLOSE)
+    t, kappa = stats.t.ppf(0.95, min(35, max(3, c**2 / floor))), stats.skew(result.heldout["loss"]) / 6
+    on_scale = c * np.exp([-t * s / c, t * s / c])
+    # Hall's polynomial takes the skewness out of a studentized mean: its ends are where it is +-t
+    roots = (np.roots([kappa**2 / 27, kappa / 3, 1, kappa / 6 - x]) for x in (t, -t))
+    hall = [c - s * each.real[np.abs(each.imag).argmin()] for each in roots]
+    assert (hall[1] > on_scale[1]) == (wider == "Hall")
+    expected = max(0, min(on_scale[0], hall[0])), max(on_scale[1], hall[1])
+    np.testing.assert_allclose(result.interval, expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize(("K", "supplied", "asked"), [(5, 14.10, 0.355), (10, 7.01, 0.634), (20, 5.21, 0.808)])
+def test_i16_least_squares_asks_for_the_size_correction_to_first_order(K, supplied, asked):
+    """Quadratic forms in the mean scores u of the folds, as matrices; in units of p sigma^4 / n^2."""
+    u, everyone = np.eye(K), np.ones(K)
+
+    def product_of(a, b):
+        return (np.outer(a, b) + np.outer(b, a)) / 2
+
+    def loss(j, A):
+        return product_of(A, A) - 2 * product_of(u[j], A)
+
+    def fitted_without(*out):
+        return (everyone - u[list(out)].sum(axis=0)) / (K - len(out))
+
+    def change(j, k):
+        A = fitted_without(j, k)
+        D = -2 / (K - 1) * product_of(u[j] - A, u[k] - A) + product_of(u[k] - A, u[k] - A) / (K - 1) ** 2
+        np.testing.assert_allclose(D, loss(j, fitted_without(j)) - loss(j, A), **CLOSE)  # (I16)
+        return D
+
+    def centred_change(j, k):
+        return change(j, k) - sum(change(i, k) for i in range(K) if i != k) / (K - 1)
+
+    def variance(M, N):
+        return 2 * np.trace(M @ N) * K**2
+
+    pairs = [(j, k) for j in range(K) for k in range(K) if j != k]
+    term = (K - 1) / K * variance(centred_change(0, 1), centred_change(1, 0)) / (1 - 1 / (K - 1)) ** 2
+    cv = sum(loss(j, fitted_without(j)) for j in range(K)) / K
+    raw = sum(loss(j, fitted_without(j, k)) for j, k in pairs) / len(pairs)
+    distance = raw - (1 + (K - 2) / K) * (raw - cv) - product_of(everyone / K, everyone / K)
+    assert variance(distance, distance) == pytest.approx(8 * K / (K - 1))
+    assert term == pytest.approx(supplied, abs=0.005)
+    assert 4 * K / (K - 1) / term == pytest.approx(asked, abs=0.0005)
+    assert 4 * K / (K - 1) / term == pytest.approx((1 - 2 / K) ** 2, abs=0.0065)
 
 
 def fold_errors_of(raw, cv, sampling, term, n):
@@ -608,23 +652,28 @@ def fold_errors_of(raw, cv, sampling, term, n):
         n_folds=5,
         n_scored=n,
         n_units=n,
+        n_rows=n,
+        n_groups=None,
+        skewness=np.zeros_like(table),
         covariance=table,
         sampling=lambda centre: np.full_like(table, sampling),
     )
 
 
-@pytest.mark.parametrize(("scale", "ends"), [("log", (0.0, np.inf)), ("logit", (0.0, 1.0))])
-def test_i11_leaves_the_scale_if_the_standard_error_exceeds_the_centre(scale, ends):
-    interval = covariance(fold_errors_of(0.05, 0.05, 0.01, 0.09, 50), Context(0.9, scale))
+def test_i11_leaves_the_scale_if_the_standard_error_exceeds_the_centre():
+    interval = covariance(fold_errors_of(0.05, 0.05, 0.01, 0.09 / 0.36, 50), Context(0.9, "log"))
     half = stats.t.ppf(0.95, 3) * np.sqrt(0.1)
-    np.testing.assert_allclose(interval.low, ends[0], **CLOSE)
-    np.testing.assert_allclose(interval.high, min(0.05 + half, ends[1]), **CLOSE)
+    np.testing.assert_allclose([interval.low, interval.high], [[[0.0]], [[0.05 + half]]], **CLOSE)
 
 
-def test_i11_zero_one_loss_has_at_least_the_binomial_variance():
+def test_i11_zero_one_loss_has_at_least_the_binomial_variance_and_wilsons_ends():
+    """With it alone they are the textbook's, with a quantile of Student's distribution."""
     interval = covariance(fold_errors_of(0.0, 0.0, 0.0, 0.0, 50), Context(0.9, "logit"))
     np.testing.assert_allclose(interval.estimate, 0.01, **CLOSE)
     np.testing.assert_allclose(interval.standard_error, np.sqrt(0.01 * 0.99 / 50), **CLOSE)
+    ends, t = np.array([interval.low.item(), interval.high.item()]), stats.t.ppf(0.95, 49)
+    np.testing.assert_allclose((ends - 0.01) ** 2, t**2 * ends * (1 - ends) / 50, rtol=1e-9)
+    assert 0 < ends[0] < 0.01 < ends[1] < 1
 
 
 def test_i12_paired_difference_is_the_covariance_rule_on_differences_of_losses():
@@ -647,7 +696,7 @@ def test_i12_paired_difference_is_the_covariance_rule_on_differences_of_losses()
     B = centred(np.diag(table)[:, None] - table)
     raw, cv = off_diagonal(table).sum() / 30, singles.mean()
     floor = singles.var(ddof=1) / 24
-    mse = floor + (B * B.T).sum() / 36 / (1 - 1 / 5) ** 2
+    mse = floor + ((1 - 1 / 6) * (1 - 2 / 6)) ** 2 * (B * B.T).sum() / 36 / (1 - 1 / 5) ** 2
     centre = raw - (1 + 4 / 6) * (raw - cv)
     half = stats.t.ppf(0.975, 23) * np.sqrt(max(mse, floor))
     compared = quietly(onefit.compare, {"a": models[0], "b": models[1]}, X, y, folds=folds[None]).to_frame()

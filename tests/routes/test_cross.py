@@ -93,9 +93,8 @@ def test_fast_routes_equal_refits_whatever_is_combined(case):
         for result in results:
             assert_fold_errors(result, losses, rtol, output=None if y.ndim == 1 else q)
             # the mse is a sum of terms of both signs: relative to their size
-            assert relative_gap(np.atleast_1d(result.mse)[q], mse + drawn) <= 100 * rtol * max(
-                1, floor / abs(mse + drawn)
-            )
+            whole = mse + drawn
+            assert relative_gap(np.atleast_1d(result.mse)[q], whole) <= 100 * rtol * max(1, floor / abs(whole))
             centre = np.atleast_1d(result.estimate)[q]
             spread = abs(losses.raw_estimate) + abs(losses.cv_estimate)
             assert abs(centre - reference.centre(losses)) <= 10 * rtol * spread

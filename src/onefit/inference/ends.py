@@ -11,10 +11,27 @@ from scipy import special
 
 from ..typing import FloatArray
 
-__all__ = ["hall", "logarithmic", "wilson"]
+__all__ = ["ends_of_mean", "hall", "logarithmic", "wilson"]
 
 MOST_STRETCHED = 300.0
 """Exponent of the largest factor by which an end on the log scale is apart from the estimate: what doubles hold."""
+
+
+def ends_of_mean(
+    centre: FloatArray, s: FloatArray, t: FloatArray, skewness: FloatArray, scale: str
+) -> tuple[FloatArray, FloatArray]:
+    """The wider, at each end, of Hall's and those on the scale: "log", which is left if s exceeds the centre, or not.
+
+    On the log scale there is nothing below zero.
+    """
+    low, high = centre - t * s, centre + t * s
+    skewed = hall(centre, s, t, skewness)
+    if scale != "log":
+        return np.minimum(low, skewed[0]), np.maximum(high, skewed[1])
+    curved = (s <= centre) & (centre > 0)
+    ends = logarithmic(np.where(curved, centre, 1.0), np.where(curved, s, 0.0), t)
+    low, high = np.where(curved, ends[0], low), np.where(curved, ends[1], high)
+    return np.maximum(np.minimum(low, skewed[0]), 0.0), np.maximum(high, skewed[1])
 
 
 def logarithmic(centre: FloatArray, s: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import special
 
 from ..typing import BoolArray, FloatArray, IntArray
-from .ends import hall, logarithmic, wilson
+from .ends import ends_of_mean, wilson
 from .fold_errors import FoldErrors
 
 __all__ = [
@@ -222,23 +222,9 @@ def covariance(errors: FoldErrors, context: Context) -> Interval:
     if scale == "logit":
         low, high = wilson(estimate, s, t)
     else:
-        low, high = _mean_ends(estimate, s, t, errors.skewness.mean(axis=0), scale)
+        low, high = ends_of_mean(estimate, s, t, errors.skewness.mean(axis=0), scale)
     mse, inflation = floor + shared + drawn, _ratio(s, np.sqrt(floor))
     return Interval(estimate, low, high, s, mse, shared < 0, inflation, *cause, too_wide)
-
-
-def _mean_ends(
-    centre: FloatArray, s: FloatArray, t: FloatArray, skewness: FloatArray, scale: str
-) -> tuple[FloatArray, FloatArray]:
-    """The wider, at each end, of Hall's ends and those on the scale; on the plain one if s exceeds the centre."""
-    low, high = centre - t * s, centre + t * s
-    if scale == "log":
-        curved = (s <= centre) & (centre > 0)
-        ends = logarithmic(np.where(curved, centre, 1.0), np.where(curved, s, 0.0), t)
-        low, high = np.where(curved, ends[0], low), np.where(curved, ends[1], high)
-    skewed = hall(centre, s, t, skewness)
-    low, high = np.minimum(low, skewed[0]), np.maximum(high, skewed[1])
-    return np.maximum(low, 0.0) if scale == "log" else low, high
 
 
 def size_factor(errors: FoldErrors, is_difference: bool = False) -> float:

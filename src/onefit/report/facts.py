@@ -86,7 +86,7 @@ def computed(subject: Subject) -> Facts:
     seed = subject.request.seed
     versions = ", ".join(f"{name} {version(name)}" for name in ("onefit", *LIBRARIES))
     return [
-        ("Interval rule", f"{result.rule}, {percent(result.confidence_level)}"),
+        ("Interval rule", f"{result.rule}, {percent(result.confidence_level)} (version {result.rule_version})"),
         ("Folds", folds),
         ("Repeats", f"{result.n_repeats:,}"),
         ("Route", f"{result.route}: {result.route_reason}" if result.route_reason else result.route),

@@ -179,7 +179,7 @@ def _comparison(subject: Subject, output: int) -> Section:
     )
     texts = [
         "All models were held to the same rows and folds. Whether two of them differ is a question about their paired "
-        "differences, whose intervals are narrower than those of the errors: models with overlapping intervals may "
+        "differences, in whose intervals what both models share cancels: models with overlapping intervals may "
         "well differ. Pairs in colour do.",
     ]
     charts = [

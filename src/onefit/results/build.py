@@ -12,7 +12,7 @@ import pandas as pd
 from ..frames import row_names
 from ..inference.figures import Figure, r2, rmse
 from ..inference.fold_errors import FoldErrors
-from ..inference.intervals import RULES, Context, Interval, Rule, cv_estimate, paired, raw_estimate
+from ..inference.intervals import RULE_VERSION, RULES, Context, Interval, Rule, cv_estimate, paired, raw_estimate
 from ..inference.montecarlo import half_width_error
 from ..learners import Refusal, Scores
 from ..metrics.losses import Loss
@@ -78,6 +78,7 @@ def build_result(job: Job, outcome: Outcome, value: int = 0, figures: Figures | 
         interval=(pick(own.low), pick(own.high)),
         confidence_level=job.confidence_level,
         rule=job.rule.name,
+        rule_version=RULE_VERSION,
         standard_error=pick(own.standard_error),
         bias=pick(figures.raw - own.estimate),
         mse=pick(own.mse),
@@ -227,6 +228,7 @@ def build_curve(
         simpler=simpler,
         confidence_level=job.confidence_level,
         loss=job.loss.name,
+        rule_version=RULE_VERSION,
         output_names=job.problem.output_names,
         deploy=deploy,
     )
@@ -279,7 +281,13 @@ def build_comparison(job: Job, outcome: Outcome, names: Sequence[str]) -> Compar
     labels = [(names[a], names[b]) for a, b in pairs]
     table = _table(labels, [getattr(difference, key) for key in columns], outputs, ["first", "second"])
     return Comparison(
-        models, table, {names[at]: results[names[at]] for at in order}, job.confidence_level, job.loss.name, outputs
+        models=models,
+        differences=table,
+        results={names[at]: results[names[at]] for at in order},
+        confidence_level=job.confidence_level,
+        loss=job.loss.name,
+        rule_version=RULE_VERSION,
+        output_names=outputs,
     )
 
 

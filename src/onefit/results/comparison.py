@@ -32,6 +32,8 @@ class Comparison:
         A `NestedCVResult` for each model.
     confidence_level : float
     loss : str
+    rule_version : int
+        Of the covariance rule, as in `NestedCVResult`.
     output_names : tuple of str or None
     """
 
@@ -40,6 +42,7 @@ class Comparison:
     results: dict[str, NestedCVResult]
     confidence_level: float
     loss: str
+    rule_version: int
     output_names: tuple[str, ...] | None
 
     def to_frame(self) -> pd.DataFrame:

@@ -109,6 +109,8 @@ class ErrorCurve:
         Which way the model becomes simpler: "larger" or "smaller" values.
     confidence_level : float
     loss : str
+    rule_version : int
+        Of the covariance rule, as in `NestedCVResult`.
     output_names : tuple of str or None
     deploy : callable
         Of a parameter value: the estimator fitted on all rows. It holds the data as they were given, and so does a
@@ -130,6 +132,7 @@ class ErrorCurve:
     simpler: Simpler
     confidence_level: float
     loss: str
+    rule_version: int
     output_names: tuple[str, ...] | None
     deploy: Callable[[object], Any]
 

@@ -60,6 +60,8 @@ class NestedCVResult:
     confidence_level : float
     rule : str
         The interval rule that was asked for.
+    rule_version : int
+        Of the covariance rule: 2. Intervals of onefit 0.1, which had no such field, are of version 1 and differ.
     standard_error : float
     bias : float
         ``raw_estimate - estimate``: the part due to smaller training sets.
@@ -102,6 +104,7 @@ class NestedCVResult:
     interval: tuple[float | FloatArray, float | FloatArray]
     confidence_level: float
     rule: str
+    rule_version: int
     standard_error: float | FloatArray
     bias: float | FloatArray
     mse: float | FloatArray
@@ -160,7 +163,7 @@ class NestedCVResult:
         ends = {"estimate": table.pop("estimate"), "low": low, "high": high}
         index = pd.Index(self.output_names, name="output") if self.output_names else None
         frame = pd.DataFrame({**ends, **table}, index=index)
-        for name in ("confidence_level", "rule", "loss", "n_folds", "n_repeats", "route", "exactness"):
+        for name in ("confidence_level", "rule", "rule_version", "loss", "n_folds", "n_repeats", "route", "exactness"):
             frame[name] = getattr(self, name)
         return frame
 
