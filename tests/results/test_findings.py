@@ -384,7 +384,7 @@ def test_leverage_is_what_deleting_the_row_does_and_names_it():
     assert message.startswith(f"Without row r7 the cross-validation error would be {without:.3g}, ")
     moved = (result.cv_estimate - without) / result.standard_error
     assert moved > 1
-    assert f"moves the estimate by {moved:.2g} standard errors" in message
+    assert f"moves the estimate by {moved:.3g} standard errors" in message
     in_groups = quietly(onefit.nested_cv, LinearRegression(), X, y, groups=np.arange(60) // 2)
     assert "Without the group of row 6 " in of_kind(in_groups, "leverage").message
 

@@ -248,7 +248,7 @@ def _leverage(known: Known) -> Iterator[Finding]:
     one = f"row {name}" if known.rows.groups is None else f"the group of row {name}"
     message = (
         f"Without {one} the cross-validation error would be {without[fold, output]:.3g}, not {mean[output]:.3g}: "
-        f"it moves the estimate by {moved[fold, output]:.2g} standard errors."
+        f"it moves the estimate by {moved[fold, output]:.3g} standard errors."
     )
     remedy = "See whether its values are right: an extreme one, of y or of a column, gives a row such weight."
     yield Finding("leverage", message, remedy, _places(found))
