@@ -30,10 +30,11 @@ def heavy_tailed(errors: FoldErrors, rows: RowRoles, loss: str) -> BoolArray:
     noise whatever the number of rows, though the interval covers when they are many; so the mean must be skewed, too.
     Both are calibrated by ``python -m validation.warnings``.
     """
-    centre = errors.cv.mean(axis=0)
-    tables = {"row_variance": errors.row_variance, "sampling": errors.sampling(centre), "skewness": errors.skewness}
-    means = {name: table.mean(axis=0) for name, table in tables.items()}
-    return _carried_by_few(centre, means, rows, errors.n_rows, errors.n_scored, loss)
+    with np.errstate(over="ignore", invalid="ignore"):  # values that could not be fitted
+        centre = errors.cv.mean(axis=0)
+        tables = {"row_variance": errors.row_variance, "sampling": errors.sampling(centre), "skewness": errors.skewness}
+        means = {name: table.mean(axis=0) for name, table in tables.items()}
+        return _carried_by_few(centre, means, rows, errors.n_rows, errors.n_scored, loss)
 
 
 def have_heavy_tails(losses: FloatArray, rows: RowRoles, loss: str) -> BoolArray:

@@ -14,6 +14,7 @@ from ..inference.figures import Figure, r2, rmse
 from ..inference.fold_errors import FoldErrors
 from ..inference.intervals import RULE_VERSION, RULES, Context, Interval, Rule, cv_estimate, paired, raw_estimate
 from ..inference.montecarlo import half_width_error
+from ..inference.tails import heavy_tailed
 from ..learners import Refusal, Scores
 from ..metrics.losses import Loss
 from ..routes import Outcome
@@ -52,11 +53,12 @@ class Figures:
             job.problem.y[:, None], residuals, out=residuals
         )  # in place: tables of all rows and values are large
         self.heldout = outcome.totals.both
-        self.row_names = row_names(job.problem.X)
+        self.row_names, self.rows = row_names(job.problem.X), job.rows
+        self.heavy_tailed = heavy_tailed(errors, self.rows, job.loss.name)
         self.rmse = self.r2 = None
         if job.loss.name == "squared_error":
             self.rmse = rmse(self.own)
-            self.r2 = r2(self.own, errors, self.losses, job.problem.y, job.rows, level)
+            self.r2 = r2(self.own, errors, self.losses, job.problem.y, self.rows, level)
 
 
 def build_result(job: Job, outcome: Outcome, value: int = 0, figures: Figures | None = None) -> NestedCVResult:
@@ -122,10 +124,11 @@ def _known(job: Job, outcome: Outcome, figures: Figures, value: int) -> Known:
         confidence_level=job.confidence_level,
         n_repeats=job.n_repeats,
         exactness=job.bid_at(value).learner.exactness,
-        rows=job.rows,
+        rows=figures.rows,
         y=problem.y,
         predictions=figures.heldout[:, value, :Q],
         losses=figures.losses[:, value],
+        heavy_tailed=figures.heavy_tailed[value],
         row_names=figures.row_names,
         folds=source.block(0, 1).ids[0] if source.is_exhaustive else None,
     )

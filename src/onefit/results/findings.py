@@ -25,7 +25,7 @@ from ..inference.dependence import LEVEL, MOST, follow_one_another
 from ..inference.fold_errors import FoldErrors, RowRoles
 from ..inference.intervals import FEW_GROUPS, TOO_SMALL, Rule
 from ..inference.montecarlo import HALF_WIDTH_TARGET, MOST_REPEATS
-from ..inference.tails import have_heavy_tails, heavy_tailed
+from ..inference.tails import have_heavy_tails
 from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..vocabulary import FROZEN
@@ -122,6 +122,8 @@ class Known:
     rows : RowRoles
     y, predictions, losses : arrays (n, Q)
         Observed values, mean held-out predictions and mean held-out losses; codes of classes, if y has such.
+    heavy_tailed : array (Q,)
+        Whether a few units carry the variance of the losses, if these cannot be negative.
     row_names : Index or None
         Names of the rows; None if they go by their numbers.
     folds : array (n,) or None
@@ -144,6 +146,7 @@ class Known:
     y: FloatArray
     predictions: FloatArray
     losses: FloatArray
+    heavy_tailed: BoolArray
     row_names: pd.Index[Any] | None
     folds: IntArray | None
 
@@ -205,10 +208,8 @@ def _or_covariance(known: Known) -> str:
 
 def _heavy_tails(known: Known) -> Iterator[Finding]:
     """Whether a few units carry the variance of losses that are known not to be negative."""
-    if known.loss.scale != "log":
-        return
-    found = heavy_tailed(known.errors, known.rows, known.loss.name)[known.value]
-    if not found.any():
+    found = known.heavy_tailed
+    if known.loss.scale != "log" or not found.any():
         return
     message = (
         f"A few {_units(known)} carry much of the variance of the losses (heavy-tailed noise, or rows that the model "
