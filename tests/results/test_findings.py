@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from sklearn.linear_model import Lasso, LinearRegression, Ridge, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -325,8 +326,15 @@ def test_the_scale_is_that_of_the_loss_and_tails_are_found_on_the_log_scale_only
     result = quietly(onefit.nested_cv, LinearRegression(), X, with_outlier(y), loss=loss)
     assert result.scale == scale
     assert ("heavy tails" in kinds(result)) == (scale == "log")
-    low = result.interval[0]
-    assert low >= 0 if scale == "log" else low < result.estimate
+    (low, high), c, s = result.interval, result.estimate, result.standard_error
+    df = min(len(y) - 1, max(3, (c * result.inflation / s) ** 2))
+    if scale == "log":  # Hall's ends may be wider
+        t = stats.t.ppf(0.975, df)
+        assert low <= c * np.exp(-t * s / c) * (1 + 1e-9)
+        assert high >= c * np.exp(t * s / c) * (1 - 1e-9)
+    else:  # the losses are skewed to the right, so that Hall's is the wider one there
+        assert low == pytest.approx(c - stats.t.ppf(0.975, len(y) - 1) * s)
+        assert high > 2 * c - low
 
 
 def test_the_scale_of_zero_one_loss_is_the_logit():
