@@ -17,6 +17,9 @@ from .typing import AnyArray, ArrayLike, BoolArray, Data, IntArray, Seed, Splitt
 
 __all__ = ["ExplicitFolds", "FoldSource", "Folds", "RandomFolds", "entropy_of", "explicit_folds", "is_single"]
 
+COUNTED_AT_ONCE = 2**18
+"""Rows whose folds are counted at once, of as many repeats as have them: what the caches hold."""
+
 
 @dataclass(frozen=True)
 class Folds:
@@ -44,9 +47,15 @@ class Folds:
     @cached_property
     def sizes(self) -> IntArray:
         """Rows in each fold, (repeats, folds)."""
-        shifted = self.ids + 1 + (self.n_folds + 1) * np.arange(self.n_repeats)[:, None]
-        counts = np.bincount(shifted.ravel(), minlength=self.n_repeats * (self.n_folds + 1))
-        return counts.reshape(self.n_repeats, self.n_folds + 1)[:, 1:]
+        step = max(1, COUNTED_AT_ONCE // max(1, self.n))
+        parts = [self._count(self.ids[first : first + step]) for first in range(0, self.n_repeats, step)]
+        return np.concatenate(parts)
+
+    def _count(self, ids: IntArray) -> IntArray:
+        """Rows in each fold of some partitions."""
+        shifted = ids + (1 + (self.n_folds + 1) * np.arange(len(ids))[:, None])
+        counts = np.bincount(shifted.ravel(), minlength=len(ids) * (self.n_folds + 1))
+        return counts.reshape(len(ids), self.n_folds + 1)[:, 1:]
 
     @cached_property
     def members(self) -> IntArray:

@@ -66,7 +66,14 @@ def residuals(last=n - 1, sizes=(2, 2, 1), axes=(n, K, m, d, C)):
     compiled._kernel.residuals(*arrays, members, np.array(sizes, dtype=np.int64), np.empty((K, m, C)), *axes)
 
 
-CALLS = [gram, moments, onestep, leavetwo, predict, predict_by_row, collect, residuals]
+def score(last=n - 1, sizes=(2, 2, 1), parents=(0, 0), axes=(n, K, m, d, V, 0)):
+    members = np.array([[0, 1], [2, 3], [4, last]])
+    arrays = np.zeros((n, d)), np.zeros((K, d, V)), np.ones(n), np.zeros(K)
+    integers = members, np.array(sizes, dtype=np.int64), np.array(parents, dtype=np.int64)
+    compiled._kernel.score(*arrays, *integers, *np.zeros((2, n, V)), np.zeros((K, V + 2, V + 2)), *axes)
+
+
+CALLS = [gram, moments, onestep, leavetwo, predict, predict_by_row, collect, residuals, score]
 FAR = 2**40
 
 
@@ -88,10 +95,18 @@ def test_no_second_fold_is_minus_one():
         *((onestep, {"columns": column}, "columns") for column in (-1, 6, -FAR)),
         *((onestep, {"sizes": (2, 2, size)}, "sizes") for size in (-1, m + 1)),
         *((leavetwo, {"order": (0, at)}, "order") for at in (-1, V, FAR)),
-        *((leavetwo, {"parents": (0, at)}, "parents") for at in (-1, V, FAR)),
+        *((call, {"parents": (0, at)}, "parents") for call in (leavetwo, score) for at in (-1, V, FAR)),
         *((predict, {"sets": [[0, 1], pair]}, "sets") for pair in ([-1, 1], [1, -1], [3, 0], [0, FAR])),
-        *((call, {"sizes": (2, 2, size)}, "sizes") for call in (predict, collect, residuals) for size in (-1, m + 1)),
-        *((call, {"last": row}, "members") for call in (predict_by_row, collect, residuals) for row in (-1, n, FAR)),
+        *(
+            (call, {"sizes": (2, 2, size)}, "sizes")
+            for call in (predict, collect, residuals, score)
+            for size in (-1, m + 1)
+        ),
+        *(
+            (call, {"last": row}, "members")
+            for call in (predict_by_row, collect, residuals, score)
+            for row in (-1, n, FAR)
+        ),
     ],
 )
 def test_an_index_out_of_range_is_refused(call, arguments, what):
@@ -105,6 +120,8 @@ def test_an_axis_that_is_negative_or_too_long_is_refused(call):
     for at in range(len(axes)):
         for length in (-axes[at] or -1, -1, axes[at] + 1, 2**61, 2**62):
             wrong = (*axes[:at], length, *axes[at + 1 :])
+            if call is score and at == len(axes) - 1 and length == 1:
+                continue  # the root of the chain: another value is in order
             if call is onestep and at == len(axes) - 2 and length > 0:
                 continue  # the first of some folds: from one on there are fewer, and the arrays do not fit
             with pytest.raises(ValueError, match="kernel"):

@@ -14,7 +14,9 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import onefit
 from helpers import FOLD_ERRORS, data, quiet_nested_cv, quietly, random_folds, random_weights
+from onefit.inference.chain import ascending
 from onefit.inference.fold_errors import moments
+from onefit.inference.row_sums import RowSums
 from onefit.linalg import compiled
 from onefit.linalg.downdate import Downdate
 from onefit.linalg.reinsch import DenseBasis, Reinsch
@@ -147,6 +149,44 @@ def test_threads_change_nothing():
     for name in FOLD_ERRORS:
         np.testing.assert_array_equal(getattr(one.fold_errors, name), getattr(two.fold_errors, name))
     assert one.interval == two.interval
+
+
+@settings(max_examples=40)
+@given(
+    seed=st.integers(0, 10_000),
+    K=st.integers(1, 4),
+    m=st.integers(1, 150),
+    d=st.integers(1, 12),
+    V=st.integers(1, 60),
+    weighted=st.booleans(),
+)
+def test_scores_of_rows_equal_the_twin(seed, K, m, d, V, weighted):
+    rng = np.random.default_rng(seed)
+    n = K * m + 3  # some rows are in no fold
+    rows, maps, shift = rng.standard_normal((n, d)), rng.standard_normal((K, d, V)), rng.random((K, 1))
+    weights = rng.random(n) + 0.1 if weighted else None
+    sizes = rng.integers(0, m + 1, K)
+    members = rng.permutation(n)[: K * m].reshape(K, m)
+    chain = ascending(rng.standard_normal(V))
+    found, expected = (RowSums(chain, shift, None) for _ in range(2))
+    totals = np.ones((2, n, V))  # they are added to
+    ones = np.ones(n) if weights is None else weights
+    for _ in range(2):
+        sums = (*totals, found.products)
+        compiled.score(rows, maps, ones, shift[:, 0], members, sizes, chain.parents, sums)
+    wanted = np.ones((2, n, V))
+    for fold in range(K):
+        own = members[fold, : sizes[fold]]
+        u = rows[own] @ maps[fold]
+        wanted[:, own] += 2 * np.stack([u, np.square(u)])
+        weighed, w = ones[own, None] * np.square(u), None if weights is None else weights[own]
+        for _ in range(2):
+            space = np.empty((2, max(1, len(own)), V + 2))
+            expected.add(weighed[..., None], [(fold, slice(None))], w, None, space)
+    np.testing.assert_allclose(totals, wanted, rtol=1e-11, atol=1e-11)
+    size = np.sqrt(np.einsum("krii->kri", expected.products))
+    scale = 1e-12 * (1 + size[..., :, None] * size[..., None, :])
+    assert (np.abs(found.products - expected.products) <= scale).all()
 
 
 @settings(max_examples=40)

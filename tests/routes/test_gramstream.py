@@ -11,6 +11,7 @@ import onefit
 from onefit.inference import row_sums
 from onefit.inference.chain import ascending
 from onefit.inference.fold_errors import RowRoles, spread_of_losses
+from onefit.linalg import compiled
 from onefit.routes import collect, gram, gramstream
 from onefit.running import job
 from reference import refit_predictions
@@ -119,6 +120,31 @@ def test_a_curve_has_the_same_pairs_and_scores(weights, groups, monkeypatch, pas
     np.testing.assert_allclose(streamed.scores.to_numpy(), tables.scores.to_numpy(), rtol=1e-9)
     for at in (0, -1):
         assert_same(streamed.results[at], tables.results[at], 1e-9)
+
+
+@pytest.mark.skipif(not compiled.is_there(), reason="the compiled kernels were not built")
+@pytest.mark.parametrize(
+    "options", [{}, {"sample_weight": WEIGHTS}, {"interval": "bates"}], ids=["plain", "weights", "pairs"]
+)
+@pytest.mark.parametrize("folds", [{}, {"folds": IDS, "n_folds": "auto", "n_repeats": "auto"}], ids=["all", "some"])
+def test_rows_scored_by_the_kernel_are_those_scored_by_tables(options, folds, monkeypatch, passes):
+    path = {"param_name": "alpha", "param_range": np.logspace(-2, 5, 11)}
+    calls = []
+    kernel = compiled.score
+    monkeypatch.setattr(compiled, "score", lambda *args: (calls.append(args), kernel(*args)))
+    found = []
+    for on in (True, False):
+        with compiled.switched(on):
+            found.append(helpers.quietly(onefit.error_curve, Ridge(), X, Y, **path, **{**SETTINGS, **options, **folds}))
+        assert len(calls) > 0
+        monkeypatch.setattr(compiled, "score", None)
+    assert len(passes) == 2
+    compiled_curve, twin = found
+    for one, other in zip(compiled_curve.results, twin.results, strict=True):
+        assert_same(one, other, 1e-10)
+        np.testing.assert_allclose(one.r2, other.r2, rtol=1e-10)
+    error = compiled_curve.difference.standard_error
+    np.testing.assert_allclose(error, twin.difference.standard_error, rtol=1e-9, atol=1e-13 * twin.estimate.max())
 
 
 @pytest.mark.parametrize("noise", [1e-2, 1e-4, 1e-6])

@@ -102,6 +102,13 @@ def test_flops_are_those_of_the_notes():
     assert flops["refit"] == pytest.approx(L * V * systems * (n * p**2 + p**3 / 3), rel=1e-14)
 
 
+@pytest.mark.parametrize(("n", "predictions"), [(100_000, 11), (1_000_000, 1)], ids=["pairs from rows", "single folds"])
+def test_flops_over_blocks_of_rows_are_those_that_are_done(n, predictions):
+    p, K, L, V = 21, 10, 3, 2
+    each = 2 * n * p**2 + V * (K * (K + 1) // 2 * p**3 / 3 + 2 * n * predictions * p)
+    assert onefit.plan(n, p, K, L, V).flops["gram"] == pytest.approx(2 * n * p**2 + L * each, rel=1e-14)
+
+
 @pytest.mark.parametrize("is_on", [True, False])
 def test_every_cost_is_of_a_term_of_the_work(is_on):
     with compiled.switched(is_on):

@@ -120,18 +120,19 @@ def _second_pass(
 ) -> tuple[FloatArray, FloatArray] | None:
     """Leave-one-out (V, Q), and the Gram matrix of the free columns; None if a row is nearly reached by the fit."""
     (n, Q), V = y.shape, len(lams)
-    coefficients = rotated.coefficients(lams).reshape(-1, V * Q)
+    d = rotated.T.shape[1]
+    maps = np.hstack([rotated.T, rotated.coefficients(lams).reshape(-1, V * Q)])
     shrink = 1.0 / (rotated.x[:, None] + rotated.s[:, None] * lams)
     total, free = np.zeros((V, Q)), np.zeros((rotated.n_free, rotated.n_free))
     for rows in row_blocks(n, len(rotated.T) + V * Q):
         columns = block(rows)
         w = None if weights is None else weights[rows, None]
-        Z = columns.times(rotated.T)
+        product = columns.times(maps)
+        Z, residuals = product[:, :d], product[:, d:].reshape(-1, V, Q)  # views
         left = np.square(Z, out=Z) @ shrink
         np.subtract(1.0, left if w is None else w * left, out=left)
         if left.min() < NEARLY_REACHED:
             return None
-        residuals = columns.times(coefficients).reshape(-1, V, Q)
         np.subtract(y[rows, None], residuals, out=residuals)
         residuals /= left[..., None]
         if w is not None:

@@ -48,10 +48,13 @@ def r2(
     t = special.stdtrit(errors.n_units - 1, 0.5 + level / 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = interval.estimate / base
-        paired = np.empty(mean.shape)
+        paired, relative = np.empty(mean.shape), baseline[:, 0] / base[0]
         for value, at in enumerate(mean):  # one by one: tables of all rows and values are large
-            totals = RowRoles(None, groups).totals(losses[:, value] / at - baseline[:, 0] / base[0])
-            paired[value] = len(totals) / (len(totals) - 1) * np.square(totals).sum(axis=0) / len(y) ** 2
+            gaps = losses[:, value] / at
+            gaps -= relative
+            totals = RowRoles(None, groups).totals(gaps)
+            squares = np.einsum("gq,gq->q", totals, totals)
+            paired[value] = len(totals) / (len(totals) - 1) * squares / len(y) ** 2
         half = t * np.sqrt(np.square(ratio) * paired + extra / np.square(base))
         on_log = half < t * ratio  # as for the error itself, whose interval leaves the log scale when it is that wide
         spread = np.exp(np.where(on_log, half / ratio, 0.0))

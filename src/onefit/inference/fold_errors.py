@@ -418,8 +418,8 @@ class RowTotals:
     def __init__(self, n: int, n_values: int, n_outputs: int, n_losses: int, by_value: bool = False) -> None:
         width = n_outputs + n_losses
         self._n_outputs, self.count = n_outputs, np.zeros(n)
-        if by_value:
-            self.both = np.zeros((n_values, width, n)).transpose(2, 0, 1)
+        if by_value:  # memory takes long when it is first touched: only once, when the sums are put there
+            self.both = np.empty((n_values, width, n)).transpose(2, 0, 1)
         else:
             self.both = np.zeros((width, n, n_values)).transpose(1, 2, 0)
 
@@ -433,9 +433,9 @@ class RowTotals:
         """Sums of the losses, (n, V, R)."""
         return self.both[..., self._n_outputs :]
 
-    def add(self, start: int, part: RowTotals) -> None:
-        """Add those of consecutive rows; how often they were scored is counted elsewhere."""
-        self.both[start : start + len(part.count)] += part.both
+    def put(self, start: int, stop: int, part: RowTotals) -> None:
+        """Write those of consecutive rows, the first of ``part``; how often they were scored is counted elsewhere."""
+        self.both[start:stop] = part.both[: stop - start]
 
     def means(self) -> tuple[FloatArray, FloatArray]:
         """Mean residual and mean loss of each row; NaN for rows never scored. They take the place of the sums."""

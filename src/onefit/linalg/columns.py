@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
+from scipy.linalg import blas
 
 from ..errors import DataError
 from ..typing import FloatArray, IntArray
@@ -85,8 +86,8 @@ class Columns:
         """``(E N) c`` for coefficients (r + k, C)."""
         r = self.E.shape[1]
         product: FloatArray = self.E @ coefficients[:r]
-        if self.N.shape[1]:
-            product += self.N @ coefficients[r:]
+        if self.N.shape[1] and product.size:  # added in place: a table for it would take as long as the product
+            product = blas.dgemm(1.0, coefficients[r:].T, self.N.T, beta=1.0, c=product.T, overwrite_c=True).T
         return product
 
     def weighted(self, root: FloatArray) -> Columns:
@@ -98,12 +99,16 @@ class Columns:
             E_size = norms(E) + (0.0 if self.centre is None else np.abs(self.centre) * linalg.norm(root))
         return replace(self, E=E, N=N, E_size=E_size, N_size=self.N_size * heaviest)
 
-    def means(self) -> Shift | None:
-        """What the constant can absorb; of a column that does not vary here, its value to the last bit."""
+    def middles(self) -> Shift | None:
+        """What the constant can absorb; of a column that does not vary here, its value to the last bit.
+
+        Medians, see `middle`: means would carry a row that is far away into all others, and be left in these where
+        that row is taken out again.
+        """
         if not self.has_ones or not len(self.E):
             return None
         first = self.E[0], self.N[0, 1:]
-        return first, ((self.E - first[0]).mean(axis=0), (self.N[:, 1:] - first[1]).mean(axis=0))
+        return first, (middle(self.E - first[0]), middle(self.N[:, 1:] - first[1]))
 
     def moved(self, shift: Shift | None) -> Columns:
         """The columns less a shift that the constant absorbs, in two steps so that no digit is lost."""

@@ -35,6 +35,7 @@ __all__ = [
     "predict",
     "residuals",
     "row_pairs",
+    "score",
     "switched",
     "systems",
     "use",
@@ -137,6 +138,36 @@ def residuals(Z: FloatArray, r: FloatArray, change: FloatArray, members: IntArra
     integers = (np.ascontiguousarray(each, dtype=np.int64) for each in (members, sizes))
     _kernel.residuals(*arrays, *integers, u, len(Z), sizes.size, m, d, C)
     return u
+
+
+def score(
+    rows: FloatArray,
+    maps: FloatArray,
+    weights: FloatArray,
+    shift: FloatArray,
+    members: IntArray,
+    sizes: IntArray,
+    parents: IntArray,
+    sums: tuple[FloatArray, FloatArray, FloatArray],
+) -> None:
+    """Add what the residuals ``rows maps_f`` of every fold f, at all values, and their weighted squares amount to.
+
+    Parameters
+    ----------
+    rows : (n, d)
+    maps : (F, d, V)
+    weights : (n,)
+    shift : (F,), what the weighted squares at the root of the chain are taken about
+    members, sizes : (F, m), (F,), the rows of each fold, the first of which are there
+    parents : (V,), of the chain of values; its root is its own parent
+    sums : residuals (n, V) and squares (n, V) of each row, and the products (F, V + 2, V + 2) of the columns ``1``,
+        ``weights - 1`` and the increments along the chain; contiguous, and added to
+    """
+    F, d, V = maps.shape
+    arrays = (np.ascontiguousarray(each, dtype=np.float64) for each in (rows, maps, weights, shift))
+    integers = (np.ascontiguousarray(each, dtype=np.int64) for each in (members, sizes, parents))
+    root = int(np.flatnonzero(parents == np.arange(V))[0])
+    _kernel.score(*arrays, *integers, *sums, len(rows), F, members.shape[1], d, V, root)
 
 
 def predict(

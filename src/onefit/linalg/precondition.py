@@ -46,11 +46,14 @@ class Coordinates:
     n_penalized: int
     is_diagonal: bool = False
 
-    def of(self, columns: Columns) -> FloatArray:
-        """Rows of Z."""
+    def put(self, columns: Columns, Z: FloatArray) -> None:
+        """Write the rows of Z."""
         if self.is_diagonal:
-            return np.hstack([columns.E, columns.N]) * np.diag(self.T)
-        return columns.times(self.T)
+            scale, r = np.diag(self.T), self.n_penalized
+            np.multiply(columns.E, scale[:r], out=Z[:, :r])
+            np.multiply(columns.N, scale[r:], out=Z[:, r:])
+        else:
+            Z[:] = columns.times(self.T)
 
     @property
     def penalty(self) -> FloatArray:

@@ -166,7 +166,7 @@ def _collect_span(
     for start, stop in span:
         count = stop - start
         columns, y = blocks.smoother.block(slice(start, stop)), blocks.y[start:stop]
-        rows[:count, :-Q] = coordinates.of(columns)
+        coordinates.put(columns, rows[:count, :-Q])
         rows[:count, -Q:] = y - columns.times(coordinates.pilot)
         if weights is not None:
             root = np.sqrt(weights[start:stop])[:, None]

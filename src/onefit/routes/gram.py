@@ -59,9 +59,22 @@ def _offer_sparse(smoother: SparseSmoother, shape: Shape, task: Task) -> Offer:
 
 def gram_flops(shape: Shape) -> float:
     """Floating point operations of the route."""
-    n, K, V, q = shape.n, shape.K, shape.V, shape.q
-    each = 2 * n * q**2 + shape.fits * min(V / 3, 15) * q**3 + V * 2 * n * K * q
-    return 4 * n * q**2 + shape.L * each
+    n, V, q = shape.n, shape.V, shape.q
+    once = 2 if _streams(shape) else 4  # coordinates from a sample take a product, those from all rows a decomposition
+    each = 2 * n * q**2 + shape.fits * min(V / 3, 15) * q**3 + V * 2 * n * _predictions_of_a_row(shape) * q
+    return once * n * q**2 + shape.L * each
+
+
+def _streams(shape: Shape) -> bool:
+    """Whether the route goes over the rows in blocks."""
+    return is_tall_enough(shape.n, shape.p) and has_many_blocks(shape.n, shape.p, shape.K, shape.V)
+
+
+def _predictions_of_a_row(shape: Shape) -> int:
+    """In a repeat, at one value: with its own fold out, and where rows must tell of pairs with each other one."""
+    if not _streams(shape):
+        return shape.K
+    return shape.K + 1 if shape.n <= MOST_SCATTERED else 1
 
 
 def gram_work(shape: Shape) -> dict[str, float]:
@@ -76,8 +89,8 @@ def gram_work(shape: Shape) -> dict[str, float]:
         "systems": L * V * fits,
         "training sets": L * fits,
     }
-    if is_tall_enough(n, p) and has_many_blocks(n, p, K, V):
-        each = K + 1 if n <= MOST_SCATTERED else 1  # predictions of a row
+    if _streams(shape):
+        each = _predictions_of_a_row(shape)
         return {
             "call": 1.0,
             **systems,

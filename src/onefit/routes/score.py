@@ -12,6 +12,7 @@ from ..folds import Folds
 from ..inference.chain import Chain
 from ..inference.fold_errors import RowRoles, RowTotals
 from ..inference.row_sums import RowSums
+from ..linalg import compiled
 from ..metrics.losses import Loss
 from ..typing import FloatArray
 from .collect import FoldOrder, RowBlocks, Span
@@ -56,6 +57,12 @@ class Question:
     shift: FloatArray
     middle: FloatArray
     with_pairs: bool
+
+    @property
+    def is_for_the_kernel(self) -> bool:
+        """Whether a compiled kernel computes the losses of single folds: squares of one output, from coefficients."""
+        is_plain = self.loss.is_squared and self.shift.shape[2] == 1 and not self.refitted and self.roles.groups is None
+        return is_plain and compiled.is_on()
 
 
 @dataclass(frozen=True)
@@ -123,21 +130,43 @@ def _score_span(
     design, own = np.empty((2, blocks.rows_each, blocks.smoother.n_columns + Q))
     space = np.empty((3, blocks.rows_each, V, Q))  # fresh memory for every block would take longer than its use
     tables = np.empty((2, blocks.rows_each, V + 2))
+    rows, is_compiled = RowTotals(blocks.rows_each, V, Q, R), question.is_for_the_kernel
     for start, stop in span:
-        rows = RowTotals(stop - start, V, Q, R)
         blocks.fill(start, stop, design)
+        rows.both.fill(0.0)
         for repeat in range(L):
             order = FoldOrder.of(folds.ids[repeat, start:stop], K)
+            if is_compiled:
+                _score_compiled(question, repeat, start, order, design[: stop - start], rows, repeats[repeat])
+            if is_compiled and pairs is None:
+                continue
             np.take(design[: stop - start], order.order, axis=0, out=own[: stop - start], mode="clip")
             block = _Block(question, repeat, start, order, own[: stop - start])
-            losses = block.own(rows, space[:, : stop - start])
-            repeats[repeat].add(losses, order.parts(), *block.roles, tables)
+            if not is_compiled:
+                losses = block.own(rows, space[:, : stop - start])
+                repeats[repeat].add(losses, order.parts(), *block.roles, tables)
             for fold, part in order.parts() if pairs is not None else ():
                 assert pairs is not None
                 pairs.add((repeat, fold), block.pair_losses(fold, part) - question.shift[repeat, fold])
-        totals.add(start, rows)
+        totals.put(start, stop, rows)
         tick()
     return Scores(repeats, pairs)
+
+
+def _score_compiled(
+    question: Question, repeat: int, start: int, order: FoldOrder, rows: FloatArray, totals: RowTotals, sums: RowSums
+) -> None:
+    """Rows (b, p + 1) of a block: what `_Block.own` and `RowSums.add` do, without tables in between."""
+    b, weights = len(rows), question.roles.weights
+    compiled.score(
+        rows,
+        question.sets.own_residuals[repeat],
+        np.ones(b) if weights is None else weights[start : start + b],
+        question.shift[repeat, :, 0],
+        *order.members(),
+        question.chain.parents,
+        (totals.residuals[:b, :, 0], totals.losses[:b, :, 0], sums.products),
+    )
 
 
 class _Block:
@@ -171,7 +200,7 @@ class _Block:
         kept = question.loss.decided_residuals(self.observed[:, None], residuals)
         losses[: order.ends[0]] = kept[: order.ends[0]] = 0.0
         back, R = order.back, losses.shape[2]
-        residual_sums, loss_sums = totals.residuals, totals.losses
+        residual_sums, loss_sums = totals.residuals[:b], totals.losses[:b]
         residual_sums += np.take(kept, back, axis=0, out=sorted_back, mode="clip")
         space_of_losses = sorted_back if R == Q else None
         loss_sums += np.take(losses, back, axis=0, out=space_of_losses, mode="clip")

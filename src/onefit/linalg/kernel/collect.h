@@ -22,7 +22,20 @@ INLINE void NAME(add_products)(const double *const *left, const double *right, l
         for (int v = 0; v < nv; v++) sums[a * (wide / W) + v] = acc[a][v];
 }
 
-/* Add Z'[Z r] of some rows to the sums (d + TI, wide): the upper triangle, and what it takes to fill registers. */
+/* Add products of rows with themselves to the sums (d + TI, wide): the upper triangle, and what it takes to fill registers. */
+static inline void NAME(add_tiles)(const double *const *left, const double *right, long wide, long rows, long d, VEC *sums) {
+    for (long i = 0; i < d; i += TI)
+        for (long v = i / W; v < wide / W;) {
+            VEC *to = sums + i * (wide / W) + v;
+            const long registers = wide / W - v;
+            if (registers >= 3) NAME(add_products)(left, right + v * W, wide, rows, d, i, to, 3);
+            else if (registers == 2) NAME(add_products)(left, right + v * W, wide, rows, d, i, to, 2);
+            else NAME(add_products)(left, right + v * W, wide, rows, d, i, to, 1);
+            v += registers < MOST ? registers : MOST;
+        }
+}
+
+/* Add Z'[Z r] of some rows to the sums. */
 static inline void NAME(add_rows)(const collect_task *t, const int64_t *members, long rows, double *right, VEC *sums) {
     const long d = t->d, wide = t->wide;
     const double *left[CHUNK];
@@ -33,15 +46,7 @@ static inline void NAME(add_rows)(const collect_task *t, const int64_t *members,
         for (long c = 0; c < d; c++) to[c] = w * z[c];
         for (long c = 0; c < t->C; c++) to[d + c] = w * r[c];
     }
-    for (long i = 0; i < d; i += TI)
-        for (long v = i / W; v < wide / W;) {
-            VEC *to = sums + i * (wide / W) + v;
-            const long registers = wide / W - v;
-            if (registers >= 3) NAME(add_products)(left, right + v * W, wide, rows, d, i, to, 3);
-            else if (registers == 2) NAME(add_products)(left, right + v * W, wide, rows, d, i, to, 2);
-            else NAME(add_products)(left, right + v * W, wide, rows, d, i, to, 1);
-            v += registers < MOST ? registers : MOST;
-        }
+    NAME(add_tiles)(left, right, wide, rows, d, sums);
 }
 
 /* Z_f'WZ_f and Z_f'W r_f of every fold f. */

@@ -6,10 +6,11 @@
 #include "leavetwo.h"
 #include "predict.h"
 #include "collect.h"
+#include "score.h"
 
 static const kernels NAME(kernels_of) = {LABEL, W, TI, NB, NAME(gram), NAME(moments),
                                          NAME(onestep), NAME(leavetwo), NAME(predict), NAME(collect),
-                                         NAME(residuals)};
+                                         NAME(residuals), NAME(score)};
 
 #undef SUFFIX
 #undef LABEL

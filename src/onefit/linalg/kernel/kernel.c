@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "buffers.h"
 #include "tasks.h"
 
 #define JOIN2(a, b) a##_##b
@@ -86,66 +87,6 @@ static void choose(const char *most) {
     (void)most;
 #endif
 }
-
-/* Buffers of one call: asked for in order, checked for their size, released together. */
-#define MOST_BUFFERS 16
-typedef struct {
-    Py_buffer view[MOST_BUFFERS];
-    int count;
-} buffers;
-
-static void *take(buffers *b, PyObject *object, int is_output, size_t doubles, const char *name) {
-    if (b->count < 0) return NULL;
-    Py_buffer *view = &b->view[b->count];
-    if (PyObject_GetBuffer(object, view, is_output ? PyBUF_WRITABLE : PyBUF_SIMPLE) == 0) {
-        b->count++;
-        if (view->len % 8 == 0 && (size_t)view->len / 8 == doubles) return view->buf;
-        if (doubles == SIZE_MAX) PyErr_Format(PyExc_ValueError, "kernel: no array has the axes given for %s", name);
-        else
-            PyErr_Format(PyExc_ValueError, "kernel: %s has %zd bytes and should have %zd", name, view->len,
-                         (Py_ssize_t)(8 * doubles));
-    }
-    for (int i = 0; i < b->count; i++) PyBuffer_Release(&b->view[i]);
-    b->count = -1;
-    return NULL;
-}
-
-/* The product of some axes; what no buffer can have if one is negative or it is too large. */
-static size_t product(int count, const long *axes) {
-    size_t size = 1;
-    int is_empty = 0;
-    for (int i = 0; i < count; i++) {
-        if (axes[i] < 0) return SIZE_MAX;
-        is_empty |= axes[i] == 0;
-    }
-    for (int i = 0; i < count && !is_empty; i++) {
-        if (size > SIZE_MAX / 64 / (size_t)axes[i]) return SIZE_MAX;
-        size *= (size_t)axes[i];
-    }
-    return is_empty ? 0 : size;
-}
-#define SIZE(...) product((int)(sizeof((long[]){__VA_ARGS__}) / sizeof(long)), (long[]){__VA_ARGS__})
-
-static void release(buffers *b) {
-    for (int i = 0; i < b->count; i++) PyBuffer_Release(&b->view[i]);
-    b->count = 0;
-}
-
-/* Whether whole numbers lie between low and high: an index that does not would crash the interpreter. */
-static int lie_between(const int64_t *values, size_t count, int64_t low, int64_t high) {
-    for (size_t i = 0; i < count; i++)
-        if (values[i] < low || values[i] > high) return 0;
-    return 1;
-}
-
-static int in_range(const int64_t *index, size_t count, int64_t end) { return lie_between(index, count, 0, end - 1); }
-
-static PyObject *refuse(buffers *b, const char *name) {
-    release(b);
-    return PyErr_Format(PyExc_ValueError, "kernel: %s holds a number that is out of range", name);
-}
-
-static double *workspace(size_t doubles) { return aligned_alloc(64, (8 * doubles + 127) / 64 * 64); }
 
 /* gram(grams (L, K, d, d), right (L, K, d, V, Q), D (V, d), probe (V, d), sets (n_sets, 2), change (L, n_sets, d, V, Q),
  * norms (L, n_sets, V), L, K, d, V, Q, n_sets) */
@@ -407,6 +348,50 @@ static PyObject *py_residuals(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+/* score(rows (n, d), maps (F, d, V), weights (n,), shift (F,), members (F, m), sizes (F,), parents (V,), residuals (n, V),
+ * losses (n, V), products (F, V + 2, V + 2), n, F, m, d, V, root); the last three arrays are added to */
+static PyObject *py_score(PyObject *self, PyObject *args) {
+    (void)self;
+    PyObject *o[10];
+    score_task t = {0};
+    long n;
+    if (!PyArg_ParseTuple(args, "OOOOOOOOOOllllll", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6], &o[7], &o[8], &o[9], &n,
+                          &t.F, &t.m, &t.d, &t.V, &t.root))
+        return NULL;
+    if (t.d < 1) return PyErr_Format(PyExc_ValueError, "kernel: there are no columns");
+    buffers b = {.count = 0};
+    t.rows = take(&b, o[0], 0, SIZE(n, t.d), "rows");
+    t.maps = take(&b, o[1], 0, SIZE(t.F, t.d, t.V), "maps");
+    t.weights = take(&b, o[2], 0, SIZE(n), "weights");
+    t.shift = take(&b, o[3], 0, SIZE(t.F), "shift");
+    t.members = take(&b, o[4], 0, SIZE(t.F, t.m), "members");
+    t.sizes = take(&b, o[5], 0, SIZE(t.F), "sizes");
+    t.parents = take(&b, o[6], 0, SIZE(t.V), "parents");
+    t.residuals = take(&b, o[7], 1, SIZE(n, t.V), "residuals");
+    t.losses = take(&b, o[8], 1, SIZE(n, t.V), "losses");
+    t.products = take(&b, o[9], 1, SIZE(t.F, t.V + 2, t.V + 2), "products");
+    if (b.count < 0) return NULL;
+    if (!in_range(t.members, SIZE(t.F, t.m), n)) return refuse(&b, "members");
+    if (!lie_between(t.sizes, SIZE(t.F), 0, t.m)) return refuse(&b, "sizes");
+    if (!in_range(t.parents, SIZE(t.V), t.V)) return refuse(&b, "parents");
+    if (t.root < 0 || t.root >= t.V) return refuse(&b, "root");
+    const kernels *k = chosen;
+    t.wide = (t.V + 2 + k->lanes - 1) / k->lanes * k->lanes;
+    const size_t doubles = (size_t)t.wide * (t.d + 2 * CHUNK + t.V + 2 + k->TI + 1);
+    double *space = workspace(doubles);
+    if (space) {
+        Py_BEGIN_ALLOW_THREADS
+        memset(space, 0, 8 * doubles);
+        k->score(&t, space);
+        Py_END_ALLOW_THREADS
+    }
+    const int is_ready = space != NULL;
+    free(space);
+    release(&b);
+    if (!is_ready) return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
 static PyObject *py_use(PyObject *self, PyObject *args) {
     (void)self;
     const char *most;
@@ -423,6 +408,7 @@ static PyMethodDef methods[] = {
     {"predict", py_predict, METH_VARARGS, "Moments of the squared residuals of folds, of the gram route."},
     {"collect", py_collect, METH_VARARGS, "Gram matrices of folds and products with a right-hand side."},
     {"residuals", py_residuals, METH_VARARGS, "Residuals of folds with changed coefficients."},
+    {"score", py_score, METH_VARARGS, "Held-out losses of the rows of folds, and what they add up to."},
     {"use", py_use, METH_VARARGS, "Take instructions up to 'baseline', 'AVX2' or 'AVX-512'; returns those taken."},
     {NULL, NULL, 0, NULL},
 };

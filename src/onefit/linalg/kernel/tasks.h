@@ -62,6 +62,14 @@ typedef struct {
 } residuals_task;
 
 typedef struct {
+    const double *rows, *maps, *weights, *shift;
+    const int64_t *members, *sizes, *parents;
+    double *residuals, *losses, *products; /* all are added to */
+    long F, m, d, V, root;
+    long wide; /* values and the two columns beside them, as whole registers */
+} score_task;
+
+typedef struct {
     const char *name;
     int lanes, TI, NB;
     void (*gram)(const gram_task *, double *);
@@ -71,4 +79,5 @@ typedef struct {
     void (*predict)(const predict_task *, double *);
     void (*collect)(const collect_task *, double *);
     void (*residuals)(const residuals_task *, double *);
+    void (*score)(const score_task *, double *);
 } kernels;

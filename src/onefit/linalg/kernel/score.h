@@ -1,0 +1,75 @@
+/* Held-out residuals of the rows of folds at many values, and what they add up to, without a table of them: some rows at a
+ * time, which stay in the first cache, are predicted, added to the sums of their rows, squared, and multiplied. */
+#define MOST 3
+
+/* Residuals of TI rows, nv registers of values: maps (d, wide) are broadcast to rows, u has as many columns. */
+INLINE void NAME(score_rows)(const double *const *rows, const double *maps, long d, long wide, double *u, const int nv) {
+    VEC acc[TI][MOST];
+    for (int a = 0; a < TI; a++)
+        for (int v = 0; v < nv; v++) acc[a][v] = ZERO;
+    long c = 0;
+    do {
+        VEC column[MOST];
+        for (int v = 0; v < nv; v++) column[v] = *(const VEC *)(maps + c * wide + v * W);
+        for (int a = 0; a < TI; a++)
+            for (int v = 0; v < nv; v++) acc[a][v] += rows[a][c] * column[v];
+    } while (++c < d);
+    for (int a = 0; a < TI; a++)
+        for (int v = 0; v < nv; v++) *(VEC *)(u + a * wide + v * W) = acc[a][v];
+}
+
+/* Add a row's residuals and losses to its sums, and write 1, its weight less 1, and the increments of its weighted losses
+ * along the chain, of which that at the root is taken about the shift of its fold. */
+INLINE void NAME(score_row)(const score_task *t, long row, double shift, const double *restrict u, double *restrict loss,
+                            double *restrict table) {
+    const long V = t->V;
+    const double w = t->weights[row];
+    double *restrict residuals = t->residuals + row * V, *restrict losses = t->losses + row * V;
+    for (long v = 0; v < V; v++) {
+        const double square = u[v] * u[v];
+        residuals[v] += u[v];
+        losses[v] += square;
+        loss[v] = w * square;
+    }
+    table[0] = 1.0;
+    table[1] = w - 1.0;
+    for (long v = 0; v < V; v++) table[2 + v] = loss[v] - loss[t->parents[v]];
+    table[2 + t->root] = loss[t->root] - shift;
+}
+
+static void NAME(score)(const score_task *t, double *space) {
+    const long d = t->d, V = t->V, wide = t->wide, width = V + 2;
+    double *maps = space, *u = maps + d * wide, *table = u + CHUNK * wide, *sums = table + CHUNK * wide;
+    double *loss = sums + (width + TI) * wide;
+    const double *left[CHUNK];
+    for (long k = 0; k < CHUNK; k++) left[k] = table + k * wide;
+    for (long f = 0; f < t->F; f++) {
+        const int64_t *members = t->members + f * t->m;
+        for (long c = 0; c < d; c++) memcpy(maps + c * wide, t->maps + (f * d + c) * V, 8 * V);
+        memset(sums, 0, 8 * (width + TI) * wide);
+        for (long low = 0; low < t->sizes[f]; low += CHUNK) {
+            const long count = t->sizes[f] - low < CHUNK ? t->sizes[f] - low : CHUNK;
+            for (long k = 0; k < count; k += TI) {
+                const double *rows[TI];
+                for (long a = 0; a < TI; a++) rows[a] = t->rows + members[low + (k + a < count ? k + a : k)] * d;
+                for (long v = 0; v < V;) { /* as few registers as will do */
+                    const long registers = (V - v + W - 1) / W;
+                    if (registers >= 3) NAME(score_rows)(rows, maps + v, d, wide, u + k * wide + v, 3);
+                    else if (registers == 2) NAME(score_rows)(rows, maps + v, d, wide, u + k * wide + v, 2);
+                    else NAME(score_rows)(rows, maps + v, d, wide, u + k * wide + v, 1);
+                    v += MOST * W;
+                }
+            }
+            for (long k = 0; k < count; k++)
+                NAME(score_row)(t, members[low + k], t->shift[f], u + k * wide, loss, table + k * wide);
+            NAME(add_tiles)(left, table, wide, count, width, (VEC *)sums);
+        }
+        double *products = t->products + f * width * width;
+        for (long i = 0; i < width; i++)
+            for (long c = i; c < width; c++) {
+                products[i * width + c] += sums[i * wide + c];
+                if (c > i) products[c * width + i] += sums[i * wide + c];
+            }
+    }
+}
+#undef MOST
