@@ -1,6 +1,6 @@
 """How often the warnings speak, and whether the interval covers there: the calibration of `onefit.results.findings`.
 
-    python -m validation.warnings                      # 400 data sets a setting, a quarter of an hour on two cores
+    python -m validation.warnings                      # 400 data sets a setting, half an hour on two cores
     python -m validation.warnings --replications 40    # a look
 
 Least squares on five columns, 90% intervals of the covariance rule, leaving two rows (groups) out up to 500 rows and
@@ -32,7 +32,7 @@ __all__ = ["FEW_GROUPS", "SETTINGS", "Setting", "main", "report", "study"]
 
 OUTPUT = Path(__file__).parent / "results" / "warnings.csv"
 N_COLUMNS, LEVEL = 5, 0.90
-GROUP_SIZE, UNEQUAL = 8, (2, 30)
+GROUP_SIZE, UNEQUAL = 8, (4, 12)
 MOST_LEFT_OUT = 500
 """Rows up to which two rows are left out; beyond, ten folds and three repeats."""
 N_FRESH = 200_000
