@@ -7,6 +7,7 @@ from collections.abc import Sequence
 __all__ = [
     "DataError",
     "ExtrapolationWarning",
+    "FewGroupsWarning",
     "FoldError",
     "HeavyTailWarning",
     "InterruptedWarning",
@@ -77,6 +78,10 @@ class MonteCarloWarning(OneFitWarning):
 
 class HeavyTailWarning(OneFitWarning):
     """A few losses carry the variance, so the interval will cover less often than it says."""
+
+
+class FewGroupsWarning(OneFitWarning):
+    """There are so few groups that their variance, and with it the width of the interval, is uncertain."""
 
 
 class InterruptedWarning(OneFitWarning):

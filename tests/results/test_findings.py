@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 import onefit
 from helpers import data, quietly
 from onefit.datasets import make_linear
-from onefit.errors import HeavyTailWarning, InterruptedWarning, MonteCarloWarning, OneFitWarning
+from onefit.errors import FewGroupsWarning, HeavyTailWarning, InterruptedWarning, MonteCarloWarning, OneFitWarning
 from onefit.inference.montecarlo import FAST
 from onefit.losses import huber, nonnegative, pinball
 from onefit.results import Finding
@@ -39,6 +39,22 @@ FOUR_GROUPS = np.arange(60) % 4
 def with_outlier(y):
     """One row far off."""
     return np.where(np.arange(len(y)) == 7, y + 30, y)
+
+
+def with_lever(X, y):
+    """One row so far out in a column that it tips the fit of all others."""
+    X, y = X.copy(), y.copy()
+    X[7], y[7] = [8.0, 0.0, 0.0], 50.0
+    return X, y
+
+
+def one_after_another(n, seed=0, correlation=0.7):
+    """Columns without order, and noise in which each row takes after the one before."""
+    rng = np.random.default_rng(seed)
+    X, noise = rng.standard_normal((n, 3)), rng.standard_normal(n)
+    for row in range(1, n):
+        noise[row] += correlation * noise[row - 1]
+    return X, X.sum(axis=1) + noise
 
 
 def stop(done, total):
@@ -91,7 +107,9 @@ CASES = {
         "--model ols --route refit --folds 4 --repeats 2",
     ),
     "heavy tails": Case(LinearRegression(), CALM[0], with_outlier(CALM[1]), {}, "--model ols"),
+    "leverage": Case(LinearRegression(), *with_lever(*CALM), {}, "--model ols"),
     "few groups": Case(LinearRegression(), *CALM, {"groups": FOUR_GROUPS}, "--model ols --groups part"),
+    "dependence": Case(LinearRegression(), *one_after_another(200), {}, "--model ols"),
     "exactness": Case(
         make_pipeline(StandardScaler(), Ridge()), *CALM, {"transformers": "freeze"}, "--model ridge --freeze"
     ),
@@ -224,8 +242,11 @@ def test_curves_and_comparisons_of_the_command_line_say_what_was_found_for_the_b
     assert outcome.exit_code == 0, outcome.stderr
     whole = json.loads((tmp_path / "a.json").read_text())
     of_each = [whole["curve"]] if name == "curve" else list(whole["comparison"]["results"].values())
-    text = "There are only 4 groups: an interval from fewer than 10 may cover less often than it says."
-    assert all(each["findings"] == [{"kind": "few groups", "message": text, "remedy": ""}] for each in of_each)
+    (finding,) = of_each[0]["findings"]
+    assert finding["kind"] == "few groups"
+    assert finding["message"].startswith("There are only 4 groups")
+    assert all(each["findings"] == [finding] for each in of_each)
+    text = Finding(**finding).text
     assert (outcome.stdout + outcome.stderr).count(text) == 1
     assert visible((tmp_path / "a.html").read_text(encoding="utf-8")).count(text) == 1
 
@@ -281,13 +302,19 @@ def test_the_monte_carlo_error_is_found_above_its_limit_only():
         assert ("monte carlo" in kinds(result)) == (result.monte_carlo_error > FAST.tolerated)
 
 
-def test_groups_are_few_below_ten():
+def test_groups_are_few_below_twenty_and_a_job_says_so_once():
     X, y = CALM
+    assert FEW_GROUPS == 20
     for count in (4, FEW_GROUPS - 1, FEW_GROUPS):
         result = quietly(onefit.nested_cv, LinearRegression(), X, y, groups=np.arange(60) % count)
         assert ("few groups" in kinds(result)) == (count < FEW_GROUPS)
         if count < FEW_GROUPS:
             assert f"There are only {count} groups" in of_kind(result, "few groups").message
+    models = {"ols": LinearRegression(), "ridge": Ridge()}
+    with pytest.warns(FewGroupsWarning) as caught:
+        comparison = onefit.compare(models, X, y, groups=FOUR_GROUPS)
+    assert [each.category for each in caught].count(FewGroupsWarning) == 1
+    assert all("few groups" in kinds(each) for each in comparison.results.values())
 
 
 def cubed(y, prediction):
@@ -321,6 +348,104 @@ def test_the_scale_of_zero_one_loss_is_the_logit():
     X, y = CALM
     result = quietly(onefit.nested_cv, RidgeClassifier(), X, y > 3)
     assert (result.loss, result.scale) == ("zero_one", "logit")
+
+
+# ------------------------------------------------------------------------------------------- tails and leverage
+
+
+def test_the_absolute_error_is_a_remedy_only_where_its_losses_are_calm():
+    X, y = CALM
+    rng = np.random.default_rng(3)
+    t3 = X.sum(axis=1) + np.random.default_rng(0).standard_t(3, 60)
+    wild = X.sum(axis=1) + np.exp(2.0 * rng.standard_normal(60))
+    offered = []
+    for target, loss in ((t3, None), (wild, None), (wild, "huber"), (with_outlier(y), "absolute_error")):
+        result = quietly(onefit.nested_cv, LinearRegression(), X, target, loss=loss)
+        remedy = of_kind(result, "heavy tails").remedy
+        offered.append('Consider loss="absolute_error"' in remedy)
+        assert "result.heldout" in remedy
+    assert offered == [True, False, False, False]
+
+
+def test_tails_of_groups_are_found_in_their_sums_and_in_their_rows():
+    rng = np.random.default_rng(1)
+    groups = np.repeat(np.arange(40), 6)
+    X = rng.standard_normal((240, 3))
+    calm = X.sum(axis=1) + rng.standard_normal(40)[groups] + rng.standard_normal(240)
+    assert onefit.nested_cv(LinearRegression(), X, calm, groups=groups).findings == ()
+    one_group = calm + 12.0 * (groups == 5)
+    heavy_rows = calm + rng.standard_t(2, 240)
+    for y in (one_group, heavy_rows):
+        result = quietly(onefit.nested_cv, LinearRegression(), X, y, groups=groups)
+        assert of_kind(result, "heavy tails").message.startswith("A few groups carry much")
+
+
+def test_weights_that_are_equal_change_no_finding_and_one_large_weight_is_found():
+    X, y = CALM
+    noisy = with_outlier(y)
+    plain = quietly(onefit.nested_cv, LinearRegression(), X, noisy)
+    weighted = quietly(onefit.nested_cv, LinearRegression(), X, noisy, sample_weight=np.full(60, 3.0))
+    assert [finding.kind for finding in plain.findings] == [finding.kind for finding in weighted.findings]
+    unweighted = quietly(onefit.nested_cv, LinearRegression(), X, noisy, sample_weight=np.where(noisy == y, 1.0, 1e-6))
+    assert "heavy tails" not in kinds(unweighted)
+
+
+def test_leverage_is_what_deleting_the_row_does_and_names_it():
+    X, y = with_lever(*CALM)
+    result = quietly(onefit.nested_cv, LinearRegression(), pd.DataFrame(X, index=[f"r{i}" for i in range(60)]), y)
+    message = of_kind(result, "leverage").message
+    others = np.arange(60) != 7
+    without = quietly(onefit.nested_cv, LinearRegression(), X[others], y[others]).cv_estimate
+    assert message.startswith(f"Without row r7 the cross-validation error would be {without:.3g}, ")
+    moved = (result.cv_estimate - without) / result.standard_error
+    assert moved > 1
+    assert f"moves the estimate by {moved:.3g} standard errors" in message
+    in_groups = quietly(onefit.nested_cv, LinearRegression(), X, y, groups=np.arange(60) // 2)
+    assert "Without the group of row 6 " in of_kind(in_groups, "leverage").message
+
+
+def test_a_row_is_not_blamed_where_folds_hold_several_or_units_are_few():
+    X, y = with_lever(*CALM)
+    ten = quietly(onefit.nested_cv, LinearRegression(), X, y, n_folds=10, random_state=0)
+    few = quietly(onefit.nested_cv, LinearRegression(), X, y, groups=np.arange(60) // 4)
+    assert "leverage" not in kinds(ten) + kinds(few)
+
+
+# ------------------------------------------------------------------------------------------------ order of the rows
+
+
+def test_rows_that_follow_one_another_are_found_and_shuffled_ones_are_not():
+    X, y = one_after_another(200)
+    shuffled = np.random.default_rng(0).permutation(200)
+    blocks = np.arange(200) // 8
+    several = np.column_stack([y[shuffled], y])
+    for keywords in ({}, {"n_folds": 10, "n_repeats": 2}, {"loss": "absolute_error"}, {"sample_weight": np.ones(200)}):
+        settings = {"random_state": 0, **keywords}
+        assert "dependence" in kinds(quietly(onefit.nested_cv, LinearRegression(), X, y, **settings))
+        result = quietly(onefit.nested_cv, LinearRegression(), X[shuffled], y[shuffled], **settings)
+        assert "dependence" not in kinds(result)
+    assert "dependence" not in kinds(quietly(onefit.nested_cv, LinearRegression(), X, y, groups=blocks))
+    result = quietly(onefit.nested_cv, LinearRegression(), X, several)
+    assert of_kind(result, "dependence").outputs == (1,)
+
+
+def test_the_order_of_rows_says_nothing_when_they_are_sorted_by_y_few_or_classes():
+    X, y = one_after_another(200)
+    order = np.argsort(y)
+    for sign in (1, -1):
+        silent = quietly(onefit.nested_cv, Ridge(1e4), X[order][::sign], y[order][::sign])
+        assert "dependence" not in kinds(silent)
+    assert "dependence" not in kinds(quietly(onefit.nested_cv, LinearRegression(), X[:29], y[:29]))
+    assert "dependence" not in kinds(quietly(onefit.nested_cv, RidgeClassifier(), X, y > 0))
+    assert "dependence" not in kinds(quietly(onefit.nested_cv, LinearRegression(), X, X.sum(axis=1)))
+
+
+def test_every_value_of_a_curve_and_model_of_a_comparison_has_its_own_order_of_rows():
+    X, y = one_after_another(200)
+    curve = onefit.error_curve(Ridge(), X, y, param_name="alpha", param_range=[0.1, 1.0])
+    assert all("dependence" in kinds(each) for each in curve.results)
+    comparison = onefit.compare({"ols": LinearRegression(), "ridge": Ridge()}, X, y)
+    assert all("dependence" in kinds(each) for each in comparison.results.values())
 
 
 # ------------------------------------------------------------------------------- curves, comparisons, outputs, copies
@@ -364,7 +489,8 @@ def test_of_several_outputs_the_report_shows_tails_where_they_are():
     assert set(SHOWN) == set(KINDS)
     X, y = CALM
     result = quietly(onefit.nested_cv, LinearRegression(), X, np.column_stack([y, with_outlier(y)]))
-    assert kinds(result) == ["heavy tails"]
+    assert kinds(result) == ["heavy tails", "leverage"]
+    assert [finding.outputs for finding in result.findings] == [(1,), (1,)]
     told = [checks(Subject(Request(), result, None, None, None, None), q) for q in range(2)]
     tails = [next(check for check in each if check.title.startswith("Tails")) for each in told]
     assert [check.status for check in tails] == ["fine", "look"]

@@ -8,6 +8,7 @@ from sklearn.linear_model import LinearRegression
 
 from helpers import data, quiet_nested_cv, warned_nested_cv
 from onefit.errors import HeavyTailWarning, MonteCarloWarning
+from validation.warnings import Setting, study
 
 NOISES = {
     "gaussian": lambda rng, n: rng.standard_normal(n),
@@ -46,6 +47,35 @@ def test_t3_noise_is_loud_in_most_data_sets_and_the_warning_names_its_remedy():
     assert share >= 0.6
     assert 'loss="absolute_error"' in message
     assert "95%" in message
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [30, 60, 100, 200, 500, 2000, 5000])
+def test_gaussian_rows_are_silent_in_ninety_seven_of_a_hundred_data_sets(n):
+    count = 600 if n <= 200 else 100
+    table = study([Setting("squared error", "gaussian", n)], count, 1).iloc[0]
+    allowed = 0.03 + 2.5 * np.sqrt(0.03 * 0.97 / count)  # the share itself is a sample of so many
+    assert table["heavy tails"] <= allowed
+    assert table["leverage"] <= 0.01
+    assert table["dependence"] <= 0.01 + 2.5 * np.sqrt(0.01 / count)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.8])
+@pytest.mark.parametrize("n_groups", [20, 60, 150])
+def test_gaussian_groups_are_silent_in_ninety_seven_of_a_hundred_data_sets(n_groups, share):
+    table = study([Setting("groups", "gaussian", n_groups, share)], 200, 1).iloc[0]
+    assert table["heavy tails"] <= 0.06
+    assert table["leverage"] <= 0.02
+
+
+@pytest.mark.slow
+def test_most_data_sets_are_warned_of_where_the_interval_covers_badly():
+    settings = [Setting("squared error", noise, n) for noise in ("t2.5", "lognormal 1.5") for n in (50, 100, 200, 500)]
+    settings += [Setting("groups", noise, n, 0.3, noise) for noise in ("t2.5", "lognormal 1.5") for n in (30, 60)]
+    table = study(settings, 60, 1)
+    assert table["coverage"].mean() < 0.80
+    assert table.groupby("family")["heavy tails"].mean().min() >= 0.85
 
 
 def test_the_remedy_is_mostly_silent():

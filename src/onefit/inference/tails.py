@@ -1,39 +1,83 @@
-"""Whether a few rows carry the variance of the losses."""
+"""Whether a few rows, or groups, carry the variance of losses that cannot be negative."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
-from ..typing import FloatArray
+from ..typing import BoolArray, FloatArray
+from .chain import Chain
+from .fold_errors import FoldErrors, HeldOut, RowRoles
 
-__all__ = ["heavy_tailed"]
+__all__ = ["have_heavy_tails", "heavy_tailed"]
 
-BLOCK = 2**15
-"""Losses at a time: what the caches hold."""
+LEAST_SKEWNESS, LEAST_OF_GROUPS = 0.2, 0.1
+"""Of the mean of rows, and of groups; below it, enough of them share the variance for the interval to hold."""
+
+MILD = 4.2
+"""Mean square over squared mean of rows' squared errors up to which the interval was seen to hold."""
+
+MOST_ABSOLUTE = 2.3
+"""The same of absolute errors, that of Gaussian ones being 1.57."""
 
 
-def heavy_tailed(losses: FloatArray) -> bool:
-    """Whether a few of the losses (n, V, Q) carry their variance.
+def heavy_tailed(errors: FoldErrors, rows: RowRoles, loss: str) -> BoolArray:
+    """Whether a few units carry the variance, (V, Q), from the tables of fold errors.
 
-    ``mean(l^2) / mean(l)^2`` is the kurtosis of the residuals for squared error: 3 for Gaussian noise, 9 for
-    exponential, growing like n^(1/3) for t3, whose squared error has no variance. Calibrated so that Gaussian
-    noise is silent in more than 95% of data sets at any n, and exponential and Laplace noise at large n, where the
-    interval covers. A loss of zeros and ones is never carried by one row, hence the second condition.
+    Mean square over squared mean, of the losses of rows and of groups, is compared with what Gaussian noise has: for
+    squared error it is the kurtosis of the residuals, 3 and a sampling error. That alone would warn of exponential
+    noise whatever the number of rows, though the interval covers when they are many; so the mean must be skewed, too.
+    Both are calibrated by ``python -m validation.warnings``.
     """
-    sizes = [_relative_sizes(column[np.isfinite(column)]) for column in losses.reshape(len(losses), -1).T]
-    n, kurtosis, largest_share = np.array(sizes).T
-    threshold = np.clip(0.9 * n ** (1 / 3), 4.2, 12.0)
-    return bool(((kurtosis > threshold) & (largest_share > 0.1)).any())
+    with np.errstate(over="ignore", invalid="ignore"):  # values that could not be fitted
+        centre = errors.cv.mean(axis=0)
+        tables = {"row_variance": errors.row_variance, "sampling": errors.sampling(centre), "skewness": errors.skewness}
+        means = {name: table.mean(axis=0) for name, table in tables.items()}
+        return _carried_by_few(centre, means, rows, errors.n_rows, errors.n_scored, loss)
 
 
-def _relative_sizes(losses: FloatArray) -> tuple[float, float, float]:
-    """Number of losses, mean of their squares in units of their mean, and largest share in the variance."""
-    n, mean = len(losses), float(losses.mean())
-    unit = mean if mean > 0 else np.inf
-    parts = (
-        losses[start : start + BLOCK] / unit for start in range(0, n, BLOCK)
-    )  # before any square, which may vanish
-    squares = sum(float(part @ part) for part in parts)
-    spread = max(losses.max() / unit - 1.0, 1.0 - losses.min() / unit)
-    total = squares - n
-    return n, squares / n, float(spread**2 / total) if total > 0 and np.isfinite(unit) else 0.0
+def have_heavy_tails(losses: FloatArray, rows: RowRoles, loss: str) -> BoolArray:
+    """The same of losses (n, Q) themselves; (Q,)."""
+    table = losses[None, :, None]
+    held_out = HeldOut(table, table)
+    centre = held_out.cv_means(rows)
+    found = held_out.spread(rows, Chain(np.zeros(1, dtype=np.intp)))
+    sampling = found["total"] - 2 * centre * found["cross"] + np.square(centre) * found["weight"][:, None, None]
+    means = {name: found[name][0] for name in ("row_variance", "skewness")} | {"sampling": sampling[0]}
+    n_scored = int(np.isfinite(losses[:, 0]).sum())
+    heavy: BoolArray = _carried_by_few(centre[0], means, rows, len(losses), n_scored, loss)[0]
+    return heavy
+
+
+def _carried_by_few(
+    centre: FloatArray, means: Mapping[str, FloatArray], rows: RowRoles, n_rows: int, n_scored: int, loss: str
+) -> BoolArray:
+    weights = np.ones(n_rows) if rows.weights is None else rows.weights
+    sizes = rows.totals(weights)
+    safe = np.where(centre > 0, centre, np.inf)
+    of_units = np.square(np.sqrt(means["sampling"]) / safe)
+    share = n_scored / n_rows
+    relative = 1 + share * _effective_number(sizes) * of_units
+    heavy: BoolArray = relative > _most_relative(share * _effective_number(np.square(sizes)), loss)
+    if rows.groups is None:
+        heavy &= (relative > MILD) | (loss == "absolute_error")
+        return heavy & (np.abs(means["skewness"]) > LEAST_SKEWNESS)
+    # the losses of their rows may have tails that the sums of few groups do not show; they count as so many independent
+    # rows as have the variance between groups
+    spread = float(np.square(weights).mean())
+    of_rows = np.square(np.sqrt(means["row_variance"]) / safe)
+    independent = n_scored * of_rows / np.where(of_units > 0, of_units, np.inf)
+    limit = _most_relative(np.clip(independent, share * len(sizes), n_scored), loss)
+    heavy |= 1 + (n_scored * of_rows - (spread - 1)) / spread > limit
+    return heavy & (np.abs(means["skewness"]) > LEAST_OF_GROUPS)
+
+
+def _most_relative(n_units: FloatArray | float, loss: str) -> FloatArray | float:
+    """Mean square over squared mean that Gaussian noise seldom exceeds."""
+    return MOST_ABSOLUTE if loss == "absolute_error" else 3 + 11 / np.sqrt(n_units + 15)
+
+
+def _effective_number(sizes: FloatArray) -> float:
+    """How many units of one size say as much as units of these: ``(sum s)^2 / sum s^2`` (Kish)."""
+    return float(sizes.sum() ** 2 / (sizes @ sizes))

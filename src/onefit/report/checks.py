@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..display.html import at
 from ..display.numbers import number_text, percent
-from ..results.findings import concerns_output
 from ..results.nested import NestedCVResult
 from ..typing import FloatArray, IntArray
 from .subject import Subject
@@ -30,7 +28,9 @@ SHOWN = {
     "one partition": (PARTITIONS, "note"),
     "interpolation": (INTERVAL, "look"),
     "heavy tails": (TAILS, "look"),
+    "leverage": ("Leverage", "look"),
     "few groups": ("Groups", "look"),
+    "dependence": ("Order of the rows", "look"),
     "exactness": (EXACTNESS, "note"),
 }
 """Title and status of each kind of finding."""
@@ -48,7 +48,7 @@ class Check:
 def checks(subject: Subject, output: int) -> list[Check]:
     """Everything that was looked at, in the order of importance."""
     result, losses = subject.main(output), subject.losses(output)
-    said = list(_findings(result, losses, output))
+    said = [Check(*SHOWN[each.kind], each.text) for each in result.findings if each.is_about(output)]
     tails, partitions, last = ([check for check in said if check.title == t] for t in (TAILS, PARTITIONS, EXACTNESS))
     return [
         *(check for check in said if check.title not in (TAILS, PARTITIONS, EXACTNESS)),
@@ -59,13 +59,6 @@ def checks(subject: Subject, output: int) -> list[Check]:
         _variance(result, output),
         *last,
     ]
-
-
-def _findings(result: NestedCVResult, losses: FloatArray, output: int) -> Iterator[Check]:
-    """What the library found, in its words."""
-    for finding in result.findings:
-        if concerns_output(finding, losses, at(result.monte_carlo_error, output)):
-            yield Check(*SHOWN[finding.kind], finding.text)
 
 
 def largest_losses(losses: FloatArray) -> tuple[IntArray, FloatArray]:

@@ -14,6 +14,7 @@ from ..inference.figures import Figure, r2, rmse
 from ..inference.fold_errors import FoldErrors
 from ..inference.intervals import RULE_VERSION, RULES, Context, Interval, Rule, cv_estimate, paired, raw_estimate
 from ..inference.montecarlo import half_width_error
+from ..inference.tails import heavy_tailed
 from ..learners import RefitLearner, Refusal, Scores
 from ..metrics.losses import Loss
 from ..routes import Outcome, usual_refit_folds
@@ -52,10 +53,12 @@ class Figures:
             job.problem.y[:, None], residuals, out=residuals
         )  # in place: tables of all rows and values are large
         self.heldout = outcome.totals.both
+        self.row_names, self.rows = row_names(job.problem.X), job.rows
+        self.heavy_tailed = heavy_tailed(errors, self.rows, job.loss.name)
         self.rmse = self.r2 = None
         if job.loss.name == "squared_error":
             self.rmse = rmse(self.own)
-            self.r2 = r2(self.own, errors, self.losses, job.problem.y, job.rows, level)
+            self.r2 = r2(self.own, errors, self.losses, job.problem.y, self.rows, level)
 
 
 def build_result(job: Job, outcome: Outcome, value: int = 0, figures: Figures | None = None) -> NestedCVResult:
@@ -95,7 +98,7 @@ def build_result(job: Job, outcome: Outcome, value: int = 0, figures: Figures | 
         scale=job.loss.scale,
         intervals=_interval_table(figures, problem.output_names, value),
         fold_errors=FoldErrorTables(*map(pick, (errors.e_in, errors.e_out, errors.v_out, errors.mse))),
-        heldout=_heldout_table(problem, job.loss, figures.heldout[:, value]),
+        heldout=_heldout_table(problem, job.loss, figures.heldout[:, value], figures.row_names),
         reason="; ".join(filter(None, [own.reason_at(value), *outcome.notes])),
         output_names=problem.output_names,
         rmse=None if figures.rmse is None else Figure(*map(pick, figures.rmse)),
@@ -108,13 +111,16 @@ def _known(job: Job, outcome: Outcome, figures: Figures, value: int) -> Known:
     """What the findings of one parameter value are made from."""
     learner = job.bid_at(value).learner
     reason, remedy = figures.own.cause_at(value)
+    problem, source, Q = job.problem, job.partitions.source, job.problem.n_outputs
     return Known(
         reason=reason,
         remedy=remedy,
         notes=outcome.notes,
         rule=job.rule,
         loss=job.loss,
-        losses=figures.losses[:, value],
+        errors=outcome.errors,
+        value=value,
+        standard_error=figures.own.standard_error[value],
         monte_carlo_error=figures.monte_carlo_error[value],
         confidence_level=job.confidence_level,
         n_repeats=outcome.errors.n_repeats,
@@ -123,8 +129,14 @@ def _known(job: Job, outcome: Outcome, figures: Figures, value: int) -> Known:
         n_folds=outcome.errors.n_folds,
         n_free=learner.n_free if isinstance(learner, RefitLearner) else 0,
         usual_folds=usual_refit_folds(job.problem.n) if job.has_default_folds else 0,
-        n_groups=None if job.problem.groups is None else int(job.problem.groups.max()) + 1,
         exactness=learner.exactness,
+        rows=figures.rows,
+        y=problem.y,
+        predictions=figures.heldout[:, value, :Q],
+        losses=figures.losses[:, value],
+        heavy_tailed=figures.heavy_tailed[value],
+        row_names=figures.row_names,
+        folds=source.block(0, 1).ids[0] if source.is_exhaustive else None,
     )
 
 
@@ -157,9 +169,8 @@ def _interval_table(figures: Figures, output_names: tuple[str, ...] | None, valu
     return table
 
 
-def _heldout_table(problem: Problem, loss: Loss, both: FloatArray) -> pd.DataFrame:
+def _heldout_table(problem: Problem, loss: Loss, both: FloatArray, index: pd.Index[Any] | None) -> pd.DataFrame:
     """Mean held-out prediction and loss of each row, (n, Q + R); of classes, the one that was predicted most often."""
-    index = row_names(problem.X)
     predictions, losses = both[:, : problem.n_outputs], both[:, problem.n_outputs :]
     if loss.classes is not None:
         voted = pd.Series(loss.classes.labels[loss.classes.decide(predictions)], index=index)

@@ -8,22 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from ..errors import HeavyTailWarning, InterruptedWarning, MonteCarloWarning, OneFitWarning, TrainingSizeWarning
-from ..inference.intervals import TOO_SMALL, Rule
-from ..inference.montecarlo import FAST, Stopping
-from ..inference.tails import heavy_tailed
+from ..errors import (
+    FewGroupsWarning,
+    HeavyTailWarning,
+    InterruptedWarning,
+    MonteCarloWarning,
+    OneFitWarning,
+    TrainingSizeWarning,
+)
+from ..inference.dependence import LEVEL, MOST, follow_one_another
+from ..inference.fold_errors import FoldErrors, RowRoles
+from ..inference.intervals import FEW_GROUPS, TOO_SMALL, Rule
+from ..inference.montecarlo import Stopping
+from ..inference.tails import have_heavy_tails
 from ..learners import is_near_interpolation
 from ..metrics.losses import Loss
-from ..typing import FloatArray
+from ..typing import BoolArray, FloatArray, IntArray
 from ..vocabulary import FROZEN
 
-__all__ = ["KINDS", "Finding", "Known", "concerns_output", "findings_of"]
+__all__ = ["KINDS", "Finding", "Known", "findings_of"]
 
-FEW_GROUPS = 10
-"""The variance between fewer groups is too uncertain for the interval."""
 
 STOPPED = "The job was stopped: let it go on for longer"
 
@@ -35,7 +44,9 @@ KINDS: dict[str, type[OneFitWarning] | None] = {
     "one partition": None,
     "interpolation": None,
     "heavy tails": HeavyTailWarning,
-    "few groups": None,
+    "leverage": None,
+    "few groups": FewGroupsWarning,
+    "dependence": None,
     "exactness": None,
 }
 """Kinds of findings in the order in which they are told, with the warning that says the same, if there is one."""
@@ -49,11 +60,13 @@ class Finding:
     ----------
     kind : str
         "interrupted", "no interval", "training size", "monte carlo", "one partition", "interpolation", "heavy tails",
-        "few groups" or "exactness".
+        "leverage", "few groups", "dependence" or "exactness".
     message : str
         What was seen, a sentence.
     remedy : str
         What can be done, a sentence; empty if there is nothing to do.
+    outputs : tuple of int
+        Places of the outputs that it is about, of several; empty if it is about all.
 
     Examples
     --------
@@ -73,16 +86,21 @@ class Finding:
     kind: str
     message: str
     remedy: str
+    outputs: tuple[int, ...] = ()
 
     @property
     def text(self) -> str:
         """The message and the remedy: what is shown and warned."""
         return f"{self.message} {self.remedy}".rstrip()
 
+    def is_about(self, output: int) -> bool:
+        """Whether it is about one output of several."""
+        return not self.outputs or output in self.outputs
+
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of one result when it is built.
+    """What is known of one result when it is built, of Q outputs.
 
     Attributes
     ----------
@@ -92,8 +110,10 @@ class Known:
         What the job noted while it ran: that the user stopped it.
     rule : Rule
     loss : Loss
-    losses : array (n, Q)
-        Mean held-out loss of every row.
+    errors : FoldErrors
+    value : int
+        Its place on the axis of values in ``errors``.
+    standard_error : array (Q,)
     monte_carlo_error : array (Q,)
     confidence_level : float
     n_repeats : int
@@ -107,8 +127,16 @@ class Known:
         Columns of a linear model that is refitted, if no penalty holds them; else zero.
     usual_folds : int
         Folds that refits of so many rows take if nothing is known of them; zero if the user said how many.
-    n_groups : int or None
     exactness : str
+    rows : RowRoles
+    y, predictions, losses : arrays (n, Q)
+        Observed values, mean held-out predictions and mean held-out losses; codes of classes, if y has such.
+    heavy_tailed : array (Q,)
+        Whether a few units carry the variance of the losses, if these cannot be negative.
+    row_names : Index or None
+        Names of the rows; None if they go by their numbers.
+    folds : array (n,) or None
+        The fold of each row, where every row, or group, is a fold of its own.
     """
 
     reason: str
@@ -116,7 +144,9 @@ class Known:
     notes: Sequence[str]
     rule: Rule
     loss: Loss
-    losses: FloatArray
+    errors: FoldErrors
+    value: int
+    standard_error: FloatArray
     monte_carlo_error: FloatArray
     confidence_level: float
     n_repeats: int
@@ -125,8 +155,14 @@ class Known:
     n_folds: int
     n_free: int
     usual_folds: int
-    n_groups: int | None
     exactness: str
+    rows: RowRoles
+    y: FloatArray
+    predictions: FloatArray
+    losses: FloatArray
+    heavy_tailed: BoolArray
+    row_names: pd.Index[Any] | None
+    folds: IntArray | None
 
 
 def findings_of(known: Known) -> tuple[Finding, ...]:
@@ -134,11 +170,9 @@ def findings_of(known: Known) -> tuple[Finding, ...]:
     return tuple(finding for find in FINDERS for finding in find(known))
 
 
-def concerns_output(finding: Finding, losses: FloatArray, monte_carlo_error: float) -> bool:
-    """Whether a finding is about one output of several, with these losses (n,); most are about all of them."""
-    if finding.kind == "heavy tails":
-        return heavy_tailed(losses[:, None, None])
-    return finding.kind != "monte carlo" or not monte_carlo_error <= FAST.tolerated
+def _places(found: BoolArray) -> tuple[int, ...]:
+    """Outputs (Q,) in which something was found; empty if in all."""
+    return () if found.all() else tuple(np.flatnonzero(found).tolist())
 
 
 def _interrupted(known: Known) -> Iterator[Finding]:
@@ -168,7 +202,8 @@ def _monte_carlo(known: Known) -> Iterator[Finding]:
             f"The half-width of the interval has a Monte Carlo error of {100 * worst:.0f}%: other random partitions "
             "would change it."
         )
-        yield Finding("monte carlo", message, _more_repeats(known, worst))
+        large = known.monte_carlo_error > known.stopping.tolerated
+        yield Finding("monte carlo", message, _more_repeats(known, worst), _places(large))
 
 
 def _second_repeat(known: Known) -> str:
@@ -218,28 +253,84 @@ def _interpolation(known: Known) -> Iterator[Finding]:
 
 
 def _heavy_tails(known: Known) -> Iterator[Finding]:
-    """Whether a few rows carry the variance of losses that are known not to be negative."""
-    if known.loss.scale != "log" or not heavy_tailed(known.losses[:, None]):
+    """Whether a few units carry the variance of losses that are known not to be negative."""
+    found = known.heavy_tailed
+    if known.loss.scale != "log" or not found.any():
         return
     message = (
-        "A few rows carry most of the variance of the losses (heavy-tailed noise, or rows that the model misses), "
-        f"so the interval may cover less often than {100 * known.confidence_level:g}%."
+        f"A few {_units(known)} carry much of the variance of the losses (heavy-tailed noise, or rows that the model "
+        f"misses), so the interval may cover less often than {100 * known.confidence_level:g}%."
     )
-    remedy = (
-        'Consider loss="absolute_error", whose interval holds better then.'
-        if known.loss.name == "squared_error"
-        else "Consider a look at the rows with the largest losses in result.heldout."
+    yield Finding("heavy tails", message, _calmer_loss(known, found), _places(found))
+
+
+def _calmer_loss(known: Known, found: BoolArray) -> str:
+    """The absolute error where its losses do not have heavy tails, too."""
+    look = "at the rows with the largest losses in result.heldout"
+    if known.loss.name != "squared_error":
+        return f"Look {look}."
+    if have_heavy_tails(np.sqrt(known.losses[:, found]), known.rows, "absolute_error").any():
+        return f"Look {look}; the absolute errors have heavy tails, too."
+    return f'Consider loss="absolute_error", whose interval holds better then, and look {look}.'
+
+
+def _units(known: Known) -> str:
+    return "rows" if known.rows.groups is None else "groups"
+
+
+def _leverage(known: Known) -> Iterator[Finding]:
+    """Whether one row, or group, moves the estimate by more than its standard error; known if each is a fold."""
+    errors, value = known.errors, known.value
+    if known.folds is None or errors.n_units < FEW_GROUPS:  # of few, each moves it
+        return
+    mean, without = errors.cv[0, value], errors.e_in[0, :, value]
+    moved = np.abs(without - mean) / np.where(known.standard_error > 0, known.standard_error, np.inf)
+    found = (moved > 1).any(axis=0)
+    if not found.any():
+        return
+    output = int(np.argmax(found))
+    fold = int(np.argmax(moved[:, output]))
+    row = int(np.argmax(known.folds == fold))
+    name = row if known.row_names is None else known.row_names[row]
+    one = f"row {name}" if known.rows.groups is None else f"the group of row {name}"
+    message = (
+        f"Without {one} the cross-validation error would be {without[fold, output]:.3g}, not {mean[output]:.3g}: "
+        f"it moves the estimate by {moved[fold, output]:.3g} standard errors."
     )
-    yield Finding("heavy tails", message, remedy)
+    remedy = "See whether its values are right: an extreme one, of y or of a column, gives a row such weight."
+    yield Finding("leverage", message, remedy, _places(found))
 
 
 def _few_groups(known: Known) -> Iterator[Finding]:
-    if known.n_groups is not None and known.n_groups < FEW_GROUPS:
+    count = known.errors.n_groups
+    if count is not None and count < FEW_GROUPS:
         message = (
-            f"There are only {known.n_groups} groups: an interval from fewer than {FEW_GROUPS} may cover less often "
-            "than it says."
+            f"There are only {count} groups, and the variance between fewer than {FEW_GROUPS} is uncertain: the "
+            "interval may cover less often than it says."
         )
         yield Finding("few groups", message, "")
+
+
+def _dependence(known: Known) -> Iterator[Finding]:
+    """Whether neighbouring rows resemble each other; groups say already which do, and of classes little is known."""
+    if known.rows.groups is not None or known.loss.scale == "logit" or known.loss.classes is not None:
+        return
+    y = known.y[:MOST]
+    residuals = y - known.predictions[:MOST]
+    if known.rows.weights is not None:
+        residuals *= np.sqrt(known.rows.weights[:MOST, None])
+    outputs = range(y.shape[1])
+    found = np.array([follow_one_another(residuals[:, q], y[:, q], LEVEL / len(outputs)) for q in outputs])
+    if found.any():
+        message = (
+            "Rows that follow one another have held-out residuals that resemble each other, so these rows are not "
+            "independent: the interval is too narrow, and rows far from these may be predicted worse."
+        )
+        remedy = (
+            "Give blocks of consecutive rows as groups=, so long that one tells little of the next; if the rows were "
+            "drawn independently and sorted afterwards, it is the model that misses something instead."
+        )
+        yield Finding("dependence", message, remedy, _places(found))
 
 
 def _exactness(known: Known) -> Iterator[Finding]:
@@ -255,6 +346,8 @@ FINDERS: tuple[Callable[[Known], Iterator[Finding]], ...] = (
     _monte_carlo,
     _interpolation,
     _heavy_tails,
+    _leverage,
     _few_groups,
+    _dependence,
     _exactness,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -176,7 +176,7 @@ class NestedCVResult:
         whole["intervals"] = self.intervals.reset_index().to_dict(orient="records")
         for name in ("rmse", "r2"):
             whole[name] = None if whole[name] is None else whole[name]._asdict()
-        whole["findings"] = [asdict(finding) for finding in self.findings]
+        whole["findings"] = [{"kind": f.kind, "message": f.message, "remedy": f.remedy} for f in self.findings]
         return {name: plain(value) for name, value in whole.items()}
 
     def plot(self, ax: Axes | Sequence[Axes] | AxesArray | None = None) -> Axes | list[Axes]:

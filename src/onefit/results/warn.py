@@ -11,7 +11,7 @@ from .nested import NestedCVResult
 __all__ = ["emit_warnings"]
 
 _CALLER = 3  # warn -> emit_warnings -> public function -> its caller, whose line is shown
-_OF_THE_JOB = "interrupted"  # said once, not for each of several models
+_OF_THE_JOB = ("interrupted", "few groups")  # said once, not for each of several models
 
 
 def emit_warnings(results: Iterable[NestedCVResult]) -> None:
@@ -19,5 +19,5 @@ def emit_warnings(results: Iterable[NestedCVResult]) -> None:
     for at, result in enumerate(results):
         for finding in result.findings:
             category = KINDS[finding.kind]
-            if category is not None and (at == 0 or finding.kind != _OF_THE_JOB):
+            if category is not None and (at == 0 or finding.kind not in _OF_THE_JOB):
                 warnings.warn(finding.text, category, stacklevel=_CALLER)
