@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from ..criteria import RowPart, Spectrum
 from ..linalg.columns import EPS
 from ..linalg.standardized import CenteredGram, standardized_gram
+from ..linalg.tall import row_blocks
 from ..typing import FloatArray, IntArray
 from ..validation import Problem
 from .smoother import NOT_UNIQUE, Smoother
@@ -62,8 +63,7 @@ class ScaledLearner(SmoothedLearner):
     def __init__(self, inner: Smoother | TunedLearner, X: FloatArray) -> None:
         self.tuned = inner if isinstance(inner, TunedLearner) else None
         # about the medians, which one wild row cannot move: the means of all rows may be far from those of the others
-        centre = np.array([np.median(column) for column in X.T])
-        super().__init__(inner.smoother if isinstance(inner, TunedLearner) else inner, X, centre)
+        super().__init__(inner.smoother if isinstance(inner, TunedLearner) else inner, X, _medians(X))
         self.needs_rows = self.tuned is not None and self.tuned.needs_rows
         self.hint = inner.hint
         if len(X) <= X.shape[1] + 1:
@@ -150,6 +150,11 @@ class ScaledLearner(SmoothedLearner):
         left = left + (directions * (1.0 - seen))[..., 1:] @ gamma
         directions = directions * seen
         return RowPart.of(directions[..., 1:], 1.0 - np.square(directions).sum(axis=2), left)
+
+
+def _medians(X: FloatArray) -> FloatArray:
+    """Medians of the columns; some columns at a time, so that nothing of their size is made."""
+    return np.concatenate([np.median(X[:, some], axis=0) for some in row_blocks(X.shape[1], len(X))])
 
 
 def _decompose(A: FloatArray) -> tuple[FloatArray, FloatArray, Callable[[FloatArray], FloatArray]]:
