@@ -165,8 +165,8 @@ class _Sets(Sets):
         train, others = self.training_rows(out), members[is_there]
         fitted = engine.learner.fitted(train, others, engine.y)
         if fitted is None:
-            coefficients = self._fit(self._statistics(train), out[None])
-            return self._held_out(out[None], coefficients).squeeze(0)
+            (coefficients,) = self._fit(self._statistics(train), out[None])
+            fitted = np.moveaxis(engine.learner.rows_of_X(others) @ coefficients, 0, 1)
         residuals = np.zeros((*members.shape, *fitted.shape[1:]))
         residuals[is_there] = engine.y[others][:, None] - fitted
         return residuals
@@ -224,7 +224,7 @@ class _Sets(Sets):
         """Statistics of one training set, from its rows."""
         engine = self.engine
         root = engine.root[rows, None]
-        W, R = linalg.qr(root * engine.X[rows], mode="economic", check_finite=False)
+        W, R = linalg.qr(root * engine.learner.rows_of_X(rows), mode="economic", check_finite=False)
         y = root * engine.y[rows]
         z = W.T @ y
         left = y - W @ z
@@ -258,7 +258,7 @@ class _StreamedLearner(Streaming):
         if B is None:
             return None
         systems = FoldSystems.of(statistics, coordinates, B)
-        return _LearnedSolver(systems, folds, self._learner.n_values, run, tick, self._learner)
+        return _LearnedSolver(systems, folds, run, tick, self._learner)
 
 
 class _LearnedSolver(BatchSolver):
@@ -268,12 +268,11 @@ class _LearnedSolver(BatchSolver):
         self,
         systems: FoldSystems,
         folds: Folds,
-        n_values: int,
         run: Run,
         tick: Callable[[], None],
         learner: StatisticsLearner,
     ) -> None:
-        super().__init__(systems, folds, n_values, run, tick)
+        super().__init__(systems, folds, learner.n_values, run, tick)
         self._learner = learner
         self._back: FloatArray = linalg.solve_triangular(systems.T, np.eye(len(systems.T)))
         self._start = self._back @ systems.pilot
