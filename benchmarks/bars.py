@@ -10,7 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
+
+from onefit.models import AdditiveModel, PenalizedRegression
 
 from .cases import Case
 from .literal import literal
@@ -61,7 +65,7 @@ def bars(quick: bool, budget: float) -> list[Bar]:
     """All of them; quick ones have smaller cases of the same names, and their figures mean nothing."""
     with threadpool_limits(limits=1):
         found = [*_nested(quick, budget), *_curve(quick, budget), *_small_folds(quick, budget), *_two(quick, budget)]
-        found += [*_many_rows(quick, budget), *_scatter(quick, budget)]
+        found += [*_many_rows(quick, budget), *_learned(quick, budget), *_scatter(quick, budget)]
     found += [*_jobs(quick, budget), *_imports(1 if quick else 5)]
     return [replace(bar, counts=not quick) for bar in found]
 
@@ -124,6 +128,20 @@ def _many_rows(quick: bool, budget: float) -> Iterator[Bar]:
         if case.n_values > 1:
             beside = peaks([case])[case] - (case.X.nbytes + case.y.nbytes) / 1e6
             yield Bar(f"{name}: memory beside the data", beside / 1e3, 1.5, at_least=False, unit="GB")
+
+
+def _learned(quick: bool, budget: float) -> Iterator[Bar]:
+    """What is learned anew in every training set, beside one fit of the same model to the same rows."""
+    tall = Case(600, 5, 5, 2) if quick else Case(200_000, 30, 10, 2)
+    models = {
+        "StandardScaler, Ridge": (make_pipeline(StandardScaler(), Ridge(1.0)), tall),
+        'PenalizedRegression(lam="gcv")': (PenalizedRegression(lam="gcv"), tall),
+        "AdditiveModel()": (AdditiveModel(), Case(600, 2, 5, 2) if quick else Case(100_000, 4, 10, 2)),
+    }
+    for name, (model, case) in models.items():
+        fit, _ = best_of(lambda model=model, case=case: model.fit(case.X, case.y), budget)
+        ours, _ = best_of(lambda model=model, case=case: run(case, model=model), budget)
+        yield Bar(f"nested_cv, {name}, {_label(case)}: time over one fit", ours / fit, 8, at_least=False)
 
 
 def _scatter(quick: bool, budget: float) -> Iterator[Bar]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-__all__ = ["CURVES", "LEAVE_TWO_OUT", "OURS", "PAPER", "QUICK", "SCALED", "SECTIONS", "TUNED", "Case", "alphas"]
+__all__ = ["CURVES", "LEAVE_TWO_OUT", "OURS", "PAPER", "QUICK", "SCALED", "SECTIONS", "TALL", "TUNED", "Case", "alphas"]
 
 
 def alphas(n_values: int) -> NDArray[np.float64]:
@@ -122,6 +122,7 @@ SCALED = tuple(
     for n, p in ((200, 400), (300, 2000), (100, 5000))
     for values in ((1,), (20, True), (20,))
 )
+TALL = tuple(Case(200_000, 30, 10, 2, n_values, scaled=True) for n_values in (1, 20))
 SECTIONS = {
     "nested_cv, the paper's shapes (K = n/5)": PAPER,
     "nested_cv, ours": OURS,
@@ -129,6 +130,7 @@ SECTIONS = {
     "leave two out (K = n)": LEAVE_TWO_OUT,
     "tuned in every training set": TUNED,
     "wide, scaled in every training set (one value, tuned, curve)": SCALED,
+    "tall, scaled in every training set (one value, curve)": TALL,
 }
 QUICK = {
     "nested_cv, the paper's shapes (K = n/5)": (Case(100, 5, 20, 2), Case(200, 20, 40, 2)),
@@ -141,4 +143,5 @@ QUICK = {
         Case(30, 50, 5, 1, 6, tuned=True, scaled=True),
         Case(30, 50, 5, 1, 6, scaled=True),
     ),
+    "tall, scaled in every training set (one value, curve)": (Case(300, 4, 5, scaled=True),),
 }

@@ -22,14 +22,16 @@ def make(case: Case) -> Any:
     return case.estimator(RidgeCV(alphas=case.alphas) if case.tuned else Ridge(alpha=case.alphas[0]))
 
 
-def run(case: Case, route: str = "auto", n_jobs: int | None = None, interval: str = "covariance") -> Any:
-    """`onefit.nested_cv`, or `onefit.error_curve` if the case has values, intervals included."""
+def run(
+    case: Case, route: str = "auto", n_jobs: int | None = None, interval: str = "covariance", model: Any = None
+) -> Any:
+    """`onefit.nested_cv`, or `onefit.error_curve` if the case has values, intervals included; or another model."""
     arguments: dict[str, Any] = {"route": route, "n_jobs": n_jobs, "interval": interval, "random_state": 0}
     arguments |= {"n_folds": "n"} if case.leaves_two_out else {"folds": case.folds}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OneFitWarning)  # few repeats are meant here
         if case.n_values == 1 or case.tuned:
-            return onefit.nested_cv(make(case), case.X, case.y, **arguments)
+            return onefit.nested_cv(model or make(case), case.X, case.y, **arguments)
         name = "ridge__alpha" if case.scaled else "alpha"
         return onefit.error_curve(make(case), case.X, case.y, param_name=name, param_range=case.alphas, **arguments)
 

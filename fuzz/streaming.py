@@ -1,4 +1,4 @@
-"""Passes over blocks of rows, as the gram route makes them with very many rows, for few."""
+"""Passes over blocks of rows, as the gram route makes them with very many rows, for few: plain and scaled columns."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from ..criteria import RowPart, Spectrum
 from ..linalg.columns import EPS
 from ..linalg.standardized import CenteredGram, standardized_gram
+from ..linalg.tall import row_blocks
 from ..typing import FloatArray, IntArray
 from ..validation import Problem
 from .smoother import NOT_UNIQUE, Smoother
@@ -61,10 +62,8 @@ class ScaledLearner(SmoothedLearner):
 
     def __init__(self, inner: Smoother | TunedLearner, X: FloatArray) -> None:
         self.tuned = inner if isinstance(inner, TunedLearner) else None
-        super().__init__(inner.smoother if isinstance(inner, TunedLearner) else inner)
         # about the medians, which one wild row cannot move: the means of all rows may be far from those of the others
-        self._centre = np.median(X, axis=0)
-        self.X = np.hstack([np.ones((len(X), 1)), X - self._centre])
+        super().__init__(inner.smoother if isinstance(inner, TunedLearner) else inner, X, _medians(X))
         self.needs_rows = self.tuned is not None and self.tuned.needs_rows
         self.hint = inner.hint
         if len(X) <= X.shape[1] + 1:
@@ -143,7 +142,7 @@ class ScaledLearner(SmoothedLearner):
         T[:, 0, 0] = 1.0
         T[:, 1:, 1:] = U
         directions, left = statistics.rows(T)
-        if U.shape[1] < self.X.shape[1] - 1:  # the columns reach every row of the training set: no rounding errors
+        if U.shape[1] < self.n_columns - 1:  # the columns reach every row of the training set: no rounding errors
             reached = np.square(directions).sum(axis=2)
             return RowPart(directions[..., 1:], np.where(reached > 0.5, 0.0, 1.0), np.zeros_like(left))
         # a direction that no column has is whatever the decomposition made of it: its part of y is left
@@ -151,6 +150,11 @@ class ScaledLearner(SmoothedLearner):
         left = left + (directions * (1.0 - seen))[..., 1:] @ gamma
         directions = directions * seen
         return RowPart.of(directions[..., 1:], 1.0 - np.square(directions).sum(axis=2), left)
+
+
+def _medians(X: FloatArray) -> FloatArray:
+    """Medians of the columns; some columns at a time, so that nothing of their size is made."""
+    return np.concatenate([np.median(X[:, some], axis=0) for some in row_blocks(X.shape[1], len(X))])
 
 
 def _decompose(A: FloatArray) -> tuple[FloatArray, FloatArray, Callable[[FloatArray], FloatArray]]:

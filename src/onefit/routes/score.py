@@ -127,7 +127,7 @@ def _score_span(
     about = zip(question.shift, question.middle, strict=True)
     repeats = [RowSums(question.chain, shift, middle, n_groups) for shift, middle in about]
     pairs = PairSums(*np.zeros((2, L, K, K, V, R))) if question.with_pairs else None
-    design, own = np.empty((2, blocks.rows_each, blocks.smoother.n_columns + Q))
+    design, own = np.empty((2, blocks.rows_each, blocks.design.n_columns + Q))
     space = np.empty((3, blocks.rows_each, V, Q))  # fresh memory for every block would take longer than its use
     tables = np.empty((2, blocks.rows_each, V + 2))
     rows, is_compiled = RowTotals(blocks.rows_each, V, Q, R), question.is_for_the_kernel
