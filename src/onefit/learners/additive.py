@@ -52,10 +52,9 @@ class AdditiveLearner(SmoothedLearner):
         kind: str,
         hint: str = "",
     ) -> None:
-        super().__init__(smoother)
+        super().__init__(smoother, columns, smoother.mean_of(columns))
         self.kind, self._hint = kind, hint
-        self.X = np.hstack([np.ones((len(columns), 1)), columns - columns[smoother.fitted_rows].mean(axis=0)])
-        used, d = penalized_terms(roots, lams), self.X.shape[1]
+        used, d = penalized_terms(roots, lams), self.n_columns
         ends = np.cumsum([1, *(root.shape[1] for root in roots)])
         wide = [np.zeros((len(roots[t]), d)) for t in used]
         for t, root in zip(used, wide, strict=True):

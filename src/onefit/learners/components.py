@@ -83,11 +83,9 @@ class ComponentsLearner(SmoothedLearner):
         lam: str | FloatArray,
         fit_intercept: bool,
     ) -> None:
-        super().__init__(smoother)
-        self.root, self.n_components, self.lam = root, n_components, lam
         # the components are those of centred columns even if the fit has no intercept
-        self._mean = X[smoother.fitted_rows].mean(axis=0) if fit_intercept else np.zeros(X.shape[1])
-        self.X = np.hstack([np.ones((len(X), 1)), X - self._mean])
+        super().__init__(smoother, X, smoother.mean_of(X) if fit_intercept else np.zeros(X.shape[1]))
+        self.root, self.n_components, self.lam = root, n_components, lam
         self._length = float(np.linalg.norm(smoother.root_weights(np.arange(len(X)))[:, None] * X))
         self.fit_intercept = fit_intercept
         self.needs_rows = isinstance(lam, str) and lam == "loo"

@@ -55,4 +55,9 @@ class FitRows(ABC):
 
     def centre(self, y: FloatArray) -> FloatArray:
         """Y without its mean if an intercept absorbs it: residuals stay the same, and keep more digits."""
-        return y - y[self.fitted_rows].mean(axis=0) if self.fit_intercept else y
+        return y - self.mean_of(y) if self.fit_intercept else y
+
+    def mean_of(self, columns: FloatArray) -> FloatArray:
+        """Means over the rows that a fit sees."""
+        mean: FloatArray = (columns if self.weights is None else columns[self.fitted_rows]).mean(axis=0)
+        return mean

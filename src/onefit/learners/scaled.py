@@ -61,10 +61,9 @@ class ScaledLearner(SmoothedLearner):
 
     def __init__(self, inner: Smoother | TunedLearner, X: FloatArray) -> None:
         self.tuned = inner if isinstance(inner, TunedLearner) else None
-        super().__init__(inner.smoother if isinstance(inner, TunedLearner) else inner)
         # about the medians, which one wild row cannot move: the means of all rows may be far from those of the others
-        self._centre = np.median(X, axis=0)
-        self.X = np.hstack([np.ones((len(X), 1)), X - self._centre])
+        centre = np.array([np.median(column) for column in X.T])
+        super().__init__(inner.smoother if isinstance(inner, TunedLearner) else inner, X, centre)
         self.needs_rows = self.tuned is not None and self.tuned.needs_rows
         self.hint = inner.hint
         if len(X) <= X.shape[1] + 1:
@@ -143,7 +142,7 @@ class ScaledLearner(SmoothedLearner):
         T[:, 0, 0] = 1.0
         T[:, 1:, 1:] = U
         directions, left = statistics.rows(T)
-        if U.shape[1] < self.X.shape[1] - 1:  # the columns reach every row of the training set: no rounding errors
+        if U.shape[1] < self.n_columns - 1:  # the columns reach every row of the training set: no rounding errors
             reached = np.square(directions).sum(axis=2)
             return RowPart(directions[..., 1:], np.where(reached > 0.5, 0.0, 1.0), np.zeros_like(left))
         # a direction that no column has is whatever the decomposition made of it: its part of y is left

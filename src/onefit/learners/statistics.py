@@ -5,9 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
+from ..linalg.columns import Columns
+from ..linalg.tall import row_blocks
 from ..typing import FloatArray, IntArray
 from .contract import Learner, Refusal, Scores, Task
 from .fitrows import FitRows
@@ -76,11 +79,25 @@ class StatisticsLearner(FitRows, Learner):
         """Number of rows."""
         return len(self.X)
 
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return int(self.X.shape[1])
+
+    def rows_of_X(self, rows: IntArray | slice) -> FloatArray:
+        """The design in some rows."""
+        return self.X[rows]
+
+    def block(self, rows: IntArray | slice) -> Columns:
+        """The same as columns without a penalty: what it penalizes is the learner's own business."""
+        return Columns.free_only(self.rows_of_X(rows))
+
     def fault(self, n: int) -> str:
         """What is wrong with a learner that somebody made for n rows; empty if nothing is."""
         if found := super().fault(n):
             return found
-        return "" if np.isfinite(self.X).all() else "with NaN or infinite values in its columns"
+        is_finite = all(np.isfinite(self.rows_of_X(rows)).all() for rows in row_blocks(n, self.n_columns))
+        return "" if is_finite else "with NaN or infinite values in its columns"
 
     @abstractmethod
     def fit(self, statistics: TrainingStatistics) -> Coefficients:
@@ -103,11 +120,38 @@ class SmoothedLearner(StatisticsLearner):
     smoother : Smoother
         With what all rows teach: it holds the weights, knows which training sets are too small, and has the criteria of
         the fit on all rows.
+    columns : array (n, p)
+    centre : array (p,)
+        The design is a constant and the columns about this: made of some rows at a time where that will do.
     """
 
-    def __init__(self, smoother: Smoother) -> None:
+    def __init__(self, smoother: Smoother, columns: FloatArray, centre: FloatArray) -> None:
         self.smoother, self.weights, self.fit_intercept = smoother, smoother.weights, smoother.fit_intercept
         self.width = smoother.width
+        self._columns, self._centre = columns, centre
+
+    @cached_property
+    def X(self) -> FloatArray:  # type: ignore[override]
+        """The constant, and the columns about their centre."""
+        return self.rows_of_X(slice(None))
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return len(self._columns)
+
+    @property
+    def n_columns(self) -> int:
+        """The constant is one."""
+        return 1 + int(self._columns.shape[1])
+
+    def rows_of_X(self, rows: IntArray | slice) -> FloatArray:
+        """The design in some rows; nothing is made of all of them."""
+        some = self._columns[rows]
+        design = np.empty((len(some), self.n_columns))
+        design[:, 0] = 1.0
+        np.subtract(some, self._centre, out=design[:, 1:])
+        return design
 
     def check_fits(self, smallest_training_set: int) -> dict[int, str]:
         """Those that the smoother cannot serve, if the learner has its values."""

@@ -61,6 +61,11 @@ class Columns:
     has_ones: bool = False
     maps: Penalty | None = None
 
+    @classmethod
+    def free_only(cls, N: FloatArray) -> Columns:
+        """Columns without a penalty."""
+        return cls(N[:, :0], N, np.zeros(0), norms(N))
+
     @property
     def width(self) -> int:
         """Number of columns, r + k."""
