@@ -6,18 +6,19 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from ..folds import Folds
-from ..learners import DesignSmoother
 from ..linalg import compiled
+from ..linalg.columns import Columns
 from ..linalg.precondition import Coordinates
 from ..typing import FloatArray, IntArray
 
 __all__ = [
     "BLOCK_CELLS",
+    "Design",
     "FoldOrder",
     "FoldStatistics",
     "RowBlocks",
@@ -50,20 +51,44 @@ def rows_of_a_block(width: int, n_folds: int) -> int:
     return max(ROWS_OF_A_FOLD * n_folds, BLOCK_CELLS // width)
 
 
+class Design(Protocol):
+    """Columns of which some rows can be asked for.
+
+    Attributes
+    ----------
+    weights : array (n,) or None
+    """
+
+    weights: FloatArray | None
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+
+    @property
+    def n_columns(self) -> int:
+        """Penalized and free columns."""
+
+    def block(self, rows: IntArray | slice) -> Columns:
+        """Some rows, without their weights; nothing is made of all rows."""
+
+    def root_weights(self, rows: IntArray) -> FloatArray:
+        """Roots of the weights of some rows."""
+
+
 @dataclass(frozen=True)
 class RowBlocks:
     """The rows of a design in order, a block at a time."""
 
-    smoother: DesignSmoother
+    design: Design
     y: FloatArray
     n_folds: int
+    n_values: int
 
     @property
     def rows_each(self) -> int:
         """Rows of a block."""
-        return rows_of_a_block(
-            numbers_of_a_row(self.smoother.n_columns, self.smoother.n_values, self.y.shape[1]), self.n_folds
-        )
+        return rows_of_a_block(numbers_of_a_row(self.design.n_columns, self.n_values, self.y.shape[1]), self.n_folds)
 
     def spans(self) -> list[Span]:
         """All blocks, in parts that may be summed apart from each other."""
@@ -74,7 +99,7 @@ class RowBlocks:
 
     def fill(self, start: int, stop: int, rows: FloatArray) -> None:
         """Write a block's rows ``(columns, y)`` into the first of ``rows`` (b, p + Q)."""
-        columns, Q, count = self.smoother.block(slice(start, stop)), self.y.shape[1], stop - start
+        columns, Q, count = self.design.block(slice(start, stop)), self.y.shape[1], stop - start
         r = columns.E.shape[1]
         rows[:count, :r], rows[:count, r:-Q], rows[:count, -Q:] = columns.E, columns.N, self.y[start:stop]
 
@@ -161,11 +186,11 @@ def _collect_span(
     width = coordinates.T.shape[1] + Q
     products, others, squares = np.zeros((L, K, width, width)), np.zeros((width, width)), np.zeros(Q)
     rows, own = np.empty((2, blocks.rows_each, width))
-    weights, one, ones = blocks.smoother.weights, np.empty((width, width)), np.ones(blocks.rows_each)
+    weights, one, ones = blocks.design.weights, np.empty((width, width)), np.ones(blocks.rows_each)
     is_compiled = compiled.collects(width)
     for start, stop in span:
         count = stop - start
-        columns, y = blocks.smoother.block(slice(start, stop)), blocks.y[start:stop]
+        columns, y = blocks.design.block(slice(start, stop)), blocks.y[start:stop]
         rows[:count, :-Q] = coordinates.of(columns)
         rows[:count, -Q:] = y - columns.times(coordinates.pilot)
         if weights is not None:

@@ -24,6 +24,7 @@ __all__ = [
     "TABLE_BYTES",
     "FailureLog",
     "Piece",
+    "SetsEngine",
     "SmootherEngine",
     "per_block",
     "refit_or_log",
@@ -219,6 +220,18 @@ class SmootherEngine(Engine):
             u[slots < 0] = losses[slots < 0] = np.nan
         for table, found in ((single.residuals, u), (single.losses, losses)):
             table[(part, slice(None), *self._cells(piece.values, outputs, table.shape[-1]))] = found
+
+
+class SetsEngine(SmootherEngine):
+    """One that goes through training sets, and can fit one from its rows."""
+
+    goes_through_sets = True
+
+    @abstractmethod
+    def refit(
+        self, folds: Folds, repeat: int, out: tuple[int, ...], values: tuple[int, ...], log: FailureLog
+    ) -> list[FloatArray]:
+        """Residuals (m, values, Q) of each fold that one training set leaves out, from its rows."""
 
 
 def refit_or_log(

@@ -14,6 +14,7 @@ from .gramstream import StreamedEngine, can_stream, has_many_blocks, is_tall_eno
 from .gramtables import GramEngine
 from .repeats import RepeatedRoute, not_a_smoother, shape_of
 from .sparsecosts import GRAM, gram_terms, on_a_copy, seconds_of_terms
+from .streamedpath import StreamedPath
 
 __all__ = ["GramRoute", "gram_flops", "gram_work", "offer_gram"]
 
@@ -36,9 +37,10 @@ class GramRoute(RepeatedRoute):
     def engine(self, learner: Learner, task: Task, workers: Workers) -> Engine:
         """Decompose all rows."""
         assert isinstance(learner, Smoother)
-        if isinstance(learner, DesignSmoother) and can_stream(learner, task):
-            return StreamedEngine(task, learner)
-        return GramEngine(task.problem, learner, task.loss)
+        tables = GramEngine(task.problem, learner, task.loss)
+        if isinstance(learner, DesignSmoother) and (path := StreamedPath(learner)).is_one:
+            return StreamedEngine(task, tables, path) if can_stream(learner, learner.n_values, task) else tables
+        return tables
 
 
 def offer_gram(shape: Shape) -> Offer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from threading import Lock
 
@@ -10,29 +11,25 @@ import numpy as np
 from ..criteria import AllRows
 from ..folds import Folds
 from ..inference.chain import Chain
-from ..inference.fold_errors import Failure, PairErrors, RowRoles, RowTotals, SingleErrors
+from ..inference.fold_errors import Failure, HeldOut, PairErrors, RowRoles, RowTotals, SingleErrors
 from ..inference.row_sums import spread_tables
-from ..learners import DesignSmoother, Task
+from ..learners import Task
+from ..linalg.columns import Columns
 from ..linalg.precondition import SAMPLE_ROWS, SAMPLE_WIDTHS, Coordinates, precondition, sample_rows
-from ..linalg.reinsch import middle_penalty
 from ..typing import FloatArray
-from .collect import N_SPANS, RowBlocks, collect, numbers_of_a_row, rows_of_a_block
-from .contract import CannotStream, Run
-from .engine import TABLE_BYTES, FailureLog, per_block, refit_or_log
-from .gramtables import GramEngine
+from .collect import N_SPANS, Design, FoldStatistics, RowBlocks, collect, numbers_of_a_row, rows_of_a_block
+from .contract import CannotStream, Engine, Run
+from .engine import TABLE_BYTES, FailureLog, SetsEngine, per_block
 from .score import Question, Scores, score
-from .solve import TrainingSets, solve
+from .solve import SetSolver, TrainingSets, solve
 
-__all__ = ["StreamedEngine", "can_stream", "has_many_blocks", "is_tall_enough"]
+__all__ = ["StreamedEngine", "Streaming", "can_stream", "has_many_blocks", "is_tall_enough"]
 
 LEAST_BLOCKS = 8
 """With fewer blocks of rows than this, tables of all of them are as fast."""
 
 LEAST_ROWS_A_COLUMN = 50
 """With fewer rows for each column than this, products of columns take most of the time either way."""
-
-MOST_RATIO = 1e8
-"""Largest ratio of penalties that share coordinates: those at the ends lose its root."""
 
 SOME_ROWS = 1000
 """Enough to tell the size of the losses."""
@@ -47,16 +44,13 @@ MOST_REFITTED = 100
 """More training sets that must be fitted from their rows are for the tables."""
 
 
-def can_stream(smoother: DesignSmoother, task: Task) -> bool:
+def can_stream(design: Design, n_values: int, task: Task) -> bool:
     """Whether there are so many rows that passes over them pay, and whether all that is asked follows from two."""
-    lams = smoother.lams[:, 0]
-    is_one_path = smoother.lams.shape[1] == 1 and (lams.max() <= MOST_RATIO * lams.min() or lams.max() == 0)
-    weights, own = task.problem.weights, smoother.weights
+    weights, own = task.problem.weights, design.weights
     is_weighted_alike = own is weights or (own is not None and weights is not None and np.array_equal(own, weights))
-    knows_pairing = task.loss.is_squared or smoother.n_values == 1
+    knows_pairing = task.loss.is_squared or n_values == 1
     has_no_light_rows = own is None or bool((own > 0).all())
-    is_tall = is_tall_enough(smoother.n, smoother.n_columns)
-    return is_one_path and is_weighted_alike and knows_pairing and has_no_light_rows and is_tall
+    return is_weighted_alike and knows_pairing and has_no_light_rows and is_tall_enough(design.n, design.n_columns)
 
 
 def is_tall_enough(n: int, width: int) -> bool:
@@ -69,21 +63,95 @@ def has_many_blocks(n: int, width: int, n_folds: int, n_values: int, n_outputs: 
     return n >= LEAST_BLOCKS * rows_of_a_block(numbers_of_a_row(width, n_values, n_outputs), n_folds)
 
 
-class StreamedEngine(GramEngine):
+class Streaming(ABC):
+    """How a learner is computed in passes over blocks of rows: what the three phases do not know of it.
+
+    Attributes
+    ----------
+    design : Design
+        Its columns.
+    """
+
+    design: Design
+
+    @abstractmethod
+    def penalties(self, sample: Columns, y: FloatArray, share: float) -> tuple[float, float]:
+        """About the middle and the smallest of its penalties, from a weighted sample of rows, ``share`` of all."""
+
+    @abstractmethod
+    def solver(
+        self, statistics: FoldStatistics, coordinates: Coordinates, folds: Folds, run: Run, tick: Callable[[], None]
+    ) -> SetSolver | None:
+        """What solves its training sets; None if the coordinates are not good enough for all rows."""
+
+    def remember(self, known: AllRows | None) -> None:  # noqa: B027  (most have no use for it)
+        """Hear what a pass has found out of all rows, or that it is not to be relied on."""
+
+
+class StreamedEngine(Engine):
     """Statistics of all folds in a first pass, losses in a second; tables of all rows if that would lose digits.
 
     In coordinates from a sample of the rows the Gram matrices of the folds have all their digits; whether that is so is
     seen from their sum. For squared errors the means of all pairs of folds follow from the statistics, so that each row
     meets only its own fold's coefficients.
+
+    Parameters
+    ----------
+    task : Task
+    tables : SetsEngine
+        The same with tables of all rows; it fits training sets that statistics cannot tell.
+    learner : Streaming
     """
 
-    def __init__(self, task: Task, smoother: DesignSmoother) -> None:
-        super().__init__(task.problem, smoother, task.loss)
-        self.design, self.problem, self.observed = smoother, task.problem, task.problem.y
+    goes_through_sets = True
+
+    def __init__(self, task: Task, tables: SetsEngine, learner: Streaming) -> None:
+        self.tables, self.learner, self.design = tables, learner, learner.design
+        self.n_values, self.loss, self.y = tables.n_values, tables.loss, tables.y
+        self.problem, self.observed = task.problem, task.problem.y
         self.needs_scatter = "pair scatter" in task.needs
         self.roles = RowRoles.of(task.problem.weights, task.problem.groups)
         self.can_stream = True
         self._coordinates: Coordinates | None = None
+
+    @property
+    def tick(self) -> Callable[[int], None]:
+        """Counts units as they are done, whichever way."""
+        return self.tables.tick
+
+    @tick.setter
+    def tick(self, tick: Callable[[int], None]) -> None:
+        self.tables.tick = tick
+
+    @property
+    def counts_sets(self) -> bool:
+        """Whether it is training sets that are counted."""
+        return self.tables.counts_sets
+
+    @counts_sets.setter
+    def counts_sets(self, counts: bool) -> None:
+        self.tables.counts_sets = counts
+
+    @property
+    def units(self) -> str:
+        """What is counted."""
+        return self.tables.units
+
+    def n_units(self, n_folds: int, n_repeats: int, with_pairs: bool) -> int:
+        """How many units there are in so many repeats."""
+        return self.tables.n_units(n_folds, n_repeats, with_pairs)
+
+    def make_chain(self, errors: FloatArray) -> Chain:
+        """How the values are paired."""
+        return self.tables.make_chain(errors)
+
+    def singles(self, folds: Folds) -> HeldOut:
+        """From tables of all rows."""
+        return self.tables.singles(folds)
+
+    def pairs(self, folds: Folds) -> PairErrors[HeldOut]:
+        """From tables of all rows."""
+        return self.tables.pairs(folds)
 
     def streams(self, n_folds: int) -> bool:
         """Whether it goes over the rows in blocks: if there are enough of them."""
@@ -91,16 +159,12 @@ class StreamedEngine(GramEngine):
             return False
         return has_many_blocks(self.design.n, self.design.n_columns, n_folds, self.n_values, int(self.y.shape[1]))
 
-    @property
-    def _width(self) -> int:
-        """Numbers in a row, y among them."""
-        return self.design.n_columns + int(self.y.shape[1])
-
     def _bytes_of_a_repeat(self, n_folds: int) -> int:
         """What the statistics, coefficients and sums of a repeat take."""
-        columns = self.n_values * int(self.y.shape[1])
+        Q = int(self.y.shape[1])
+        width, columns = self.design.n_columns + Q, self.n_values * Q
         groups = 0 if self.roles.groups is None else int(self.roles.groups.max()) + 1
-        tables = 3 * n_folds * self._width * (self._width + n_folds * columns)
+        tables = 3 * n_folds * width * (width + n_folds * columns)
         return 8 * (tables + (N_SPANS + 1) * groups * columns)
 
     def repeats_at_once(self, n_folds: int) -> int:
@@ -117,13 +181,16 @@ class StreamedEngine(GramEngine):
         return self._errors(folds, run, with_pairs=False)
 
     def _errors(self, folds: Folds, run: Run, with_pairs: bool) -> _Streamed:
-        blocks = RowBlocks(self.design, self.y, folds.n_folds)
+        blocks = RowBlocks(self.design, self.y, folds.n_folds, self.n_values)
         coordinates = self._prepare()
         statistics = collect(blocks, coordinates, folds, run, self.still_wanted)
-        sets = solve(statistics, coordinates, self.design.lams[:, 0], with_pairs, self.still_wanted)
-        self.design.all_rows = None
+        self.learner.remember(None)
+        solver = self.learner.solver(statistics, coordinates, folds, run, self.still_wanted)
+        if solver is None:
+            raise CannotStream
+        sets = solve(solver, with_pairs)
         # where squares have lost digits, the pilot was no good, and everything that began from it has lost as many
-        if sets is None or sets.squares is None or len(sets.doubtful) > MOST_REFITTED:
+        if sets.squares is None or len(sets.doubtful) > MOST_REFITTED:
             raise CannotStream
         units = self.n_units(folds.n_folds, folds.n_repeats, with_pairs)
         meter = _Meter(self.tick, units, sum(map(len, blocks.spans())) if with_pairs else 0)
@@ -132,7 +199,7 @@ class StreamedEngine(GramEngine):
             if self.n_values > 1 or not with_pairs:
                 raise CannotStream  # it takes the errors of all values to say how these are paired
             found.score(Chain(np.zeros(1, dtype=np.intp)))
-        self.design.all_rows = AllRows(coordinates, statistics.total)
+        self.learner.remember(AllRows(coordinates, statistics.total))
         return found
 
     def still_wanted(self) -> None:
@@ -144,11 +211,9 @@ class StreamedEngine(GramEngine):
         if self._coordinates is None:
             n = self.design.n
             rows = sample_rows(n, self.design.n_columns, SAMPLE_ROWS, SAMPLE_WIDTHS)
-            root, lams = self.design.root_weights(rows), self.design.lams[:, 0]
-            sample = self.design.take(rows).weighted(root)
-            tau = middle_penalty(lams)
-            y = root[:, None] * self.y[rows]
-            self._coordinates = precondition(sample, y, len(rows) / n, tau, float(lams.min()))
+            root, share = self.design.root_weights(rows), len(rows) / n
+            sample, y = self.design.block(rows).weighted(root), root[:, None] * self.y[rows]
+            self._coordinates = precondition(sample, y, share, *self.learner.penalties(sample, y, share))
         return self._coordinates
 
 
@@ -210,16 +275,17 @@ class _Streamed:
     def _refit(self) -> None:
         """Fit the training sets that cannot be had from statistics."""
         engine, log = self.engine, FailureLog(self.engine.n_values)
-        for repeat, out, value in self.sets.doubtful:
-            lam = float(engine.design.lams[value, 0])
-            residuals = refit_or_log(engine.design, engine.y, lam, self.folds, repeat, out, value, log)
+        for repeat, out, values in self.sets.doubtful:
+            residuals = engine.tables.refit(self.folds, repeat, out, values, log)
             for at, (fold, u) in enumerate(zip(out, residuals, strict=True)):
                 rows = np.flatnonzero(self.folds.ids[repeat] == fold)
-                other = out[len(out) - 1 - at]
-                found = engine.moments(u, rows, np.ones(len(u), dtype=bool), np.arange(u.shape[1]))
-                self._moments[repeat, fold, other if self.mean.shape[2] > 1 else 0, value] = found
-                if len(out) == 1:
-                    self._refitted[repeat, fold, value] = u
+                other = out[len(out) - 1 - at] if self.mean.shape[2] > 1 else 0
+                for value, of_value in zip(values, np.moveaxis(u, 1, 0), strict=True):
+                    self._moments[repeat, fold, other, value] = engine.tables.moments(
+                        of_value, rows, np.ones(len(rows), dtype=bool), np.arange(u.shape[2])
+                    )
+                    if len(out) == 1:
+                        self._refitted[repeat, fold, value] = of_value
         self.failures.extend(log.found)
 
     def _put_refitted(self) -> None:
@@ -290,7 +356,7 @@ class _Streamed:
         found = np.empty((L, K, self.mean.shape[-1]))
         for repeat, fold in np.ndindex(L, K):
             rows = np.flatnonzero(self.folds.ids[repeat] == fold)[:SOME_ROWS]
-            fitted = engine.design.take(rows).times(self.sets.own[repeat, fold][:, 0])
+            fitted = engine.design.block(rows).times(self.sets.own[repeat, fold][:, 0])
             losses = engine.loss.of(engine.observed[rows], engine.y[rows] - fitted)
             weights = engine.roles.weights
             found[repeat, fold] = (losses if weights is None else weights[rows, None] * losses).mean(axis=0)

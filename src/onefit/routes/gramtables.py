@@ -17,12 +17,12 @@ from ..linalg.sparse import SparseBasis
 from ..metrics.losses import Loss
 from ..typing import FloatArray, IntArray
 from ..validation import Problem
-from .engine import TABLE_BYTES, FailureLog, Piece, SmootherEngine, per_block, refit_or_log
+from .engine import TABLE_BYTES, FailureLog, Piece, SetsEngine, per_block, refit_or_log
 
 __all__ = ["GramEngine"]
 
 
-class GramEngine(SmootherEngine):
+class GramEngine(SetsEngine):
     r"""Downdated Gram matrices.
 
     Notes
@@ -34,8 +34,6 @@ class GramEngine(SmootherEngine):
     have the eigenvalues below one of ``A_JJ``, the one-step route's: the two fail together, and `refit_residuals`
     steps in. Weights enter the products over rows, ``Z_J'WZ_J`` and ``Z_J'Wr_J``, and nothing else.
     """
-
-    goes_through_sets = True
 
     def __init__(self, problem: Problem, smoother: Smoother, loss: Loss) -> None:
         super().__init__(problem, smoother, loss, smoother.n_values, smoother.outputs(problem.n_outputs))
@@ -69,6 +67,14 @@ class GramEngine(SmootherEngine):
                 block = _Block(self, part, outputs, values, Downdate(reinsch, lams[values]), reinsch.basis, log)
                 u = block.singles()
                 yield Piece(start, values, u, *(block.pairs() if with_pairs else ()))
+
+    def refit(
+        self, folds: Folds, repeat: int, out: tuple[int, ...], values: tuple[int, ...], log: FailureLog
+    ) -> list[FloatArray]:
+        """Residuals of the folds that one training set leaves out, from its rows."""
+        (_, lams), *_ = self.outputs
+        found = [refit_or_log(self.smoother, self.y, lams[v], folds, repeat, out, v, log) for v in values]
+        return [np.stack(each, axis=1) for each in zip(*found, strict=True)]
 
     def weigh(self, values: FloatArray, rows: IntArray) -> FloatArray:
         """Values (..., m, columns) at ``rows`` times the roots of their weights."""

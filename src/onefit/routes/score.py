@@ -116,7 +116,7 @@ def _score_span(
     n_groups = None if roles.groups is None else int(roles.groups.max()) + 1
     repeats = [RowSums(question.chain, shift, n_groups) for shift in question.shift]
     pairs = PairSums(*np.zeros((2, L, K, K, V, R))) if question.with_pairs else None
-    design, own = np.empty((2, blocks.rows_each, blocks.smoother.n_columns + Q))
+    design, own = np.empty((2, blocks.rows_each, blocks.design.n_columns + Q))
     space = np.empty((3, blocks.rows_each, V, Q))  # fresh memory for every block would take longer than its use
     tables = np.empty((2, blocks.rows_each, V + 2))
     for start, stop in span:

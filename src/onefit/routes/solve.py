@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple, Protocol
 
 import numpy as np
+from scipy import linalg
 
-from ..linalg import batched
-from ..linalg.downdate import Downdate
-from ..linalg.precondition import Coordinates, rotate
-from ..linalg.reinsch import middle_penalty
-from ..typing import FloatArray, IntArray
+from ..folds import Folds
+from ..linalg.precondition import Coordinates
+from ..typing import BoolArray, FloatArray, IntArray
 from .collect import FoldStatistics
+from .engine import BLOCK_BYTES, per_block
 
-__all__ = ["Doubtful", "TrainingSets", "solve"]
+__all__ = [
+    "CANCELS",
+    "BatchSolver",
+    "Doubtful",
+    "Downdated",
+    "FoldSystems",
+    "SetSolver",
+    "TrainingSets",
+    "solve",
+]
 
 CANCELS = 1e-6
 """Part of the pilot's squares below which those of a training set are a difference of which too few digits are left."""
 
-Doubtful = tuple[int, tuple[int, ...], int]
-"""Repeat, folds that are out, and value of a training set that must be fitted from its rows."""
+
+class Doubtful(NamedTuple):
+    """A training set that must be fitted from its rows: repeat, folds that are out, and at which values."""
+
+    repeat: int
+    out: tuple[int, ...]
+    values: tuple[int, ...]
 
 
 @dataclass
@@ -66,93 +82,55 @@ def _residual_map(coefficients: FloatArray) -> FloatArray:
     return matrix.reshape(p + Q, -1)
 
 
-def solve(
-    statistics: FoldStatistics, coordinates: Coordinates, lams: FloatArray, with_pairs: bool, tick: Callable[[], None]
-) -> TrainingSets | None:
-    """Coefficients of all training sets; None if the coordinates are not good enough for all rows.
+@dataclass(frozen=True)
+class FoldSystems:
+    """Statistics of folds in coordinates ``Z = (E N) T`` that suit a solver, with r the residuals of the pilot fit.
 
-    With ``r = y - Z c_0`` for a pilot fit, whatever it is, the training set without the rows J has the coefficients
-    ``c_0 + e`` with ``(D - G_J) e = h - g_J``: D and h are of all rows, ``G_J = Z_J'WZ_J`` and ``g_J = Z_J'Wr_J``. The
-    held-out residuals are ``r_J - Z_J e``, and the sum of their squares follows from the statistics alone.
+    Attributes
+    ----------
+    T : (p, d)
+    pilot : (p, Q)
+    grams : (L, K, d, d), ``Z_J'WZ_J`` of each fold
+    right : (L, K, d, Q), ``Z_J'Wr_J``
+    squares : (L, K, Q), ``r_J'Wr_J``
+    all_right, all_squares : (d, Q) and (Q,), the same of all rows
     """
-    Q = len(statistics.squares)
-    d = statistics.total.shape[0] - Q
-    tau = middle_penalty(lams)
-    rotation = rotate(statistics.total[:d, :d], coordinates.penalty, tau, d - coordinates.n_penalized if tau else d)
-    if rotation is None:
-        return None
-    B, T = rotation.B, coordinates.T @ rotation.B
-    downdate = Downdate(rotation, lams)
-    grams = B.T @ statistics.products[:, :, :d, :d] @ B
-    right = B.T @ statistics.products[:, :, :d, d:]  # (L, K, d, Q)
-    held = T[: coordinates.n_penalized].T @ coordinates.pilot[: coordinates.n_penalized]
-    all_right = B.T @ statistics.total[:d, d:]
-    step = np.square(downdate.scales).T[:, :, None] * (
-        all_right[:, None] - lams[:, None] * held[:, None]
-    )  # (d, V, Q): from the pilot to the fit on all rows
-    rest = np.diagonal(statistics.products[:, :, d:, d:], axis1=2, axis2=3)  # (L, K, Q)
-    scale = _error_scale(statistics, rotation.x, step, all_right)
-    work = _Work(downdate, grams, right, step, scale, tick)
-    V = len(lams)
-    K = grams.shape[1]
-    single = np.stack([np.arange(K), np.full(K, -1)], axis=1)
-    own = work.steps(single)  # (L, K, d, V, Q)
-    columns = coordinates.pilot[:, None] + (T @ own.reshape(*own.shape[:3], -1)).reshape(*own.shape[:2], -1, V, Q)
-    if not with_pairs:
-        squares = work.squares_of(own[:, :, None], rest)
-        return TrainingSets(columns, squares, work.doubtful, T, coordinates.pilot, None)
-    pairs = np.stack(np.triu_indices(K, 1), axis=1)
-    found = work.steps(pairs)
-    steps = np.empty((len(grams), K, K, *own.shape[2:]))
-    steps[:, np.arange(K), np.arange(K)] = own
-    steps[:, pairs[:, 0], pairs[:, 1]] = steps[:, pairs[:, 1], pairs[:, 0]] = found
-    squares = work.squares_of(steps, rest)
-    return TrainingSets(columns, squares, work.doubtful, T, coordinates.pilot, steps)
 
+    T: FloatArray
+    pilot: FloatArray
+    grams: FloatArray
+    right: FloatArray
+    squares: FloatArray
+    all_right: FloatArray
+    all_squares: FloatArray
 
-def _error_scale(statistics: FoldStatistics, x: FloatArray, step: FloatArray, right: FloatArray) -> FloatArray:
-    """`batched.error_scale` (V,), with the residuals of the fit on all rows for held-out ones, which are larger."""
-    Q = len(statistics.squares)
-    rest = np.diagonal(statistics.total[-Q:, -Q:])
-    moved = np.einsum("dvq,dvq,d->vq", step, step, x) - 2 * np.einsum("dvq,dq->vq", step, right)
-    return batched.error_scale_of(np.sqrt(statistics.squares), np.sqrt(np.maximum(rest + moved, 0.0)))
-
-
-class _Work:
-    """Solves the systems, and notes those that cannot be trusted."""
-
-    def __init__(
-        self,
-        downdate: Downdate,
-        grams: FloatArray,
-        right: FloatArray,
-        step: FloatArray,
-        scale: FloatArray,
-        tick: Callable[[], None],
-    ) -> None:
-        self.downdate, self.grams, self.right, self.step, self.scale, self.tick = (
-            downdate,
-            grams,
-            right,
-            step,
-            scale,
-            tick,
+    @classmethod
+    def of(cls, statistics: FoldStatistics, coordinates: Coordinates, B: FloatArray) -> FoldSystems:
+        """In the coordinates ``(E N) T B``."""
+        d, products, total = len(B), statistics.products, statistics.total
+        return cls(
+            T=coordinates.T @ B,
+            pilot=coordinates.pilot,
+            grams=B.T @ products[:, :, :d, :d] @ B,
+            right=B.T @ products[:, :, :d, d:],
+            squares=np.diagonal(products[:, :, d:, d:], axis1=2, axis2=3),
+            all_right=B.T @ total[:d, d:],
+            all_squares=np.diagonal(total[d:, d:]),
         )
-        L, K, d, Q = right.shape
-        moved = (grams @ step.reshape(d, -1)).reshape(L, K, d, -1, Q)
-        self._right = right[:, :, :, None] - moved  # at the fit on all rows
-        self.doubtful: list[Doubtful] = []
 
-    def steps(self, sets: IntArray) -> FloatArray:
-        """From the pilot to each training set, (L, S, d, V, Q); to the fit on all rows where it cannot be trusted."""
-        change, squares = self.downdate.solve(self.grams, self._right, sets)
-        self.tick()
-        for repeat, index, value, out in self.downdate.untrusted(self.grams, squares, self.scale, sets):
-            self.doubtful.append((repeat, out, value))
-            change[repeat, index, :, value] = 0.0
-        return self.step - change
+    @cached_property
+    def back(self) -> FloatArray:
+        """``T^-1``."""
+        return np.asarray(linalg.solve(self.T, np.eye(len(self.T))))
 
-    def squares_of(self, steps: FloatArray, rest: FloatArray) -> FloatArray | None:
+    def columns(self, steps: FloatArray) -> FloatArray:
+        """Coefficients (L, K, p, V, Q) of the columns, after steps (L, K, d, V, Q) from the pilot."""
+        *sets, d, V, Q = steps.shape
+        moved = (self.T @ steps.reshape(*sets, d, -1)).reshape(*sets, -1, V, Q)
+        coefficients: FloatArray = self.pilot[:, None] + moved
+        return coefficients
+
+    def squares_after(self, steps: FloatArray) -> FloatArray | None:
         """Sums of the squared residuals of fold j, (L, K, P, V, Q), after steps (L, K, P, d, V, Q); None if few digits.
 
         ``||r - Z e||^2 = r'r - 2 e'g + e'Ge`` over the rows of the fold; the pilot fits them about as well as any, so
@@ -164,5 +142,107 @@ class _Work:
             e = np.moveaxis(steps[repeat, fold], 0, 1)  # (d, P, V, Q)
             curved = (self.grams[repeat, fold] @ e.reshape(d, -1)).reshape(e.shape)
             curved -= 2 * self.right[repeat, fold][:, None, None]
-            squares[repeat, fold] = rest[repeat, fold] + np.einsum("dpvq,dpvq->pvq", e, curved)
-        return squares if (squares > CANCELS * rest[:, :, None, None]).all() else None
+            squares[repeat, fold] = self.squares[repeat, fold] + np.einsum("dpvq,dpvq->pvq", e, curved)
+        return squares if (squares > CANCELS * self.squares[:, :, None, None]).all() else None
+
+
+class SetSolver(Protocol):
+    """How the training sets of some repeats are solved."""
+
+    systems: FoldSystems
+    doubtful: list[Doubtful]
+
+    def steps(self, sets: IntArray) -> FloatArray:
+        """From the pilot to the training sets without the folds ``sets`` (S, 2), (L, S, d, V, Q).
+
+        A set (j, -1) leaves out j alone. Of those that cannot be trusted, which it notes, steps mean nothing.
+        """
+
+
+def solve(solver: SetSolver, with_pairs: bool) -> TrainingSets:
+    """Coefficients of all training sets; of pairs of folds only if they are asked for."""
+    systems = solver.systems
+    K = systems.grams.shape[1]
+    own = solver.steps(np.stack([np.arange(K), np.full(K, -1)], axis=1))  # (L, K, d, V, Q)
+    steps = None
+    if with_pairs:
+        pairs = np.stack(np.triu_indices(K, 1), axis=1)
+        steps = np.empty((len(own), K, *own.shape[1:]))
+        steps[:, np.arange(K), np.arange(K)] = own
+        steps[:, pairs[:, 0], pairs[:, 1]] = steps[:, pairs[:, 1], pairs[:, 0]] = solver.steps(pairs)
+    squares = systems.squares_after(own[:, :, None] if steps is None else steps)
+    return TrainingSets(systems.columns(own), squares, solver.doubtful, systems.T, systems.pilot, steps)
+
+
+@dataclass(frozen=True)
+class Downdated:
+    """Statistics of B training sets: what was removed of the Gram matrix, and what is left of the rest.
+
+    Attributes
+    ----------
+    removed : (B, d, d), Gram matrices of the folds that are out
+    right : (B, d, Q), ``Z'Wr`` of the rows that stay
+    squares : (B, Q), ``r'Wr`` of them
+    n : (B,), how many they are
+    """
+
+    removed: FloatArray
+    right: FloatArray
+    squares: FloatArray
+    n: FloatArray
+
+
+class BatchSolver(ABC):
+    """Solves training sets a batch at a time, each by itself: batches are the same for any number of threads."""
+
+    def __init__(
+        self,
+        systems: FoldSystems,
+        folds: Folds,
+        n_values: int,
+        run: Callable[..., Iterable[tuple[FloatArray, BoolArray]]],
+        tick: Callable[[], None],
+    ) -> None:
+        self.systems, self.n_values = systems, n_values
+        self.doubtful: list[Doubtful] = []
+        self._folds, self._run, self._tick = folds, run, tick
+
+    @abstractmethod
+    def fit(self, sets: Downdated) -> tuple[FloatArray, BoolArray]:
+        """Steps (B, d, V, Q) from the pilot, and which of them can be trusted."""
+
+    def steps(self, sets: IntArray) -> FloatArray:
+        """From the pilot to each training set."""
+        L, _, d, Q = self.systems.right.shape
+        places = [(repeat, index) for repeat in range(L) for index in range(len(sets))]
+        size = per_block(8 * d * (8 * d + 4 * self.n_values * Q), 2 * BLOCK_BYTES)
+        batches = [places[start : start + size] for start in range(0, len(places), size)]
+        steps = np.empty((L, len(sets), d, self.n_values, Q))
+        for batch, (found, is_sound) in zip(
+            batches, self._run(lambda batch: self._solve(sets, batch), batches), strict=True
+        ):
+            for place, step, sound in zip(batch, found, is_sound, strict=True):
+                steps[place] = step if sound else 0.0
+                if not sound:
+                    repeat, index = place
+                    self.doubtful.append(Doubtful(repeat, _folds_out(sets[index]), tuple(range(self.n_values))))
+        return steps
+
+    def _solve(self, sets: IntArray, batch: list[tuple[int, int]]) -> tuple[FloatArray, BoolArray]:
+        """One batch, of repeats and sets."""
+        self._tick()
+        systems, out = self.systems, [(repeat, list(_folds_out(sets[index]))) for repeat, index in batch]
+        sizes = np.array([self._folds.sizes[at].sum() for at in out])
+        downdated = Downdated(
+            removed=np.stack([systems.grams[at].sum(axis=0) for at in out]),
+            right=systems.all_right - np.stack([systems.right[at].sum(axis=0) for at in out]),
+            squares=systems.all_squares - np.stack([systems.squares[at].sum(axis=0) for at in out]),
+            n=(self._folds.n - sizes).astype(float),
+        )
+        steps, is_sound = self.fit(downdated)
+        return steps, is_sound & (downdated.n > systems.T.shape[1])
+
+
+def _folds_out(one: IntArray) -> tuple[int, ...]:
+    """The folds that a set leaves out."""
+    return tuple(int(fold) for fold in one if fold >= 0)
