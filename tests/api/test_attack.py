@@ -18,8 +18,8 @@ from onefit.criteria import criterion_values, spectrum_of_rows
 from onefit.criteria.single import _slopes
 from onefit.errors import DataError, OneFitError, RouteError, TrainingSetError
 from onefit.linalg.columns import columns_of
-from onefit.routes import collect, gramstream, tuned
-from onefit.routes.tuned import _is_known
+from onefit.routes import collect, gramstream, spectra
+from onefit.routes.spectra import _is_known
 
 FAST = ({"route": "gram"}, {"route": "onestep"}, {"n_folds": "n"})
 
@@ -695,7 +695,7 @@ def test_a_penalty_chosen_among_columns_of_seven_decades_is_that_of_the_rows(see
     rng.shuffle(ids)
     model = RidgeCV(alphas=[0.0082, 1.95, 19.25])
     found = quiet_nested_cv(model, X, y, folds=ids)
-    monkeypatch.setattr(tuned, "KNOWN_SPAN", 0.0)  # every training set from its rows
+    monkeypatch.setattr(spectra, "KNOWN_SPAN", 0.0)  # every training set from its rows
     expected = quiet_nested_cv(model, X, y, folds=ids)
     np.testing.assert_allclose(found.fold_errors.e_in, expected.fold_errors.e_in, rtol=1e-9)
     np.testing.assert_allclose(found.fold_errors.v_out, expected.fold_errors.v_out, rtol=1e-9)

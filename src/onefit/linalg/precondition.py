@@ -11,7 +11,7 @@ from ..typing import FloatArray, IntArray
 from .columns import Columns, norms
 from .reinsch import scale_of
 
-__all__ = ["Coordinates", "Rotation", "precondition", "rotate", "sample_rows"]
+__all__ = ["Coordinates", "Rotation", "precondition", "rotate", "sample_rows", "whiten"]
 
 SAMPLE_ROWS = 4096
 """Rows of the sample, at least; and at least SAMPLE_WIDTHS for each column."""
@@ -37,13 +37,14 @@ MOST_CONDITION = 1e4
 class Coordinates:
     """``Z = (E N) T``, nearly orthonormal with the penalty; and the coefficients of a fit to the sample.
 
-    ``T`` is (r + k, r + k), ``pilot`` (r + k, Q), and the first ``n_penalized`` columns carry the penalty. If it
-    ``is_diagonal``, columns are scaled only.
+    ``T`` is (r + k, r + k) and upper triangular, ``pilot`` (r + k, Q), and the first ``n_penalized`` columns carry the
+    penalty, about ``tau``. If it ``is_diagonal``, columns are scaled only.
     """
 
     T: FloatArray
     pilot: FloatArray
     n_penalized: int
+    tau: float
     is_diagonal: bool = False
 
     def of(self, columns: Columns) -> FloatArray:
@@ -88,7 +89,7 @@ def precondition(sample: Columns, y: FloatArray, share: float, tau: float, small
     right = np.vstack([y / np.sqrt(share), np.zeros((len(size), y.shape[1]))])
     stacked = np.vstack([scaled, np.diag(held)])
     pilot = linalg.lstsq(stacked, right, cond=LEAST_SEEN, lapack_driver="gelsy", check_finite=False)[0]
-    return Coordinates(T, pilot / size[:, None], r, is_diagonal)
+    return Coordinates(T, pilot / size[:, None], r, tau, is_diagonal)
 
 
 @dataclass(frozen=True)
@@ -104,12 +105,11 @@ class Rotation:
         return scale_of(self.x, self.s, lam)
 
 
-def rotate(G: FloatArray, P: FloatArray, tau: float, n_free: int) -> Rotation | None:
-    """Diagonalize the Gram matrix G and the penalty P of some coordinates together; None if digits would be lost.
+def whiten(M: FloatArray) -> FloatArray | None:
+    """An upper triangular A with ``A'MA = I``; None if digits would be lost.
 
-    Scales of the coordinates cost no digits, so the condition is that of ``G + tau P`` with a unit diagonal.
+    Scales of the coordinates cost no digits, so the condition is that of M with a unit diagonal.
     """
-    M = G + tau * P
     size = np.sqrt(np.diag(M))
     if not (size > 0).all():
         return None
@@ -117,9 +117,18 @@ def rotate(G: FloatArray, P: FloatArray, tau: float, n_free: int) -> Rotation | 
     values = linalg.eigvalsh(scaled, check_finite=False)
     if not values[0] * MOST_CONDITION > values[-1]:
         return None
-    A = linalg.solve_triangular(linalg.cholesky(scaled, lower=True), np.eye(len(M)), lower=True) / size
-    s, U = linalg.eigh(A @ P @ A.T)
+    L = linalg.cholesky(scaled, lower=True)
+    A: FloatArray = linalg.solve_triangular(L, np.eye(len(M)), lower=True).T / size[:, None]
+    return A
+
+
+def rotate(G: FloatArray, P: FloatArray, tau: float, n_free: int) -> Rotation | None:
+    """Diagonalize the Gram matrix G and the penalty P of some coordinates together; None if digits would be lost."""
+    A = whiten(G + tau * P)
+    if A is None:
+        return None
+    s, U = linalg.eigh(A.T @ P @ A)
     s[:n_free] = 0.0  # the free directions, which a large penalty must not find
-    B = A.T @ U
+    B = A @ U
     x = np.einsum("ij,ij->j", B, G @ B)
     return Rotation(B, np.maximum(x, 0.0), np.maximum(s, 0.0))

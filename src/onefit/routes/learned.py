@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -12,11 +13,16 @@ from ..criteria import NEARLY_REACHED
 from ..errors import TrainingSetError
 from ..folds import Folds
 from ..learners import Learner, Refusal, StatisticsLearner, Task, TrainingStatistics
+from ..linalg.columns import Columns
+from ..linalg.precondition import Coordinates, whiten
 from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
-from .contract import Engine, Workers
+from .collect import FoldStatistics
+from .contract import CannotStream, Engine, Run, Workers
 from .engine import FailureLog
+from .gramstream import StreamedEngine, Streaming, can_stream
+from .solve import BatchSolver, Downdated, FoldSystems
 from .trainingsets import MOST_WORK, Sets, TrainingSetsEngine, TrainingSetsRoute, inverse_factors
 
 __all__ = ["LearnedEngine", "LearnedRoute"]
@@ -28,15 +34,18 @@ class LearnedRoute(TrainingSetsRoute):
     kind = StatisticsLearner
 
     def engine(self, learner: Learner, task: Task, workers: Workers) -> Engine:
-        """Decompose all rows."""
+        """All rows are decomposed when they are first asked for, if at all."""
         assert isinstance(learner, StatisticsLearner)
-        return LearnedEngine(task.problem, learner, task.loss)
+        tables = LearnedEngine(task.problem, learner, task.loss)
+        if learner.needs_rows or not can_stream(learner, learner.n_values, task):
+            return tables
+        return StreamedEngine(task, tables, _StreamedLearner(learner))
 
     def leave_one_out(self, learner: Learner, task: Task) -> FloatArray | Refusal:
         """Mean of the weighted squared residuals of each row without itself, from as many training sets as rows."""
         problem = task.problem
         assert isinstance(learner, StatisticsLearner)
-        if problem.n * learner.steps * learner.X.shape[1] ** 3 > MOST_WORK:
+        if problem.n * learner.steps * learner.n_columns**3 > MOST_WORK:
             return Refusal("leaving out every row would take too long for so many rows and columns")
         folds = Folds(np.arange(problem.n, dtype=np.intp)[None], problem.n)
         try:
@@ -72,8 +81,12 @@ class LearnedEngine(TrainingSetsEngine):
     def __init__(self, problem: Problem, learner: StatisticsLearner, loss: Loss) -> None:
         super().__init__(problem, learner, loss, learner.n_values)
         self.learner = learner
-        self.X = learner.X
-        self.rank = min(len(learner.fitted_rows), self.X.shape[1])
+        self.rank = min(len(learner.fitted_rows), learner.n_columns)
+
+    @property
+    def X(self) -> FloatArray:
+        """The columns."""
+        return self.learner.X
 
     @cached_property
     def padded_X(self) -> FloatArray:
@@ -115,7 +128,7 @@ class _Sets(Sets):
     def floats_each(self, n_out: int) -> int:
         """Numbers that a training set needs."""
         n, Q = self.engine.y.shape
-        d, m, V = self.engine.X.shape[1], self.members.shape[1], self.engine.n_values
+        d, m, V = self.engine.learner.n_columns, self.members.shape[1], self.engine.n_values
         by_rows = n * (2 * d + 3 * Q + 4) if self.engine.learner.needs_rows else 0
         return int(8 * d * min(n, d) + V * Q * (d + n_out * m) + n_out * m * d + by_rows)
 
@@ -133,7 +146,7 @@ class _Sets(Sets):
             if len(some):
                 residuals[some] = self._held_out(out[some], self._fit(statistics, out[some]))
         for index in np.flatnonzero(~is_sound):
-            residuals[index] = self._from_rows(out[index])
+            residuals[index] = self.from_rows(out[index])
         return residuals
 
     def _held_out(self, out: IntArray, coefficients: FloatArray) -> FloatArray:
@@ -145,7 +158,7 @@ class _Sets(Sets):
             residuals[..., value, :] = engine.padded_y[rows] - fitted
         return residuals
 
-    def _from_rows(self, out: IntArray) -> FloatArray:
+    def from_rows(self, out: IntArray) -> FloatArray:
         """Residuals (t, m, V, Q) of the folds that one training set leaves out, from its rows."""
         engine, members = self.engine, self.members[out]
         is_there = members < len(engine.y)
@@ -224,3 +237,68 @@ class _Sets(Sets):
         return TrainingStatistics(
             R[None], z[None], np.square(left).sum(axis=0)[None], np.array([float(len(rows))]), in_rows
         )
+
+
+class _StreamedLearner(Streaming):
+    """Whatever is learned from the triangular factor of a training set, without its rows."""
+
+    def __init__(self, learner: StatisticsLearner) -> None:
+        self.design, self._learner = learner, learner
+
+    def penalties(self, sample: Columns, y: FloatArray, share: float) -> tuple[float, float]:
+        """None: the factor must be known whatever the learner penalizes."""
+        return 0.0, 0.0
+
+    def solver(
+        self, statistics: FoldStatistics, coordinates: Coordinates, folds: Folds, run: Run, tick: Callable[[], None]
+    ) -> BatchSolver | None:
+        """In coordinates in which all rows are orthonormal."""
+        d = len(coordinates.T)
+        B = whiten(statistics.total[:d, :d])
+        if B is None:
+            return None
+        systems = FoldSystems.of(statistics, coordinates, B)
+        return _LearnedSolver(systems, folds, self._learner.n_values, run, tick, self._learner)
+
+
+class _LearnedSolver(BatchSolver):
+    """Asks the learner for the coefficients of every training set."""
+
+    def __init__(
+        self,
+        systems: FoldSystems,
+        folds: Folds,
+        n_values: int,
+        run: Run,
+        tick: Callable[[], None],
+        learner: StatisticsLearner,
+    ) -> None:
+        super().__init__(systems, folds, n_values, run, tick)
+        self._learner, self._start = learner, systems.back @ systems.pilot
+
+    def fit(self, sets: Downdated) -> tuple[FloatArray, BoolArray]:
+        """With ``I - Z_J'WZ_J = LL'`` and coordinates ``Z = XT``, T triangular, ``L'T^-1`` is the triangular factor."""
+        systems = self.systems
+        L, inverse, is_sound = inverse_factors(np.eye(len(systems.T)) - sets.removed)
+        of_rest = inverse @ sets.right
+        rest = sets.squares - np.square(of_rest).sum(axis=1)
+        is_sound &= sets.keeps(rest) & (sets.n > len(systems.T))
+        some, Lt = np.flatnonzero(is_sound), L.swapaxes(1, 2)[is_sound]
+        steps = np.zeros((len(is_sound), len(systems.T), self.n_values, systems.pilot.shape[1]))
+        if len(some):
+            statistics = TrainingStatistics(
+                Lt @ systems.back, of_rest[some] + Lt @ self._start, rest[some], sets.n[some], _no_rows
+            )
+            try:
+                found = self._learner.fit(statistics)
+            except TrainingSetError:
+                raise CannotStream from None  # tables can say in which training set
+            if found.failures:
+                raise CannotStream
+            steps[some] = np.moveaxis(systems.back @ (found.values - systems.pilot), 1, 2)
+        return steps, is_sound
+
+
+def _no_rows(T: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What a learner that needs no rows never asks for."""
+    raise CannotStream

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -14,7 +14,7 @@ from scipy import linalg
 from ..folds import Folds
 from ..linalg.precondition import Coordinates
 from ..typing import BoolArray, FloatArray, IntArray
-from .collect import FoldStatistics
+from .collect import N_SPANS, FoldStatistics
 from .engine import BLOCK_BYTES, per_block
 
 __all__ = [
@@ -191,6 +191,11 @@ class Downdated:
     squares: FloatArray
     n: FloatArray
 
+    def keeps(self, rest: FloatArray) -> BoolArray:
+        """Where what is left of the squares (B, Q) is no small difference."""
+        kept: BoolArray = np.all(rest > CANCELS * self.squares, axis=1)
+        return kept
+
 
 class BatchSolver(ABC):
     """Solves training sets a batch at a time, each by itself: batches are the same for any number of threads."""
@@ -215,16 +220,15 @@ class BatchSolver(ABC):
         """From the pilot to each training set."""
         L, _, d, Q = self.systems.right.shape
         places = [(repeat, index) for repeat in range(L) for index in range(len(sets))]
-        size = per_block(8 * d * (8 * d + 4 * self.n_values * Q), 2 * BLOCK_BYTES)
+        most = per_block(8 * d * (8 * d + 4 * self.n_values * Q), 2 * BLOCK_BYTES)
+        size = min(most, -(-len(places) // N_SPANS))
         batches = [places[start : start + size] for start in range(0, len(places), size)]
-        steps = np.empty((L, len(sets), d, self.n_values, Q))
-        for batch, (found, is_sound) in zip(
-            batches, self._run(lambda batch: self._solve(sets, batch), batches), strict=True
-        ):
-            for place, step, sound in zip(batch, found, is_sound, strict=True):
-                steps[place] = step if sound else 0.0
-                if not sound:
-                    repeat, index = place
+        steps = np.zeros((L, len(sets), d, self.n_values, Q))
+        for batch, (found, is_sound) in zip(batches, self._run(partial(self._solve, sets), batches), strict=True):
+            for (repeat, index), step, sound in zip(batch, found, is_sound, strict=True):
+                if sound:
+                    steps[repeat, index] = step
+                else:
                     self.doubtful.append(Doubtful(repeat, _folds_out(sets[index]), tuple(range(self.n_values))))
         return steps
 

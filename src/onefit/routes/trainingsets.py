@@ -17,7 +17,7 @@ from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
 from .contract import FoldPlan, Offer
-from .engine import BLOCK_BYTES, FailureLog, Piece, SmootherEngine, per_block
+from .engine import BLOCK_BYTES, FailureLog, Piece, SetsEngine, per_block
 from .repeats import RepeatedRoute
 
 __all__ = [
@@ -97,10 +97,8 @@ class TrainingSetsRoute(RepeatedRoute):
         return offer_by_sets(learner, task, plan) if isinstance(learner, self.kind) else NOT_TUNED
 
 
-class TrainingSetsEngine(SmootherEngine):
+class TrainingSetsEngine(SetsEngine):
     """An engine that goes through the training sets of each repeat in blocks."""
-
-    goes_through_sets = True
 
     def make_chain(self, errors: FloatArray) -> Chain:
         """From the best to the worst: what is learned may differ from value to value."""
@@ -137,6 +135,14 @@ class TrainingSetsEngine(SmootherEngine):
                     table[out, out[:, ::-1] % K] = result
             tables = [table.reshape(L, K, K, V, R) for table in (mean, scatter)] if with_pairs else []
             yield Piece(start, np.arange(V), u.reshape(L, K, m, V, -1), *tables)
+
+    def refit(
+        self, folds: Folds, repeat: int, out: tuple[int, ...], values: tuple[int, ...], log: FailureLog
+    ) -> list[FloatArray]:
+        """Residuals of the folds that one training set leaves out, from its rows."""
+        sets = self.sets(folds, range(repeat, repeat + 1), log)
+        found = sets.from_rows(np.array(out))[:, :, list(values)]
+        return [u[:size] for u, size in zip(found, sets.sizes[list(out)], strict=True)]
 
     def _moments_of(
         self, sets: Sets, out: IntArray, residuals: FloatArray, outputs: IntArray
@@ -182,6 +188,10 @@ class Sets(ABC):
     @abstractmethod
     def residuals(self, out: IntArray) -> FloatArray:
         """Residuals (B, t, m, V, Q) of the folds ``out`` (B, t) that each training set leaves out."""
+
+    @abstractmethod
+    def from_rows(self, out: IntArray) -> FloatArray:
+        """The same (t, m, V, Q) for one training set without the folds ``out`` (t,), from its rows."""
 
     def run(self, sets: IntArray) -> Iterator[tuple[IntArray, FloatArray]]:
         """Folds that are out (B, t), and their residuals (B, t, m, V, Q), in blocks of training sets."""

@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from scipy import linalg
 
-from ..criteria import NEARLY_REACHED, PairSearch, RowFit, RowPart, SetRows, Spectrum, spectrum_of_rows
+from ..criteria import NEARLY_REACHED, AllRows, PairSearch, RowFit, RowPart, SetRows, spectrum_of_rows
 from ..folds import Folds
-from ..learners import Learner, Task, TunedLearner
-from ..linalg.columns import EPS, Columns
+from ..learners import DesignSmoother, Learner, Task, TunedLearner
+from ..linalg.columns import Columns
+from ..linalg.precondition import Coordinates, rotate
 from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
-from .contract import Engine, Workers
+from .collect import FoldStatistics
+from .contract import Engine, Run, Workers
 from .engine import BLOCK_BYTES, FailureLog, per_block, refit_residuals
-from .trainingsets import Sets, TrainingSetsEngine, TrainingSetsRoute, inverse_factors
+from .gramstream import StreamedEngine, Streaming, can_stream
+from .solve import BatchSolver, Downdated, FoldSystems
+from .spectra import Middle, SetSpectra, middle_of
+from .trainingsets import Sets, TrainingSetsEngine, TrainingSetsRoute
 
 __all__ = ["TunedEngine", "TunedRoute"]
-
-KNOWN_SPAN = 1e7
-"""Eigenvalues up to this factor from tau, both ways, are known well enough to choose a penalty."""
-
-NEAR = 1e6
-"""Tau is at most this factor from the ends of the spectrum, if it can be."""
-
-AMPLIFIED = 1e5
-"""Largest factor by which the shrinkage at the chosen penalty may magnify rounding errors."""
-
-DIGITS = 1e-8
-"""How much of the residuals these errors may be."""
 
 PAIR_FLOATS = 32
 """Numbers for each column that a pair of rows needs, if it is left out of the fit to all rows."""
@@ -46,9 +40,12 @@ class TunedRoute(TrainingSetsRoute):
     kind = TunedLearner
 
     def engine(self, learner: Learner, task: Task, workers: Workers) -> Engine:
-        """All rows are decomposed when they are first asked for."""
+        """All rows are decomposed when they are first asked for, if at all."""
         assert isinstance(learner, TunedLearner)
-        return TunedEngine(task.problem, learner, task.loss)
+        tables, smoother = TunedEngine(task.problem, learner, task.loss), learner.smoother
+        if learner.needs_rows or not isinstance(smoother, DesignSmoother) or not can_stream(smoother, 1, task):
+            return tables
+        return StreamedEngine(task, tables, _StreamedTuned(learner, smoother))
 
 
 class TunedEngine(TrainingSetsEngine):
@@ -56,12 +53,11 @@ class TunedEngine(TrainingSetsEngine):
 
     Notes
     -----
-    In the Demmler-Reinsch basis Z at tau, ``Z'WZ + tau diag(s) = I``. The training set without the rows J has
-    ``M = I - Z_J'WZ_J = LL'``, and one eigendecomposition ``L^-1 diag(s) L^-T = U diag(theta) U'`` gives the basis
-    ``T = L^-T U`` in which its Gram matrix is ``diag(1 - tau theta)`` and its penalty ``diag(theta)``: the criteria and
-    the fit at every lam follow. With tau in the middle of the spectrum all of it is found to nearly all digits, where
-    the eigenvalues of the Gram matrix itself would be good to those of its largest only. Training sets that are nearly
-    singular, or have no more rows than columns, are decomposed from their rows.
+    In the Demmler-Reinsch basis Z at tau, ``Z'WZ + tau diag(s) = I``. For the training set without the rows J one
+    eigendecomposition gives a basis in which its Gram matrix and the penalty are diagonal (see `SetSpectra`): the
+    criteria and the fit at every lam follow. With tau in the middle of the spectrum all of it is found to nearly all
+    digits, where the eigenvalues of the Gram matrix itself would be good to those of its largest only. Training sets
+    that are nearly singular, or have no more rows than columns, are decomposed from their rows.
     """
 
     def __init__(self, problem: Problem, tuned: TunedLearner, loss: Loss) -> None:
@@ -108,27 +104,19 @@ class _Whole:
     """All rows in the Demmler-Reinsch basis at tau; row n is padding and zero.
 
     ``Zw`` are the rows of Z times the roots of their weights; ``rest`` is y without what the columns reach, times the
-    same roots. ``n_free`` directions carry no penalty, and no row sees ``n_null`` of the others.
+    same roots.
     """
 
     Z: FloatArray
     Zw: FloatArray
-    s: FloatArray
-    tau: float
-    n_free: int
-    n_null: int
+    middle: Middle
     rest: FloatArray
 
 
 def _decompose(engine: TunedEngine) -> _Whole:
-    """Choose the penalty on all rows, and decompose them about it: the training sets will choose a similar one."""
+    """Choose the penalty on all rows, and decompose them about it."""
     smoother, root, spectrum = engine.smoother, engine.root, engine.fit.spectrum
-    tau = float(np.exp(np.log(engine.tuned.choose(spectrum)).mean()))
-    mu = spectrum.mu[spectrum.mu > 0]
-    if len(mu):
-        low, high = max(mu.min(), mu.max() / NEAR), min(mu.max(), mu.min() * NEAR)
-        tau = float(np.clip(tau, low, high) if low <= high else np.sqrt(mu.min()) * np.sqrt(mu.max()))
-    n_null = spectrum.mu.size - len(mu)
+    tau, n_null = middle_of(engine.tuned, spectrum), int((spectrum.mu == 0).sum())
     reinsch = smoother.reinsch([tau / 2, tau * 2])
     Z = reinsch.basis.take(np.arange(smoother.n + 1))
     Zw = root[:, None] * Z
@@ -137,7 +125,7 @@ def _decompose(engine: TunedEngine) -> _Whole:
     inverse = np.where(seen & (reinsch.x > 0), 1.0 / np.where(reinsch.x > 0, reinsch.x, 1.0), 0.0)[:, None]
     for _ in range(2):  # twice, as orthogonalization needs
         rest = rest - Zw @ (inverse * (Zw.T @ rest))
-    return _Whole(Z, Zw, reinsch.s, tau, smoother.n_free, n_null, rest)
+    return _Whole(Z, Zw, Middle(reinsch.s, tau, smoother.n_free, n_null), rest)
 
 
 class _Sets(Sets):
@@ -193,57 +181,29 @@ class _Sets(Sets):
             if len(some):
                 residuals[some], is_sound[some] = self._downdate(out[some], n_train[some])
         for index in np.flatnonzero(~is_sound):
-            for position, u in enumerate(self._from_rows(out[index])):
-                residuals[index, position, : len(u)] = u
+            residuals[index] = self.from_rows(out[index])[:, :, 0]
         return residuals
 
     def _downdate(self, out: IntArray, n_train: IntArray) -> tuple[FloatArray, BoolArray]:
         """Residuals, and which of the training sets they can be trusted in."""
-        engine, whole = self.engine, self.engine.whole
-        d, k, Q = whole.Z.shape[1], whole.n_free, engine.y.shape[1]
-        _, inverse, is_sound = inverse_factors(np.eye(d) - self.gram(out))
-        theta, U = np.linalg.eigh((inverse * whole.s) @ inverse.swapaxes(1, 2))
-        theta[:, :k] = 0.0
-        theta = np.clip(theta, 0.0, 1.0 / whole.tau)
-        back = U.swapaxes(1, 2) @ inverse  # T'
-        x = 1.0 - whole.tau * theta
-        seen = (x > 0) & (np.arange(d) < d - whole.n_null)  # theta ascends
-        root_x = np.where(seen, 1.0 / np.sqrt(np.where(seen, x, 1.0)), 0.0)
+        engine, whole, Q = self.engine, self.engine.whole, self.engine.y.shape[1]
         totals, by_fold, squares = self.totals
-        right = totals - by_fold[out].sum(axis=1)
-        projected = np.where(seen[:, :, None], back @ right, 0.0)
-        gamma = root_x[:, :, None] * projected
-        rest = squares[-1] - squares[out].sum(axis=1) - np.square(gamma[..., Q:]).sum(axis=1)
-        with np.errstate(over="ignore"):  # an eigenvalue that is not known, as is found below
-            mu = np.where(seen, x, 0.0)[:, k:] / np.maximum(theta[:, k:], np.finfo(float).tiny)
-        spectrum = Spectrum(
-            mu=mu,
-            gamma=gamma[:, k:, :Q],
-            rest=np.maximum(rest, 0.0),
-            spare=(n_train - d).astype(float),
-            n=n_train.astype(float),
-            n_rows=n_train.astype(float),  # the number does not move a minimum, nor does the constant
-            constant=np.zeros(len(out)),
-        )
+        right, of_rest = np.split(totals - by_fold[out].sum(axis=1), [Q], axis=2)
+        left = squares[-1] - squares[out].sum(axis=1)
+        sets = SetSpectra.of(whole.middle, self.gram(out), right, of_rest, left, n_train.astype(float))
+        is_certain: BoolArray | bool = True
         if engine.tuned.needs_rows:
-            lams, is_certain = self._choose_by_rows(spectrum, out, root_x[:, :, None] * back, gamma[..., Q:])
-            is_sound &= is_certain
+            lams, is_certain = self._choose_by_rows(sets, out)
         else:
-            lams = engine.tuned.choose(spectrum)
-        magnified = np.square(inverse).sum(axis=(1, 2)) / d
-        with np.errstate(over="ignore"):
-            in_units = mu[:, : d - k - whole.n_null] / whole.tau, lams / whole.tau
-        is_sound &= _is_known(*in_units, magnified)
-        is_sound &= _keeps_digits(*in_units, magnified, spectrum.gamma[:, : d - k - whole.n_null], spectrum.rest)
-        coefficients = back.swapaxes(1, 2) @ (projected[..., :Q] / (x[:, :, None] + lams[:, None] * theta[:, :, None]))
+            lams = engine.tuned.choose(sets.spectrum)
+        coefficients, is_sound = sets.solve(right, lams), sets.is_known(lams) & is_certain
         held_out = self.members[out]
         fitted = whole.Z[held_out] @ coefficients[:, None]
         return engine.padded_y[held_out] - fitted, is_sound
 
-    def _choose_by_rows(
-        self, spectrum: Spectrum, out: IntArray, back: FloatArray, gamma: FloatArray
-    ) -> tuple[FloatArray, BoolArray]:
+    def _choose_by_rows(self, spectra: SetSpectra, out: IntArray) -> tuple[FloatArray, BoolArray]:
         """Penalties, and where leave-one-out is certain: few training sets at a time, whose rows the caches hold."""
+        spectrum, back, gamma = spectra.spectrum, spectra.root_x[:, :, None] * spectra.back, spectra.of_rest
         if self.engine.tuned.grid is not None:
             whole = self.engine.whole
             sets = SetRows(back, whole.Zw[:-1], whole.rest[:-1], gamma, self.is_out(out))
@@ -260,7 +220,7 @@ class _Sets(Sets):
 
     def _row_part(self, out: IntArray, back: FloatArray, gamma: FloatArray) -> RowPart:
         """Rows in the bases of the training sets; those that are out are blank."""
-        whole, k = self.engine.whole, self.engine.whole.n_free
+        whole, k = self.engine.whole, self.engine.whole.middle.n_free
         stays = np.where(self.is_out(out), 0.0, 1.0)
         # the rows are the last axis: what follows runs through them in order
         U = back @ whole.Zw[:-1].T
@@ -270,8 +230,15 @@ class _Sets(Sets):
         r0 = stays[:, None] * whole.rest[:-1].T - gamma.swapaxes(1, 2) @ U
         return RowPart.of(U[:, k:].swapaxes(1, 2), a0, r0.swapaxes(1, 2), squares[:, k:].swapaxes(1, 2))
 
-    def _from_rows(self, out: IntArray) -> list[FloatArray]:
-        """Residuals of the folds that are out, from a decomposition of the rows of their training set."""
+    def from_rows(self, out: IntArray) -> FloatArray:
+        """Residuals of the folds that one training set leaves out, from a decomposition of its rows."""
+        residuals = np.zeros((len(out), self.members.shape[1], 1, self.engine.y.shape[1]))
+        for position, u in enumerate(self._refitted(out)):
+            residuals[position, : len(u), 0] = u
+        return residuals
+
+    def _refitted(self, out: IntArray) -> list[FloatArray]:
+        """The same fold by fold, each of its own size."""
         engine, y = self.engine, self.engine.y
         rows = self.training_rows(out)
         training = engine.columns.rows(rows)
@@ -289,31 +256,55 @@ class _Sets(Sets):
         return residuals
 
 
-def _is_known(mu: FloatArray, lams: FloatArray, magnified: FloatArray) -> BoolArray:
-    """Whether the eigenvalues, in units of tau, are known well enough to choose a penalty, and those near it well.
+class _StreamedTuned(Streaming):
+    """A penalty chosen by a function of the spectrum of each training set."""
 
-    What the decomposition gives to the machine's precision is ``1 / (1 + mu)``, so the relative error of mu is
-    ``mu + 1/mu`` times that, and the error of the shrinkage at lam ``f (1 - f)`` times the error of mu. A training set
-    that is near to losing a direction has the errors ``magnified``.
-    """
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        error = (mu + 1.0 / mu) * magnified[:, None]
-        ratio = mu[:, :, None] / lams[:, None, :]
-        moved = ratio / np.square(1.0 + ratio) * error[:, :, None]
-    known: BoolArray = np.logical_and(np.all(error < KNOWN_SPAN, axis=1), np.all(moved < AMPLIFIED, axis=(1, 2)))
-    return known
+    def __init__(self, tuned: TunedLearner, smoother: DesignSmoother) -> None:
+        self.design, self._tuned = smoother, tuned
+
+    def penalties(self, sample: Columns, y: FloatArray, share: float) -> tuple[float, float]:
+        """What the sample would choose for as many rows as there are."""
+        spectrum = spectrum_of_rows(sample, y, smallest=share * self._tuned.smallest).spectrum
+        return middle_of(self._tuned, replace(spectrum, mu=spectrum.mu / share, rows=None)), self._tuned.smallest
+
+    def solver(
+        self, statistics: FoldStatistics, coordinates: Coordinates, folds: Folds, run: Run, tick: Callable[[], None]
+    ) -> BatchSolver | None:
+        """About the penalty that all rows choose."""
+        d, k, n = len(coordinates.T), len(coordinates.T) - coordinates.n_penalized, folds.n
+        known = AllRows(coordinates, statistics.total).rotated(coordinates.tau)
+        if known is None or not (known.s[k:] > 0).all():
+            return None
+        tau = middle_of(self._tuned, known.spectrum(np.diagonal(statistics.total[d:, d:]), n, n, 0.0))
+        rotation = rotate(statistics.total[:d, :d], coordinates.penalty, tau, k)
+        if rotation is None:
+            return None
+        systems = FoldSystems.of(statistics, coordinates, rotation.B)
+        return _TunedSolver(systems, folds, run, tick, self._tuned, Middle(rotation.s, tau, k), rotation.x)
 
 
-def _keeps_digits(
-    mu: FloatArray, lams: FloatArray, magnified: FloatArray, gamma: FloatArray, rest: FloatArray
-) -> BoolArray:
-    """Whether the same errors of the eigenvalues are small beside the residuals, where these are small beside y.
+class _TunedSolver(BatchSolver):
+    """Diagonalizes every training set against the penalty."""
 
-    A relative error of mu is one of what the fit keeps of a direction, ``(1 - f) gamma``.
-    """
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        shrunk = lams[:, None, :] / (mu[:, :, None] + lams[:, None, :])
-        error = EPS * ((mu + 1.0 / mu) * magnified[:, None])[:, :, None] * (1.0 - shrunk) * gamma
-        left = rest + np.square(shrunk * gamma).sum(axis=1)
-        kept: BoolArray = np.all(np.square(error).sum(axis=1) <= np.square(DIGITS) * left, axis=1)
-    return kept
+    def __init__(
+        self,
+        systems: FoldSystems,
+        folds: Folds,
+        run: Run,
+        tick: Callable[[], None],
+        tuned: TunedLearner,
+        middle: Middle,
+        x: FloatArray,
+    ) -> None:
+        super().__init__(systems, folds, 1, run, tick)
+        self._tuned, self._middle, self._x = tuned, middle, x
+        self._start = systems.back @ systems.pilot
+
+    def fit(self, sets: Downdated) -> tuple[FloatArray, BoolArray]:
+        """The step e from the coefficients c of the pilot solves ``(X'X + lam S) e = X'r - lam S c``."""
+        of_pilot = self._x[:, None] * self._start - sets.removed @ self._start
+        found = SetSpectra.of(self._middle, sets.removed, sets.right + of_pilot, sets.right, sets.squares, sets.n)
+        lams = self._tuned.choose(found.spectrum)
+        held = (self._middle.s[:, None] * self._start) * lams[:, None]
+        steps = found.solve(sets.right - held, lams)
+        return steps[:, :, None], found.is_known(lams) & sets.keeps(found.spectrum.rest)
