@@ -274,7 +274,9 @@ class _LearnedSolver(BatchSolver):
         learner: StatisticsLearner,
     ) -> None:
         super().__init__(systems, folds, n_values, run, tick)
-        self._learner, self._start = learner, systems.back @ systems.pilot
+        self._learner = learner
+        self._back: FloatArray = linalg.solve_triangular(systems.T, np.eye(len(systems.T)))
+        self._start = self._back @ systems.pilot
 
     def fit(self, sets: Downdated) -> tuple[FloatArray, BoolArray]:
         """With ``I - Z_J'WZ_J = LL'`` and coordinates ``Z = XT``, T triangular, ``L'T^-1`` is the triangular factor."""
@@ -287,7 +289,7 @@ class _LearnedSolver(BatchSolver):
         steps = np.zeros((len(is_sound), len(systems.T), self.n_values, systems.pilot.shape[1]))
         if len(some):
             statistics = TrainingStatistics(
-                Lt @ systems.back, of_rest[some] + Lt @ self._start, rest[some], sets.n[some], _no_rows
+                Lt @ self._back, of_rest[some] + Lt @ self._start, rest[some], sets.n[some], _no_rows
             )
             try:
                 found = self._learner.fit(statistics)
@@ -295,7 +297,7 @@ class _LearnedSolver(BatchSolver):
                 raise CannotStream from None  # tables can say in which training set
             if found.failures:
                 raise CannotStream
-            steps[some] = np.moveaxis(systems.back @ (found.values - systems.pilot), 1, 2)
+            steps[some] = np.moveaxis(self._back @ (found.values - systems.pilot), 1, 2)
         return steps, is_sound
 
 

@@ -9,7 +9,6 @@ from functools import cached_property, partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy import linalg
 
 from ..folds import Folds
 from ..linalg.precondition import Coordinates
@@ -117,11 +116,6 @@ class FoldSystems:
             all_right=B.T @ total[:d, d:],
             all_squares=np.diagonal(total[d:, d:]),
         )
-
-    @cached_property
-    def back(self) -> FloatArray:
-        """``T^-1``."""
-        return np.asarray(linalg.solve(self.T, np.eye(len(self.T))))
 
     def columns(self, steps: FloatArray) -> FloatArray:
         """Coefficients (L, K, p, V, Q) of the columns, after steps (L, K, d, V, Q) from the pilot."""

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy import linalg
 
-from ..criteria import NEARLY_REACHED, AllRows, PairSearch, RowFit, RowPart, SetRows, spectrum_of_rows
+from ..criteria import NEARLY_REACHED, PairSearch, RowFit, RowPart, SetRows, spectrum_of_rows
 from ..folds import Folds
 from ..learners import DesignSmoother, Learner, Task, TunedLearner
 from ..linalg.columns import Columns
@@ -30,6 +30,9 @@ __all__ = ["TunedEngine", "TunedRoute"]
 PAIR_FLOATS = 32
 """Numbers for each column that a pair of rows needs, if it is left out of the fit to all rows."""
 
+LEAST_SEEN = 1e-8
+"""Part of a direction that data and penalty must each have to say about which penalty to decompose."""
+
 ROWS_BYTES = 2**21
 """Memory for the rows of some training sets, where a criterion needs them: about what the nearer caches hold."""
 
@@ -43,9 +46,10 @@ class TunedRoute(TrainingSetsRoute):
         """All rows are decomposed when they are first asked for, if at all."""
         assert isinstance(learner, TunedLearner)
         tables, smoother = TunedEngine(task.problem, learner, task.loss), learner.smoother
-        if learner.needs_rows or not isinstance(smoother, DesignSmoother) or not can_stream(smoother, 1, task):
+        if learner.needs_rows or not isinstance(smoother, DesignSmoother) or smoother.n_columns == smoother.n_free:
             return tables
-        return StreamedEngine(task, tables, _StreamedTuned(learner, smoother))
+        streamed = StreamedEngine(task, tables, _StreamedTuned(learner, smoother))
+        return streamed if can_stream(smoother, 1, task) else tables
 
 
 class TunedEngine(TrainingSetsEngine):
@@ -270,17 +274,10 @@ class _StreamedTuned(Streaming):
     def solver(
         self, statistics: FoldStatistics, coordinates: Coordinates, folds: Folds, run: Run, tick: Callable[[], None]
     ) -> BatchSolver | None:
-        """About the penalty that all rows choose."""
-        d, k, n = len(coordinates.T), len(coordinates.T) - coordinates.n_penalized, folds.n
-        known = AllRows(coordinates, statistics.total).rotated(coordinates.tau)
-        if known is None or not (known.s[k:] > 0).all():
-            return None
-        tau = middle_of(self._tuned, known.spectrum(np.diagonal(statistics.total[d:, d:]), n, n, 0.0))
-        rotation = rotate(statistics.total[:d, :d], coordinates.penalty, tau, k)
-        if rotation is None:
-            return None
-        systems = FoldSystems.of(statistics, coordinates, rotation.B)
-        return _TunedSolver(systems, folds, run, tick, self._tuned, Middle(rotation.s, tau, k), rotation.x)
+        """About the penalty that all rows choose, which is first guessed from the sample."""
+        first = _TunedSolver.of(statistics, coordinates, coordinates.tau, self._tuned, folds, run, tick)
+        tau = None if first is None else first.chosen_on_all_rows(folds.n)
+        return None if tau is None else _TunedSolver.of(statistics, coordinates, tau, self._tuned, folds, run, tick)
 
 
 class _TunedSolver(BatchSolver):
@@ -295,15 +292,51 @@ class _TunedSolver(BatchSolver):
         tuned: TunedLearner,
         middle: Middle,
         x: FloatArray,
+        start: FloatArray,
     ) -> None:
         super().__init__(systems, folds, 1, run, tick)
-        self._tuned, self._middle, self._x = tuned, middle, x
-        self._start = systems.back @ systems.pilot
+        self._tuned, self._middle, self._x, self._start = tuned, middle, x, start
+
+    @classmethod
+    def of(
+        cls,
+        statistics: FoldStatistics,
+        coordinates: Coordinates,
+        tau: float,
+        tuned: TunedLearner,
+        folds: Folds,
+        run: Run,
+        tick: Callable[[], None],
+    ) -> _TunedSolver | None:
+        """About a penalty tau; None if the coordinates are not good enough."""
+        d, P = len(coordinates.T), coordinates.penalty
+        G, k = statistics.total[:d, :d], d - coordinates.n_penalized
+        rotation = rotate(G, P, tau, k)
+        if rotation is None:
+            return None
+        # the pilot in the new coordinates: B'(G + tau P) is the inverse of B
+        start = rotation.B.T @ ((G + tau * P) @ linalg.solve_triangular(coordinates.T, coordinates.pilot))
+        systems = FoldSystems.of(statistics, coordinates, rotation.B)
+        return cls(systems, folds, run, tick, tuned, Middle(rotation.s, tau, k), rotation.x, start)
+
+    def chosen_on_all_rows(self, n: int) -> float | None:
+        """The penalty to decompose about; None if the spectrum is not known well enough to tell."""
+        systems, d, k = self.systems, len(self._x), self._middle.n_free
+        if min(self._x[k:].min(), self._middle.tau * self._middle.s[k:].min()) < LEAST_SEEN:
+            return None
+        spectra = self._diagonalized(
+            Downdated(np.zeros((1, d, d)), systems.all_right[None], systems.all_squares[None], np.array([float(n)]))
+        )
+        return middle_of(self._tuned, spectra.spectrum)
+
+    def _diagonalized(self, sets: Downdated) -> SetSpectra:
+        """The training sets, with what the pilot reaches of y put back."""
+        of_pilot = self._x[:, None] * self._start - sets.removed @ self._start
+        return SetSpectra.of(self._middle, sets.removed, sets.right + of_pilot, sets.right, sets.squares, sets.n)
 
     def fit(self, sets: Downdated) -> tuple[FloatArray, BoolArray]:
         """The step e from the coefficients c of the pilot solves ``(X'X + lam S) e = X'r - lam S c``."""
-        of_pilot = self._x[:, None] * self._start - sets.removed @ self._start
-        found = SetSpectra.of(self._middle, sets.removed, sets.right + of_pilot, sets.right, sets.squares, sets.n)
+        found = self._diagonalized(sets)
         lams = self._tuned.choose(found.spectrum)
         held = (self._middle.s[:, None] * self._start) * lams[:, None]
         steps = found.solve(sets.right - held, lams)
