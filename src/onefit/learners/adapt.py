@@ -14,16 +14,19 @@ from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier, Ridge
 from sklearn.pipeline import Pipeline
 
 from ..errors import DataError, RouteError
-from ..typing import Estimator
+from ..typing import Estimator, FloatArray
 from ..validation import numeric_matrix
 from ..vocabulary import EXACT
 from .contract import Learner, Path, Refusal, Task, joins
+from .encoded import EncodedLearner
+from .encoding import FixedFeatures
 from .kernel_ridge import kernel_ridge
 from .refitted import RefitLearner
-from .ridge import least_squares, ridge
+from .ridge import least_squares, no_penalty, ridge, ridge_penalties
 from .ridge_cv import ridge_cv
 from .scaled import ScaledLearner, scales_only
 from .smoother import Smoother
+from .steps import encode_steps
 from .transformed import is_stateless, names_of, steps_of, transformed
 from .tuned import TunedLearner
 
@@ -42,12 +45,13 @@ class Known(NamedTuple):
     make: Callable[[Any, Task, Path | None], Learner]
     penalty: str | None = None
     is_ridge: bool = True
+    penalties: Callable[[Any, Task, Path | None], FloatArray] | None = None
 
 
 LEARNERS: dict[type, Known] = {
-    LinearRegression: Known(least_squares),
-    Ridge: Known(ridge, "alpha"),
-    RidgeClassifier: Known(ridge, "alpha"),
+    LinearRegression: Known(least_squares, penalties=no_penalty),
+    Ridge: Known(ridge, "alpha", penalties=ridge_penalties),
+    RidgeClassifier: Known(ridge, "alpha", penalties=ridge_penalties),
     RidgeCV: Known(ridge_cv),
     RidgeClassifierCV: Known(ridge_cv),
     KernelRidge: Known(kernel_ridge, "alpha", is_ridge=False),
@@ -123,6 +127,9 @@ def _adapt_pipeline(pipeline: Pipeline, task: Task, path: Path | None) -> Learne
         scaled = _adapt_scaled(steps, last, task, path)
         if scaled is not None:
             return scaled
+    encoded = _adapt_encoded(steps, last, task, path)
+    if isinstance(encoded, Learner):
+        return encoded
     return _refused(stateful, steps, last, task, path)
 
 
@@ -140,6 +147,23 @@ def _adapt_scaled(steps: list[Any], last: Estimator, task: Task, path: Path | No
         return None
     assert isinstance(inner, Smoother | TunedLearner)
     return inner if is_absorbed else ScaledLearner(inner, X)
+
+
+def _adapt_encoded(steps: list[Any], last: Estimator, task: Task, path: Path | None) -> Learner | Refusal:
+    """A linear fit to what steps learn anew in every training set, if that is linear in fixed features."""
+    known = LEARNERS.get(type(last))
+    if known is None or known.penalties is None:
+        return _unknown(last)
+    if path is not None and path.name != known.penalty:
+        return Refusal(f"the parameter {path.name} is not a penalty, so the model is refitted")
+    try:
+        fixed = FixedFeatures(task.problem.n)
+        block = encode_steps(steps, task.problem.X, fixed)
+        _check_parameters(last)
+        lams = known.penalties(last, task, path)
+    except RouteError as error:
+        return Refusal(str(error))
+    return EncodedLearner(block, fixed, lams, task.problem.weights, bool(last.fit_intercept))
 
 
 def _refused(stateful: list[Any], steps: list[Any], last: Estimator, task: Task, path: Path | None) -> Refusal:

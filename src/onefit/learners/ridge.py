@@ -18,7 +18,16 @@ from .design import DesignSmoother
 from .smoother import Smoother
 from .sparse import SparseSmoother
 
-__all__ = ["class_obstacle", "design_of", "least_squares", "penalties_of", "ridge", "sparse_obstacle"]
+__all__ = [
+    "class_obstacle",
+    "design_of",
+    "least_squares",
+    "no_penalty",
+    "penalties_of",
+    "ridge",
+    "ridge_penalties",
+    "sparse_obstacle",
+]
 
 LinearModel: TypeAlias = LinearRegression | Ridge | RidgeClassifier | RidgeCV | RidgeClassifierCV
 
@@ -26,16 +35,25 @@ MOST_GRAM_BYTES = 2**29
 
 
 def least_squares(estimator: LinearRegression, task: Task, path: Path | None) -> Smoother:
-    """Least squares: a path of no penalty at all."""
+    """Least squares."""
+    return design_of(estimator, task.problem, no_penalty(estimator, task, path))
+
+
+def no_penalty(estimator: LinearRegression, task: Task, path: Path | None) -> FloatArray:
+    """A path of no penalty at all."""
     _check_linear(estimator, task.problem)
-    return design_of(estimator, task.problem, np.zeros((1, 1)))
+    return np.zeros((1, 1))
 
 
 def ridge(estimator: Ridge | RidgeClassifier, task: Task, path: Path | None) -> Smoother:
     """Ridge regression, of numbers or of the codes of classes."""
+    return design_of(estimator, task.problem, ridge_penalties(estimator, task, path))
+
+
+def ridge_penalties(estimator: Ridge | RidgeClassifier, task: Task, path: Path | None) -> FloatArray:
+    """Its penalties."""
     _check_linear(estimator, task.problem)
-    lams = penalties_of(estimator.alpha, task.problem.n_outputs) if path is None else path.penalties()
-    return design_of(estimator, task.problem, lams)
+    return penalties_of(estimator.alpha, task.problem.n_outputs) if path is None else path.penalties()
 
 
 def _check_linear(estimator: LinearRegression | Ridge | RidgeClassifier, problem: Problem) -> None:
