@@ -64,8 +64,11 @@ class EncodedEngine(TrainingSetsEngine):
         self.learner = learner
         B = learner.fixed.matrix
         ones = np.ones((problem.n, 1))
-        self.rows = sparse.csr_matrix(sparse.hstack([B, ones])) if sparse.issparse(B) else np.hstack([B, ones])
-        self.weights = None if learner.weights is None else np.asarray(learner.weights, dtype=np.float64)
+        if sparse.issparse(B):
+            self.rows = sparse.csr_matrix(sparse.hstack([B, ones]))
+        else:
+            self.rows = np.vstack([np.hstack([B, ones]), np.zeros(B.shape[1] + 1)])  # padding is a row of zeros
+        self.weights = None if learner.weights is None else np.append(learner.weights, 0.0)
 
     @cached_property
     def plain(self) -> _Products:
@@ -88,8 +91,8 @@ class EncodedEngine(TrainingSetsEngine):
         """The same for each fold (F, m)."""
         width = self.rows.shape[1]
         if not sparse.issparse(self.rows) and compiled.collects(width):
-            w = np.ones(len(self.y)) if weights is None else weights
-            return _Products(*compiled.collect(self.rows, np.ascontiguousarray(self.y), w, members, sizes))
+            w = np.ones(len(self.padded_y)) if weights is None else weights
+            return _Products(*compiled.collect(self.rows, self.padded_y, w, members, sizes))
         each = [self.products(some[:size], weights) for some, size in zip(members, sizes, strict=True)]
         return _Products(np.stack([one.gram for one in each]), np.stack([one.right for one in each]))
 

@@ -37,8 +37,8 @@ class _Encoded(Block):
                 at, level = (int(index) for index in np.argwhere(unknown)[0])
                 raise SetFailure(
                     at,
-                    f"{column.levels[level]!r} of column {column.name!r} is in no row of the training set, and the encoder "
-                    'has handle_unknown="error"; use handle_unknown="ignore", merge rare levels (min_frequency), or '
+                    f"{column.levels[level]!r} of column {column.name!r} is in no row of the training set, and the "
+                    'encoder has handle_unknown="error"; use handle_unknown="ignore", merge rare levels (min_frequency), or '
                     "choose other folds.",
                 )
         return known
@@ -64,10 +64,9 @@ class _Encoded(Block):
 class _OneHot(_Encoded):
     """A column for each level, and one for those that are rare if they are grouped."""
 
-    may_be_sparse = True
-
     def __init__(self, encoder: OneHotEncoder, columns: Sequence[Levels]) -> None:
         super().__init__(encoder, columns)
+        self.may_be_sparse = bool(encoder.sparse_output)
         self._drops = _dropped(encoder, columns)
         sources, outputs, closed, first = [], [], [], 0
         for number, column in enumerate(columns):
