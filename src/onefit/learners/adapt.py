@@ -14,16 +14,15 @@ from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier, Ridge
 from sklearn.pipeline import Pipeline
 
 from ..errors import DataError, RouteError
-from ..typing import Estimator, FloatArray
+from ..typing import Estimator
 from ..validation import numeric_matrix
 from ..vocabulary import EXACT
 from .contract import Learner, Path, Refusal, Task, joins
-from .encoded import EncodedLearner
-from .encoding import FixedFeatures
+from .encoding import Block, FixedFeatures
 from .kernel_ridge import kernel_ridge
 from .refitted import RefitLearner
-from .ridge import least_squares, no_penalty, ridge, ridge_penalties
-from .ridge_cv import ridge_cv
+from .ridge import encoded_least_squares, encoded_ridge, least_squares, ridge
+from .ridge_cv import encoded_ridge_cv, ridge_cv
 from .scaled import ScaledLearner, scales_only
 from .smoother import Smoother
 from .steps import encode_steps
@@ -40,20 +39,21 @@ class Known(NamedTuple):
     """How a class of scikit-learn becomes a learner, the name of its penalty, and whether columns may be scaled before.
 
     ``is_ridge`` is for ridge regressions on the columns as they get them: a scaler then changes their penalty alone.
+    ``encoded`` makes the learner behind steps that learn anew in every training set.
     """
 
     make: Callable[[Any, Task, Path | None], Learner]
     penalty: str | None = None
     is_ridge: bool = True
-    penalties: Callable[[Any, Task, Path | None], FloatArray] | None = None
+    encoded: Callable[[Any, Task, Path | None, Block, FixedFeatures], Learner] | None = None
 
 
 LEARNERS: dict[type, Known] = {
-    LinearRegression: Known(least_squares, penalties=no_penalty),
-    Ridge: Known(ridge, "alpha", penalties=ridge_penalties),
-    RidgeClassifier: Known(ridge, "alpha", penalties=ridge_penalties),
-    RidgeCV: Known(ridge_cv),
-    RidgeClassifierCV: Known(ridge_cv),
+    LinearRegression: Known(least_squares, encoded=encoded_least_squares),
+    Ridge: Known(ridge, "alpha", encoded=encoded_ridge),
+    RidgeClassifier: Known(ridge, "alpha", encoded=encoded_ridge),
+    RidgeCV: Known(ridge_cv, encoded=encoded_ridge_cv),
+    RidgeClassifierCV: Known(ridge_cv, encoded=encoded_ridge_cv),
     KernelRidge: Known(kernel_ridge, "alpha", is_ridge=False),
 }
 
@@ -152,18 +152,16 @@ def _adapt_scaled(steps: list[Any], last: Estimator, task: Task, path: Path | No
 def _adapt_encoded(steps: list[Any], last: Estimator, task: Task, path: Path | None) -> Learner | Refusal:
     """A linear fit to what steps learn anew in every training set, if that is linear in fixed features."""
     known = LEARNERS.get(type(last))
-    if known is None or known.penalties is None:
+    if known is None or known.encoded is None:
         return _unknown(last)
     if path is not None and path.name != known.penalty:
         return Refusal(f"the parameter {path.name} is not a penalty, so the model is refitted")
     try:
-        fixed = FixedFeatures(task.problem.n)
-        block = encode_steps(steps, task.problem.X, fixed)
         _check_parameters(last)
-        lams = known.penalties(last, task, path)
+        fixed = FixedFeatures(task.problem.n)
+        return known.encoded(last, task, path, encode_steps(steps, task.problem.X, fixed), fixed)
     except RouteError as error:
         return Refusal(str(error))
-    return EncodedLearner(block, fixed, lams, task.problem.weights, bool(last.fit_intercept))
 
 
 def _refused(stateful: list[Any], steps: list[Any], last: Estimator, task: Task, path: Path | None) -> Refusal:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Self
@@ -18,7 +18,7 @@ from .contract import Learner, Refusal, Scores, Task
 from .encoding import Block, Features, FixedFeatures, Moments
 from .fitrows import FitRows
 
-__all__ = ["EncodedLearner", "EncodedSets"]
+__all__ = ["EncodedLearner", "EncodedSets", "free_and_penalized"]
 
 NULL = 1e-11
 """Eigenvalues of a matrix with ones on its diagonal below this are those of columns that depend on each other."""
@@ -34,12 +34,17 @@ class EncodedSets:
     moments : Moments
     right : (S, q, Q) products of the columns of B with y, both about their means
     y_mean : (S, Q)
+    rows : function
+        Of the place of a training set: its outputs about their means (n, p), zero where they are constant, y (n, Q)
+        about its mean, and the roots of the weights (n,); without an intercept nothing is subtracted. Asked for by
+        what is chosen by leaving out rows.
     """
 
     features: Features
     moments: Moments
     right: FloatArray
     y_mean: FloatArray
+    rows: Callable[[int], tuple[FloatArray, FloatArray, FloatArray]]
 
 
 class EncodedLearner(FitRows, Learner):
@@ -57,6 +62,7 @@ class EncodedLearner(FitRows, Learner):
     fit_intercept : bool
     """
 
+    needs_rows = False
     reason = "what its steps learn follows from statistics of each training set, and so does the fit"
 
     def __init__(
@@ -145,19 +151,24 @@ class EncodedLearner(FitRows, Learner):
 
     def fit_rows(self, Z: FloatArray, y: FloatArray, root: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Coefficients (V, p, Q) and constants (V, Q) of one training set from its rows; constant columns are zero."""
-        ones = np.ones((len(Z), 1 if self.fit_intercept else 0))
-        columns = Columns(Z, ones, norms(Z), norms(ones), None, True, self.fit_intercept)
-        shift = columns.middles()
-        moved = columns.moved(shift).weighted(root)
-        total = np.zeros(Z.shape[1]) if shift is None else shift[0][0] + shift[1][0]
+        columns, middle = free_and_penalized(Z, root, self.fit_intercept)
         found, constants = np.zeros((len(self.lams), Z.shape[1], y.shape[1])), np.zeros((len(self.lams), y.shape[1]))
         for value, lams in enumerate(self.lams):
             for lam in np.unique(lams):
                 outputs = np.flatnonzero(np.broadcast_to(lams == lam, y.shape[1]))
-                a, b = _fit_one(moved, root[:, None] * y[:, outputs], float(lam))
+                a, b = _fit_one(columns, root[:, None] * y[:, outputs], float(lam))
                 found[value][:, outputs] = a
-                constants[value, outputs] = b.sum(axis=0) - total @ a
+                constants[value, outputs] = b.sum(axis=0) - middle @ a
         return found, constants
+
+
+def free_and_penalized(Z: FloatArray, root: FloatArray, fit_intercept: bool) -> tuple[Columns, FloatArray]:
+    """Columns about their middle, beside a constant if there is an intercept, all times the roots of the weights."""
+    ones = np.ones((len(Z), 1 if fit_intercept else 0))
+    columns = Columns(Z, ones, norms(Z), norms(ones), None, True, fit_intercept)
+    shift = columns.middles()
+    middle = np.zeros(Z.shape[1]) if shift is None else shift[0][0] + shift[1][0]
+    return columns.moved(shift).weighted(root), middle
 
 
 def _fit_one(columns: Columns, y: FloatArray, lam: float) -> tuple[FloatArray, FloatArray]:

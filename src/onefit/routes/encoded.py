@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from scipy import sparse
@@ -209,7 +209,19 @@ class _Sets(Sets):
         varies = low < high
         whole = engine.weighted.gram[at, at]
         is_sound: BoolArray = ~(varies & (moments.products[:, at, at] < CANCELLED * whole)).any(axis=1)
-        return EncodedSets(features, moments, right, y_mean), is_sound
+        return EncodedSets(features, moments, right, y_mean, partial(self._rows, out, features)), is_sound
+
+    def _rows(self, out: IntArray, features: Features, index: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Outputs of one training set in its rows, y, both about their means, and the roots of the weights."""
+        engine, learner = self.engine, self.engine.learner
+        rows = self.training_rows(out[index])
+        root = learner.root_weights(rows)
+        Z = np.where(features.varies[index], learner.design(features, index, engine.rows[rows, :-1]), 0.0)
+        y = engine.y[rows]
+        if learner.fit_intercept:
+            share = np.square(root) / np.square(root).sum()
+            Z, y = Z - share @ Z, y - share @ y
+        return Z, y, root
 
     def _predicted(self, out: IntArray, gamma: FloatArray) -> FloatArray:
         """Residuals (B, t, m, V, Q) of the folds that are out, fold by fold."""
