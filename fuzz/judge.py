@@ -109,18 +109,21 @@ class _Case:
         return Verdict("wrong", why, float(relative[name].max()))
 
     def of_differences(self, answer: Answer) -> Verdict | None:
-        """Verdict on the paired differences, in units of the largest errors; None if they are not known or agree."""
+        """Verdict on the paired differences; None if they are not known or agree.
+
+        They are measured by the largest of their own ends, as every figure is, or by the largest errors of folds if
+        these are larger: equal models differ by nothing.
+        """
         asked, pairs = answer.differences, _pairs_of(self.expected)
         if asked is None or not pairs or None in answer.figures or "refit" in answer.routes:
             return None
         known = [each for each in self.expected if isinstance(each, Figures)]
         size = np.max([np.nanmax(each.tables["e_out"], axis=(0, 1)) for each in known], axis=0)
         exact = exact_differences(pairs, self.model, asked)
+        unit = np.maximum(np.abs(exact).max(axis=0), np.maximum(size, LEAST))  # (D, R)
 
         def gap(values: np.ndarray) -> float:
-            return float(
-                np.nan_to_num(np.abs(values - exact).max(axis=(0, 1)) / np.maximum(size, LEAST), nan=np.inf).max()
-            )
+            return float(np.nan_to_num(np.abs(values - exact).max(axis=0) / unit, nan=np.inf).max())
 
         if (off := gap(asked.values)) <= AGREES:
             return None

@@ -371,7 +371,7 @@ def test_leave_one_out_of_a_row_that_alone_sees_a_large_column_is_that_of_a_fit_
     if offset:
         X, lams = np.c_[X, X[:, 0] + X[:, 2] + offset, X[:, 2] - X[:, 0] + offset], lams[2:]
     columns = columns_of(X, None, True)
-    columns = columns.moved(columns.means())
+    columns = columns.moved(columns.middles())
     found = criterion_values(spectrum_of_rows(columns, y - y.mean()).spectrum, lams[None], "loo")[0, :, 0]
     expected = np.zeros(len(lams))
     for at, lam in enumerate(lams):
@@ -405,6 +405,41 @@ def exact_ridge(X, y, weights, alpha):
         for k in (k for k in range(p) if k != i):
             M[k] = [a - M[k][i] * b for a, b in zip(M[k], M[i], strict=True)]
     return [line[p] for line in M]
+
+
+def test_a_column_that_is_a_sum_is_no_direction_of_rounding_errors_without_the_row_that_one_summand_lives_in():
+    """The mean of such a column is carried into all rows; without that row its rounding errors were fitted.
+
+    The penalty that leave-one-out chooses is that of exact fits without each row. (Fuzz case 83009589.)
+    """
+    rng = np.random.default_rng(2)
+    X, y, alphas = 1e8 * rng.normal(size=(14, 3)), rng.normal(size=14), (1.5, 1e20)
+    X[:, 1] = 3e11 * (np.arange(14) == 4)
+    X[:, 2] = X[:, 0] + X[:, 1]
+    y += 1.5e-8 * (X[:, 0] + X[:, 2])
+    ids = np.arange(14) % 7 - 1  # two rows are in every training set, the wild one among them
+    ids[4] = -1
+
+    def predict(train, row, alpha):
+        table = [[Fraction(v) for v in X[i]] for i in train]
+        centre = [sum(column) / len(train) for column in zip(*table, strict=True)]
+        mean = sum(Fraction(v) for v in y[train]) / len(train)
+        moved = np.array([[v - c for v, c in zip(line, centre, strict=True)] for line in table], dtype=object)
+        coef = exact_ridge(moved, [Fraction(v) - mean for v in y[train]], np.ones(len(train)), alpha)
+        return mean + sum((Fraction(v) - c) * b for v, c, b in zip(X[row], centre, coef, strict=True))
+
+    def loss_without(fold):
+        train, held_out = np.flatnonzero(ids != fold), np.flatnonzero(ids == fold)
+        by_alpha = [
+            sum((Fraction(y[row]) - predict(np.setdiff1d(train, [row]), row, alpha)) ** 2 for row in train)
+            for alpha in alphas
+        ]
+        best = alphas[int(np.argmin(by_alpha))]
+        return float(np.mean([(Fraction(y[row]) - predict(train, row, best)) ** 2 for row in held_out]))
+
+    expected = [loss_without(fold) for fold in range(6)]
+    result = quiet_nested_cv(RidgeCV(alphas=alphas), X, y, folds=ids, route="gram")
+    np.testing.assert_allclose(result.fold_errors.e_out.ravel(), expected, rtol=1e-7)
 
 
 @pytest.mark.parametrize("settings", FAST, ids=str)

@@ -194,7 +194,7 @@ class Smoother(FitRows, Learner):
         mean.
         """
         training, root = self.take(rows), self.root_weights(rows)
-        shift = training.means()
+        shift = training.middles()
         a, b = fit_stacked(training.moved(shift).weighted(root), root[:, None] * y[rows], lam)
         columns = self.take(new).moved(shift)
         predictions: FloatArray = columns.E @ a + columns.N @ b

@@ -103,12 +103,16 @@ class Columns:
             E_size = norms(E) + (0.0 if self.centre is None else np.abs(self.centre) * linalg.norm(root))
         return replace(self, E=E, N=N, E_size=E_size, N_size=self.N_size * heaviest)
 
-    def means(self) -> Shift | None:
-        """What the constant can absorb; of a column that does not vary here, its value to the last bit."""
+    def middles(self) -> Shift | None:
+        """What the constant can absorb; of a column that does not vary here, its value to the last bit.
+
+        Medians, see `middle`: means would carry a row that is far away into all others, and be left in these where
+        that row is taken out again.
+        """
         if not self.has_ones or not len(self.E):
             return None
         first = self.E[0], self.N[0, 1:]
-        return first, ((self.E - first[0]).mean(axis=0), (self.N[:, 1:] - first[1]).mean(axis=0))
+        return first, (middle(self.E - first[0]), middle(self.N[:, 1:] - first[1]))
 
     def moved(self, shift: Shift | None) -> Columns:
         """The columns less a shift that the constant absorbs, in two steps so that no digit is lost."""

@@ -246,7 +246,7 @@ class _Sets(BasisSets):
         engine, y = self.engine, self.engine.y
         rows = self.training_rows(out)
         training = engine.columns.rows(rows)
-        shift = training.means()
+        shift = training.middles()
         columns = training.moved(shift).weighted(engine.root[rows])
         if columns.dependent():  # raises, and says where
             return refit_residuals(engine.smoother, y, 1.0, self.folds, *self.place(out))
