@@ -11,6 +11,7 @@ from scipy import sparse
 from ..errors import TrainingSetError
 from ..folds import Folds
 from ..learners import EncodedLearner, EncodedSets, Features, Learner, Moments, Refusal, SetFailure, SetStatistics, Task
+from ..learners.encoding import as_dense
 from ..linalg import compiled
 from ..metrics.losses import Loss
 from ..typing import AnyArray, BoolArray, FloatArray, IntArray
@@ -208,7 +209,8 @@ class _Sets(Sets):
         low, high = statistics.extremes(at)
         varies = low < high
         whole = engine.weighted.gram[at, at]
-        is_sound: BoolArray = ~(varies & (moments.products[:, at, at] < CANCELLED * whole)).any(axis=1)
+        lost: BoolArray = varies & (moments.products[:, at, at] < CANCELLED * whole)
+        is_sound = np.logical_not(lost.any(axis=1))
         return EncodedSets(features, moments, right, y_mean, partial(self._rows, out, features)), is_sound
 
     def _rows(self, out: IntArray, features: Features, index: int) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -329,7 +331,7 @@ class _OneSet(_Statistics):
 
     def __init__(self, sets: _Sets, out: IntArray, train: IntArray) -> None:
         B = sets.engine.rows[train, :-1]
-        dense = np.asarray(B.toarray() if sparse.issparse(B) else B)
+        dense = as_dense(B)
         mean = dense.mean(axis=0)
         centred = dense - mean
         moments = Moments(np.array([float(len(train))]), mean[None], (centred.T @ centred)[None])
