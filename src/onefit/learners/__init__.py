@@ -7,6 +7,8 @@
 from .adapt import adapt, frozen
 from .contract import Learner, Path, Refusal, Scores, Task
 from .design import DesignSmoother
+from .encoded import EncodedLearner, EncodedSets
+from .encoding import Features, Moments, SetFailure, SetStatistics
 from .fitrows import FitRows
 from .interpolation import free_columns, is_near_interpolation
 from .kernel import KernelSmoother
@@ -19,13 +21,19 @@ from .tuned import TunedLearner
 __all__ = [
     "Coefficients",
     "DesignSmoother",
+    "EncodedLearner",
+    "EncodedSets",
+    "Features",
     "FitRows",
     "KernelSmoother",
     "Learner",
+    "Moments",
     "Path",
     "RefitLearner",
     "Refusal",
     "Scores",
+    "SetFailure",
+    "SetStatistics",
     "SmoothedLearner",
     "Smoother",
     "SparseSmoother",

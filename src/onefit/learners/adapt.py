@@ -16,12 +16,15 @@ from ..typing import Estimator
 from ..validation import numeric_matrix
 from ..vocabulary import EXACT
 from .contract import Learner, Path, Refusal, Task, joins
+from .encoding import Block, FixedFeatures
 from .kernel_ridge import kernel_ridge
 from .refitted import RefitLearner
-from .ridge import least_squares, ridge
-from .ridge_cv import ridge_cv
+from .ridge import encoded_least_squares, encoded_ridge, least_squares, ridge
+from .ridge_cv import encoded_ridge_cv, ridge_cv
 from .scaled import ScaledLearner, scales_only
 from .smoother import Smoother
+from .steps import encode_steps
+from .target import adapt_target, has_target
 from .transformed import is_stateless, names_of, steps_of, transformed, without_trace
 from .tuned import TunedLearner
 
@@ -35,25 +38,29 @@ class Known(NamedTuple):
     """How a class of scikit-learn becomes a learner, the name of its penalty, and whether columns may be scaled before.
 
     ``is_ridge`` is for ridge regressions on the columns as they get them: a scaler then changes their penalty alone.
+    ``encoded`` makes the learner behind steps that learn anew in every training set.
     """
 
     make: Callable[[Any, Task, Path | None], Learner]
     penalty: str | None = None
     is_ridge: bool = True
+    encoded: Callable[[Any, Task, Path | None, Block, FixedFeatures], Learner] | None = None
 
 
 LEARNERS: dict[type, Known] = {
-    LinearRegression: Known(least_squares),
-    Ridge: Known(ridge, "alpha"),
-    RidgeClassifier: Known(ridge, "alpha"),
-    RidgeCV: Known(ridge_cv),
-    RidgeClassifierCV: Known(ridge_cv),
+    LinearRegression: Known(least_squares, encoded=encoded_least_squares),
+    Ridge: Known(ridge, "alpha", encoded=encoded_ridge),
+    RidgeClassifier: Known(ridge, "alpha", encoded=encoded_ridge),
+    RidgeCV: Known(ridge_cv, encoded=encoded_ridge_cv),
+    RidgeClassifierCV: Known(ridge_cv, encoded=encoded_ridge_cv),
     KernelRidge: Known(kernel_ridge, "alpha", is_ridge=False),
 }
 
 
 def adapt(estimator: Estimator, task: Task, path: Path | None = None) -> Learner | Refusal:
     """Find the learner of an estimator, or of its path; never guesses: a subclass is not the class it derives from."""
+    if has_target(estimator):
+        return adapt_target(estimator, task, path, adapt)
     if type(estimator) is Pipeline:
         return _adapt_pipeline(estimator, task, path)
     try:
@@ -121,6 +128,9 @@ def _adapt_pipeline(pipeline: Pipeline, task: Task, path: Path | None) -> Learne
         scaled = _adapt_scaled(steps, last, task, path)
         if scaled is not None:
             return scaled
+    encoded = _adapt_encoded(steps, last, task, path)
+    if isinstance(encoded, Learner):
+        return encoded
     return _refused(stateful, steps, last, task, path)
 
 
@@ -138,6 +148,21 @@ def _adapt_scaled(steps: list[Any], last: Estimator, task: Task, path: Path | No
         return None
     assert isinstance(inner, Smoother | TunedLearner)
     return inner if is_absorbed else ScaledLearner(inner, X)
+
+
+def _adapt_encoded(steps: list[Any], last: Estimator, task: Task, path: Path | None) -> Learner | Refusal:
+    """A linear fit to what steps learn anew in every training set, if that is linear in fixed features."""
+    known = LEARNERS.get(type(last))
+    if known is None or known.encoded is None:
+        return _unknown(last)
+    if path is not None and path.name != known.penalty:
+        return Refusal(f"the parameter {path.name} is not a penalty, so the model is refitted")
+    try:
+        _check_parameters(last)
+        fixed = FixedFeatures(task.problem.n)
+        return known.encoded(last, task, path, encode_steps(steps, task.problem.X, fixed), fixed)
+    except RouteError as error:
+        return Refusal(str(error))
 
 
 def _refused(stateful: list[Any], steps: list[Any], last: Estimator, task: Task, path: Path | None) -> Refusal:

@@ -15,10 +15,21 @@ from ..typing import ArrayLike, FloatArray
 from ..validation import Problem, check_columns, numeric_matrix
 from .contract import Path, Task
 from .design import DesignSmoother
+from .encoded import EncodedLearner
+from .encoding import Block, FixedFeatures
 from .smoother import Smoother
 from .sparse import SparseSmoother
 
-__all__ = ["class_obstacle", "design_of", "least_squares", "penalties_of", "ridge", "sparse_obstacle"]
+__all__ = [
+    "class_obstacle",
+    "design_of",
+    "encoded_least_squares",
+    "encoded_ridge",
+    "least_squares",
+    "penalties_of",
+    "ridge",
+    "sparse_obstacle",
+]
 
 LinearModel: TypeAlias = LinearRegression | Ridge | RidgeClassifier | RidgeCV | RidgeClassifierCV
 
@@ -31,11 +42,30 @@ def least_squares(estimator: LinearRegression, task: Task, path: Path | None) ->
     return design_of(estimator, task.problem, np.zeros((1, 1)))
 
 
+def encoded_least_squares(
+    estimator: LinearRegression, task: Task, path: Path | None, block: Block, fixed: FixedFeatures
+) -> EncodedLearner:
+    """The same on what steps learn."""
+    _check_linear(estimator, task.problem)
+    return EncodedLearner(block, fixed, np.zeros((1, 1)), task.problem.weights, bool(estimator.fit_intercept))
+
+
 def ridge(estimator: Ridge | RidgeClassifier, task: Task, path: Path | None) -> Smoother:
     """Ridge regression, of numbers or of the codes of classes."""
+    return design_of(estimator, task.problem, _penalties(estimator, task, path))
+
+
+def encoded_ridge(
+    estimator: Ridge | RidgeClassifier, task: Task, path: Path | None, block: Block, fixed: FixedFeatures
+) -> EncodedLearner:
+    """The same on what steps learn."""
+    lams = _penalties(estimator, task, path)
+    return EncodedLearner(block, fixed, lams, task.problem.weights, bool(estimator.fit_intercept))
+
+
+def _penalties(estimator: Ridge | RidgeClassifier, task: Task, path: Path | None) -> FloatArray:
     _check_linear(estimator, task.problem)
-    lams = penalties_of(estimator.alpha, task.problem.n_outputs) if path is None else path.penalties()
-    return design_of(estimator, task.problem, lams)
+    return penalties_of(estimator.alpha, task.problem.n_outputs) if path is None else path.penalties()
 
 
 def _check_linear(estimator: LinearRegression | Ridge | RidgeClassifier, problem: Problem) -> None:

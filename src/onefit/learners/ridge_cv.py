@@ -9,16 +9,28 @@ from sklearn.linear_model import RidgeClassifierCV, RidgeCV
 from ..checks import check_penalty_value
 from ..errors import DataError, RouteError
 from .contract import Path, Task
+from .encoded_tuned import TunedEncodedLearner
+from .encoding import Block, FixedFeatures
 from .ridge import class_obstacle, design_of, sparse_obstacle
 from .smoother import MOST_DENSE_BYTES
 from .sparse import SparseSmoother
-from .tuned import TunedLearner
+from .tuned import TunedLearner, Tuning
 
-__all__ = ["ridge_cv"]
+__all__ = ["encoded_ridge_cv", "ridge_cv"]
 
 
 def ridge_cv(estimator: RidgeCV | RidgeClassifierCV, task: Task, path: Path | None) -> TunedLearner:
     """Ridge regression that chooses its alpha by leave-one-out on the rows that it is fitted to."""
+    tuning = _tuning(estimator, task)
+    assert tuning.grid is not None
+    smoother = design_of(estimator, task.problem, tuning.grid[:, None])
+    if isinstance(smoother, SparseSmoother) and not smoother.is_accurate():
+        smoother = smoother.dense()
+    return TunedLearner(smoother, tuning.criterion, tuning.grid, tuning.per_output)
+
+
+def _tuning(estimator: RidgeCV | RidgeClassifierCV, task: Task) -> Tuning:
+    """How it chooses its alpha; raises RouteError if that is not by its own leave-one-out."""
     name, problem = type(estimator).__name__, task.problem
     reason = sparse_obstacle(problem)
     if estimator.cv is not None or estimator.scoring is not None:
@@ -35,8 +47,12 @@ def ridge_cv(estimator: RidgeCV | RidgeClassifierCV, task: Task, path: Path | No
     grid = np.array([check_penalty_value("alphas", alpha) for alpha in alphas])
     if not (grid > 0).all():
         raise DataError("alphas holds a zero; the leave-one-out of RidgeCV needs positive numbers.")
-    per_output = bool(getattr(estimator, "alpha_per_target", False))
-    smoother = design_of(estimator, problem, grid[:, None])
-    if isinstance(smoother, SparseSmoother) and not smoother.is_accurate():
-        smoother = smoother.dense()
-    return TunedLearner(smoother, "loo", grid, per_output)
+    return Tuning("loo", grid, bool(getattr(estimator, "alpha_per_target", False)))
+
+
+def encoded_ridge_cv(
+    estimator: RidgeCV | RidgeClassifierCV, task: Task, path: Path | None, block: Block, fixed: FixedFeatures
+) -> TunedEncodedLearner:
+    """The same on what steps learn."""
+    tuning = _tuning(estimator, task)
+    return TunedEncodedLearner(block, fixed, tuning, task.problem.weights, bool(estimator.fit_intercept))

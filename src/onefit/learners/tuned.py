@@ -12,24 +12,62 @@ from ..typing import FloatArray
 from .contract import Learner
 from .smoother import Smoother
 
-__all__ = ["TunedLearner"]
+__all__ = ["TunedLearner", "Tuning"]
 
 MOST_WIDTH = 3
 """Rows for each column from which on pairs of rows are taken out of the fit to all of them."""
 
 
-class TunedLearner(Learner):
-    """What is tuned, and how.
+class Tuning:
+    """How a penalty is chosen.
 
     Parameters
     ----------
-    smoother : Smoother
-        The model; which penalties it holds does not matter.
     criterion : {"gcv", "loo", "reml"}
     grid : array (V,) or None
         The penalties to choose from, the first of the best; None searches the whole axis.
     per_output : bool
         Whether each output gets a penalty of its own. Else one serves all: the least sum of the criterion.
+    """
+
+    def __init__(self, criterion: str, grid: FloatArray | None = None, per_output: bool = False) -> None:
+        self.criterion, self.grid, self.per_output = criterion, grid, per_output
+
+    @property
+    def smallest(self) -> float:
+        """The smallest penalty that may be chosen; zero if there is no telling."""
+        return 0.0 if self.grid is None else float(self.grid.min())
+
+    def choose(self, spectrum: Spectrum) -> FloatArray:
+        """The penalty of each training set and output, (B, Q)."""
+        if self.grid is None:
+            return np.repeat(search(spectrum, self.criterion)[:, None], spectrum.gamma.shape[2], axis=1)
+        lams = np.broadcast_to(self.grid, (len(spectrum.mu), len(self.grid)))
+        return self._best(self.grid, criterion_values(spectrum, lams, self.criterion))
+
+    def choose_by_rows(self, spectrum: Spectrum, rows: SetRows) -> tuple[FloatArray, FloatArray]:
+        """The same from leave-one-out on the grid, and the smallest one minus a leverage of each training set, (B,)."""
+        assert self.grid is not None
+        lams = np.broadcast_to(self.grid, (len(spectrum.mu), len(self.grid)))
+        values, least = loo_on_grid(spectrum, rows, lams)
+        return self._best(self.grid, values), least
+
+    def _best(self, grid: FloatArray, values: FloatArray) -> FloatArray:
+        """Where the criterion (B, V, Q) is least, (B, Q)."""
+        n_outputs = values.shape[2]
+        if not self.per_output:
+            values = values.sum(axis=2, keepdims=True)
+        best = grid[values.argmin(axis=1)]
+        return np.broadcast_to(best, (len(best), n_outputs))
+
+
+class TunedLearner(Tuning, Learner):
+    """A smoother that is tuned; for the other parameters see `Tuning`.
+
+    Parameters
+    ----------
+    smoother : Smoother
+        The model; which penalties it holds does not matter.
     """
 
     steps = 1
@@ -38,7 +76,8 @@ class TunedLearner(Learner):
     def __init__(
         self, smoother: Smoother, criterion: str, grid: FloatArray | None = None, per_output: bool = False
     ) -> None:
-        self.smoother, self.criterion, self.grid, self.per_output = smoother, criterion, grid, per_output
+        super().__init__(criterion, grid, per_output)
+        self.smoother = smoother
         self.hint, self.width = smoother.hint, smoother.width
 
     def at(self, values: Sequence[int]) -> Self:
@@ -74,30 +113,3 @@ class TunedLearner(Learner):
         n = self.smoother.n
         is_possible = self.grid is None and self.criterion in PAIR_CRITERIA and len(self.smoother.fitted_rows) == n
         return is_possible and MOST_WIDTH * self.smoother.width <= n
-
-    @property
-    def smallest(self) -> float:
-        """The smallest penalty that may be chosen; zero if there is no telling."""
-        return 0.0 if self.grid is None else float(self.grid.min())
-
-    def choose(self, spectrum: Spectrum) -> FloatArray:
-        """The penalty of each training set and output, (B, Q)."""
-        if self.grid is None:
-            return np.repeat(search(spectrum, self.criterion)[:, None], spectrum.gamma.shape[2], axis=1)
-        lams = np.broadcast_to(self.grid, (len(spectrum.mu), len(self.grid)))
-        return self._best(self.grid, criterion_values(spectrum, lams, self.criterion))
-
-    def choose_by_rows(self, spectrum: Spectrum, rows: SetRows) -> tuple[FloatArray, FloatArray]:
-        """The same from leave-one-out on the grid, and the smallest one minus a leverage of each training set, (B,)."""
-        assert self.grid is not None
-        lams = np.broadcast_to(self.grid, (len(spectrum.mu), len(self.grid)))
-        values, least = loo_on_grid(spectrum, rows, lams)
-        return self._best(self.grid, values), least
-
-    def _best(self, grid: FloatArray, values: FloatArray) -> FloatArray:
-        """Where the criterion (B, V, Q) is least, (B, Q)."""
-        n_outputs = values.shape[2]
-        if not self.per_output:
-            values = values.sum(axis=2, keepdims=True)
-        best = grid[values.argmin(axis=1)]
-        return np.broadcast_to(best, (len(best), n_outputs))

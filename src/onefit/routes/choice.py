@@ -9,6 +9,7 @@ from math import isfinite
 from ..errors import FoldError, RouteError
 from ..learners import Learner, RefitLearner, Refusal, Task, is_near_interpolation
 from .contract import FoldPlan, Offer, Route
+from .encoded import EncodedRoute
 from .gram import GramRoute
 from .learned import LearnedRoute
 from .leavetwo import LeaveTwoOutRoute
@@ -25,6 +26,7 @@ ROUTES: tuple[Route, ...] = (
     OneStepRoute(),
     TunedRoute(),
     LearnedRoute(),
+    EncodedRoute(),
     RefitRoute(),
 )
 """All routes; of equal offers the first wins."""

@@ -23,7 +23,7 @@ from .contract import CannotStream, Engine, Run, Workers
 from .engine import FailureLog
 from .gramstream import StreamedEngine, Streaming, can_stream
 from .solve import BatchSolver, Downdated, FoldSystems
-from .trainingsets import MOST_WORK, Sets, TrainingSetsEngine, TrainingSetsRoute, inverse_factors
+from .trainingsets import MOST_WORK, BasisSets, Sets, TrainingSetsEngine, TrainingSetsRoute, inverse_factors
 
 __all__ = ["LearnedEngine", "LearnedRoute"]
 
@@ -110,7 +110,7 @@ class LearnedEngine(TrainingSetsEngine):
         return _Sets(self, folds, repeats, log)
 
 
-class _Sets(Sets):
+class _Sets(BasisSets):
     """The training sets of some partitions."""
 
     engine: LearnedEngine

@@ -23,6 +23,7 @@ from .repeats import RepeatedRoute
 __all__ = [
     "MOST_WORK",
     "NOT_TUNED",
+    "BasisSets",
     "Sets",
     "TrainingSetsEngine",
     "TrainingSetsRoute",
@@ -171,16 +172,6 @@ class Sets(ABC):
         self.fitted_in_fold = seen[self.members].sum(axis=1)
         self.n_fitted = int(seen.sum())
 
-    @property
-    @abstractmethod
-    def Zw(self) -> FloatArray:
-        """All rows in an orthogonal basis, times the roots of their weights, (n + 1, d); row n is padding."""
-
-    @property
-    @abstractmethod
-    def rest(self) -> FloatArray:
-        """What the columns do not reach of y, times the roots of the weights, (n + 1, Q)."""
-
     @abstractmethod
     def floats_each(self, n_out: int) -> int:
         """Numbers that a training set without ``n_out`` folds needs."""
@@ -221,6 +212,20 @@ class Sets(ABC):
         left: BoolArray = np.zeros((len(out), self.folds.n + 1), dtype=bool)
         left[np.arange(len(out))[:, None, None], self.members[out]] = True
         return left[:, :-1]
+
+
+class BasisSets(Sets):
+    """Training sets of an engine that has all rows in an orthogonal basis."""
+
+    @property
+    @abstractmethod
+    def Zw(self) -> FloatArray:
+        """All rows in an orthogonal basis, times the roots of their weights, (n + 1, d); row n is padding."""
+
+    @property
+    @abstractmethod
+    def rest(self) -> FloatArray:
+        """What the columns do not reach of y, times the roots of the weights, (n + 1, Q)."""
 
     @cached_property
     def totals(self) -> tuple[FloatArray, FloatArray, FloatArray]:

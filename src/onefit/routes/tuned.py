@@ -23,7 +23,7 @@ from .engine import BLOCK_BYTES, FailureLog, per_block, refit_residuals
 from .gramstream import StreamedEngine, Streaming, can_stream
 from .solve import BatchSolver, Downdated, FoldSystems
 from .spectra import Middle, SetSpectra, middle_of
-from .trainingsets import Sets, TrainingSetsEngine, TrainingSetsRoute
+from .trainingsets import BasisSets, Sets, TrainingSetsEngine, TrainingSetsRoute
 
 __all__ = ["TunedEngine", "TunedRoute"]
 
@@ -132,7 +132,7 @@ def _decompose(engine: TunedEngine) -> _Whole:
     return _Whole(Z, Zw, Middle(reinsch.s, tau, smoother.n_free, n_null), rest)
 
 
-class _Sets(Sets):
+class _Sets(BasisSets):
     """The training sets of some partitions."""
 
     engine: TunedEngine

@@ -1,0 +1,224 @@
+"""Linear fits to what steps make of the columns anew in every training set, from Gram matrices of fixed features."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from scipy import linalg
+
+from ..linalg import batched
+from ..linalg.columns import Columns, norms
+from ..linalg.stacked import fit_stacked
+from ..typing import BoolArray, FloatArray
+from .contract import Learner, Refusal, Scores, Task
+from .encoding import Block, Features, FixedFeatures, Matrix, Moments, as_dense
+from .fitrows import FitRows
+
+__all__ = ["EncodedLearner", "EncodedSets", "free_and_penalized"]
+
+NULL = 1e-11
+"""Eigenvalues of a matrix with ones on its diagonal below this are those of columns that depend on each other."""
+
+
+@dataclass(frozen=True)
+class EncodedSets:
+    """What S training sets say to a linear fit, their rows weighted.
+
+    Attributes
+    ----------
+    features : Features
+    moments : Moments
+    right : (S, q, Q) products of the columns of B with y, both about their means
+    y_mean : (S, Q)
+    rows : function
+        Of the place of a training set: its outputs about their means (n, p), zero where they are constant, y (n, Q)
+        about its mean, and the roots of the weights (n,); without an intercept nothing is subtracted. Asked for by
+        what is chosen by leaving out rows.
+    """
+
+    features: Features
+    moments: Moments
+    right: FloatArray
+    y_mean: FloatArray
+    rows: Callable[[int], tuple[FloatArray, FloatArray, FloatArray]]
+
+
+class EncodedLearner(FitRows, Learner):
+    """Least squares or ridge regression on the outputs of steps that learn from each training set.
+
+    Parameters
+    ----------
+    block : Block
+        What the steps make of the columns.
+    fixed : FixedFeatures
+        Of which they are made.
+    lams : array (V, 1) or (V, Q)
+    weights : array (n,) or None
+        Weights in the fit; the steps count every row once.
+    fit_intercept : bool
+    """
+
+    needs_rows = False
+    reason = "what its steps learn follows from statistics of each training set, and so does the fit"
+
+    def __init__(
+        self, block: Block, fixed: FixedFeatures, lams: FloatArray, weights: FloatArray | None, fit_intercept: bool
+    ) -> None:
+        self.block, self.fixed, self.lams = block, fixed, lams
+        self.weights, self.fit_intercept = weights, fit_intercept
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.fixed.n
+
+    @property
+    def width(self) -> int:
+        """Number of fixed features."""
+        return self.fixed.n_columns
+
+    @property
+    def n_values(self) -> int:
+        """Number of penalties."""
+        return len(self.lams)
+
+    def at(self, values: Sequence[int]) -> Self:
+        """The same at some of its penalties."""
+        other = copy(self)
+        other.lams = self.lams[list(values)]
+        return other
+
+    def scores(self, task: Task) -> Scores | Refusal:
+        """None: what the steps learn is not linear in y."""
+        return Refusal("they are known of linear smoothers only, and its steps learn from every training set")
+
+    def fit(self, sets: EncodedSets) -> tuple[FloatArray, BoolArray]:
+        """Coefficients (S, V, p, Q) of the outputs, and which training sets have those of a refit to all digits."""
+        A, h = self._normal_equations(sets)
+        d = np.einsum("spp->sp", A).copy()
+        seen = d > 0
+        D = np.where(seen, 1.0 / np.sqrt(np.where(seen, d, 1.0)), 0.0)
+        A *= D[:, :, None]
+        A *= D[:, None]
+        diagonal = np.arange(A.shape[1])
+        A[:, diagonal, diagonal] = 1.0  # a column that is zero has the coefficient zero
+        if self.fit_intercept:
+            _hold_closed(A, D, sets.features)
+        right = np.empty((*h.shape[:2], h.shape[2] + 1))
+        np.multiply(D[:, :, None], h, out=right[..., :-1])
+        right[..., -1] = batched.probe(h.shape[1])
+        found, is_sound = np.empty((len(A), len(self.lams), *h.shape[1:])), np.ones(len(A), dtype=bool)
+        for value, lams in enumerate(self.lams):
+            for lam in np.unique(lams):
+                outputs = np.flatnonzero(np.broadcast_to(lams == lam, h.shape[2]))
+                solution, is_known = _solve(A, D, right, float(lam))
+                found[:, value, :, outputs] = np.moveaxis(D[:, :, None] * solution[..., outputs], 2, 0)
+                is_sound &= is_known
+        return found, is_sound
+
+    def _normal_equations(self, sets: EncodedSets) -> tuple[FloatArray, FloatArray]:
+        """Products of the outputs with themselves and with y, about their means or, without an intercept, zero."""
+        features, moments = sets.features, sets.moments
+        A = moments.gram(features)
+        varies, pattern = features.varies, features.pattern
+        coef = features.coef * varies[:, pattern.output]
+        h = pattern.sums(coef[:, :, None] * sets.right[:, pattern.source], axis=1)
+        if not self.fit_intercept:
+            mean = moments.means(features)
+            A = A + moments.n[:, None, None] * mean[:, :, None] * mean[:, None]
+            h = h + moments.n[:, None, None] * mean[:, :, None] * sets.y_mean[:, None]
+        return A, h
+
+    def intercepts(self, sets: EncodedSets, beta: FloatArray) -> FloatArray:
+        """Constants (S, V, Q) that belong to the coefficients."""
+        if not self.fit_intercept:
+            return np.zeros((*beta.shape[:2], beta.shape[3]))
+        means = sets.moments.means(sets.features)
+        constant: FloatArray = sets.y_mean[:, None] - np.einsum("sp,svpq->svq", means, beta)
+        return constant
+
+    def design(self, features: Features, index: int, rows: Matrix) -> FloatArray:
+        """Outputs (n, p) of one training set in some rows of B."""
+        pattern, coef = features.pattern, features.coef[index]
+        outputs: FloatArray = pattern.sums(as_dense(rows[:, pattern.source]) * coef) + features.shift[index]
+        return outputs
+
+    def fit_rows(self, Z: FloatArray, y: FloatArray, root: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Coefficients (V, p, Q) and constants (V, Q) of one training set from its rows; constant columns are zero."""
+        columns, middle = free_and_penalized(Z, root, self.fit_intercept)
+        found, constants = np.zeros((len(self.lams), Z.shape[1], y.shape[1])), np.zeros((len(self.lams), y.shape[1]))
+        for value, lams in enumerate(self.lams):
+            for lam in np.unique(lams):
+                outputs = np.flatnonzero(np.broadcast_to(lams == lam, y.shape[1]))
+                a, b = _fit_one(columns, root[:, None] * y[:, outputs], float(lam))
+                found[value][:, outputs] = a
+                constants[value, outputs] = b.sum(axis=0) - middle @ a
+        return found, constants
+
+
+def free_and_penalized(Z: FloatArray, root: FloatArray, fit_intercept: bool) -> tuple[Columns, FloatArray]:
+    """Columns about their middle, beside a constant if there is an intercept, all times the roots of the weights."""
+    ones = np.ones((len(Z), 1 if fit_intercept else 0))
+    columns = Columns(Z, ones, norms(Z), norms(ones), None, True, fit_intercept)
+    shift = columns.middles()
+    middle = np.zeros(Z.shape[1]) if shift is None else shift[0][0] + shift[1][0]
+    return columns.moved(shift).weighted(root), middle
+
+
+def _fit_one(columns: Columns, y: FloatArray, lam: float) -> tuple[FloatArray, FloatArray]:
+    """One fit; without a penalty the shortest coefficients, as scikit-learn has them."""
+    if lam > 0:
+        return fit_stacked(columns, y, lam)
+    N = columns.N
+    Q = linalg.qr(N, mode="economic")[0]
+    a = linalg.lstsq(columns.E - Q @ (Q.T @ columns.E), y - Q @ (Q.T @ y))[0]
+    return a, linalg.lstsq(N, y - columns.E @ a)[0] if N.shape[1] else np.zeros((0, y.shape[1]))
+
+
+def _hold_closed(A: FloatArray, D: FloatArray, features: Features) -> None:
+    """Hold the direction in which the levels of a column sum to a constant: no fit goes there.
+
+    About their means the columns are dependent, so that products with y are zero along the direction, and coefficients
+    too, at every penalty. What is added to the matrix in that direction changes nothing but its condition.
+    """
+    by = np.asarray(np.maximum.reduceat(features.coef, features.pattern.starts, axis=1))
+    for group in range(int(features.closed.max(initial=-1)) + 1):
+        some = np.flatnonzero(features.closed == group)
+        along = D[:, some] / np.where(by[:, some] > 0, by[:, some], np.inf)
+        length = np.linalg.norm(along, axis=1, keepdims=True)
+        along = along / np.where(length > 0, length, 1.0)
+        A[:, some[:, None], some] += along[:, :, None] * along[:, None]
+
+
+def _solve(A: FloatArray, D: FloatArray, right: FloatArray, lam: float) -> tuple[FloatArray, BoolArray]:
+    """``(A + lam D^2)^-1`` times the right-hand sides, and where that is known well; the last one is a probe."""
+    S, p, _ = A.shape
+    penalty = lam * np.square(D)
+    systems, at = A.copy(), np.arange(p)
+    systems[:, at, at] += penalty
+    solution = batched.solve_definite(systems, right)
+    is_known: BoolArray = np.ones(S, dtype=bool)
+    for index in np.flatnonzero(batched.suspects(solution[..., -1])):
+        system = A[index] + np.diag(penalty[index])
+        if batched.smallest_eigenvalues(system) >= batched.TRUSTED and np.isfinite(solution[index]).all():
+            continue
+        held = system + _dependences(A[index], D[index])
+        is_known[index] = batched.smallest_eigenvalues(held) >= batched.TRUSTED
+        if is_known[index]:
+            solution[index] = linalg.solve(held, right[index], assume_a="pos")
+    return solution[..., :-1], is_known
+
+
+def _dependences(A: FloatArray, D: FloatArray) -> FloatArray:
+    """A projection, in scaled coordinates, on combinations of columns that are constant, in which no fit goes."""
+    values, vectors = np.linalg.eigh(A)
+    null = vectors[:, values < NULL]
+    if not null.shape[1]:
+        return np.zeros_like(A)
+    orthogonal = linalg.qr(D[:, None] * null, mode="economic")[0]
+    along = linalg.qr(D[:, None] * orthogonal, mode="economic")[0]
+    return np.asarray(along @ along.T)

@@ -1,0 +1,103 @@
+"""Columns as they are before the first step that learns: what a training set says of them is not asked yet."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from sklearn.utils import _safe_indexing
+
+from ...errors import RouteError
+from ...typing import AnyArray, BoolArray, FloatArray, IntArray
+from ..encoding import Block, Features, FixedFeatures, Pattern, SetStatistics
+
+__all__ = ["RawTable", "Values", "as_block"]
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """Columns that are the same in every training set, by the keys of where they come from."""
+
+    X: Any
+    keys: tuple[Hashable, ...]
+
+    @classmethod
+    def of(cls, X: Any) -> RawTable:
+        """A table as it was given, or as steps that learn nothing have made it."""
+        if not len(getattr(X, "shape", ())) == 2:
+            raise RouteError("its steps make no table of columns")
+        if sparse.issparse(X):
+            raise RouteError("its steps learn from a sparse matrix")
+        return cls(X, tuple((id(X), at) for at in range(X.shape[1])))
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns."""
+        return len(self.keys)
+
+    def select(self, columns: Sequence[int]) -> RawTable:
+        """Some of the columns."""
+        return RawTable(_safe_indexing(self.X, list(columns), axis=1), tuple(self.keys[at] for at in columns))
+
+    def objects(self, at: int) -> AnyArray:
+        """A column as NumPy has it."""
+        return np.asarray(_safe_indexing(self.X, at, axis=1))
+
+    def name(self, at: int) -> str:
+        """How people call a column."""
+        names = getattr(self.X, "columns", None)
+        return str(at if names is None else names[at])
+
+    def numbers(self, at: int) -> FloatArray:
+        """A column as numbers, NaN where they are missing."""
+        column = self.objects(at)
+        if column.dtype.kind in "fiub":
+            return column.astype(np.float64)
+        if column.dtype.kind == "O" and not any(isinstance(value, str) for value in column):
+            try:
+                return np.where(pd.isna(column), np.nan, column).astype(np.float64)
+            except (TypeError, ValueError):
+                pass
+        raise RouteError(f"column {self.name(at)!r} holds no numbers where a step needs them")
+
+    def is_numeric(self, at: int) -> bool:
+        """Whether a column is of a type of numbers."""
+        return self.objects(at).dtype.kind in "fiub"
+
+
+class Values(Block):
+    """Columns of numbers as they are."""
+
+    def __init__(self, table: RawTable, fixed: FixedFeatures) -> None:
+        columns = [table.numbers(at) for at in range(table.n_columns)]
+        if any(np.isnan(column).any() for column in columns):
+            raise RouteError("missing values reach a step that is not an imputer or encoder")
+        found = [fixed.value(key, column) for key, column in zip(table.keys, columns, strict=True)]
+        self.sources: IntArray = np.array([source for source, _ in found], dtype=np.intp)
+        self._centre = np.array([centre for _, centre in found])
+        self.columns = columns
+        self._pattern = Pattern(self.sources, np.arange(len(found)), len(found))
+
+    def learn(self, sets: SetStatistics) -> Features:
+        """The values."""
+        shape = (len(sets.n), len(self.sources))
+        low, high = sets.extremes(self.sources)
+        there: BoolArray = np.ones(shape, dtype=bool)
+        return Features(
+            self._pattern,
+            np.ones(shape),
+            np.broadcast_to(self._centre, shape),
+            there,
+            low,
+            high,
+            np.full(shape[1], -1, dtype=np.intp),
+        )
+
+
+def as_block(table: RawTable | Block, fixed: FixedFeatures) -> Block:
+    """Numbers for what follows."""
+    return Values(table, fixed) if isinstance(table, RawTable) else table
