@@ -175,10 +175,8 @@ def test_the_curve_of_a_scaled_ridge_is_that_of_its_values():
 @pytest.mark.parametrize(
     ("pipeline", "keywords", "reason"),
     [
-        (scaled(Ridge(fit_intercept=False)), {}, "fitted anew"),
         (scaled(PenalizedRegression(penalty=np.eye(3))), {}, "fitted anew"),
         (make_pipeline(StandardScaler(), PolynomialFeatures(2), Ridge()), {}, "fitted anew"),
-        (scaled(Ridge()), {"sample_weight": np.linspace(1, 2, 30)}, "fitted anew"),
         (scaled(RidgeCV(ALPHAS, cv=3)), {}, "cv or scoring"),
         (scaled(Ridge(positive=True)), {}, "positive"),
     ],
@@ -189,6 +187,22 @@ def test_what_the_scales_of_a_training_set_do_not_decide_is_refitted(pipeline, k
     result = quiet_nested_cv(pipeline, X, y, n_folds=3, n_repeats=1, **keywords)
     assert result.route == "refit"
     assert reason in result.route_reason
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "keywords"),
+    [(scaled(Ridge(fit_intercept=False)), {}), (scaled(Ridge()), {"sample_weight": np.linspace(1, 2, 30)})],
+    ids=["no intercept", "weights"],
+)
+def test_without_an_intercept_and_with_weights_scaled_columns_are_encoded(pipeline, keywords):
+    """The scaler counts every row once, whatever the weights of the fit."""
+    X, y = data(30, 3, 15)
+    fast, slow = (
+        quiet_nested_cv(pipeline, X, y, n_folds=3, n_repeats=1, route=route, **keywords) for route in ("auto", "refit")
+    )
+    assert fast.route == "gram"
+    assert relative_gap(fast.raw_estimate, slow.raw_estimate) < 1e-12
+    assert relative_gap(fast.high, slow.high) < 1e-12
 
 
 @pytest.mark.parametrize("shape", [(20, 19), (20, 20), (20, 25), (18, 400)], ids=str)

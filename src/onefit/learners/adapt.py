@@ -168,9 +168,6 @@ def _adapt_encoded(steps: list[Any], last: Estimator, task: Task, path: Path | N
 def _refused(stateful: list[Any], steps: list[Any], last: Estimator, task: Task, path: Path | None) -> Refusal:
     """What stands in the way of a fast route; "freeze" is the remedy if it has been seen to work, at little cost."""
     reason = f"{names_of(stateful)} must be fitted anew in every training set"
-    is_ridge = type(last) in LEARNERS and LEARNERS[type(last)].is_ridge
-    if task.problem.weights is not None and is_ridge and scales_only(steps, replace(task.problem, weights=None)):
-        reason += ", without the sample_weight, which goes to the last step only"
     found = _tried(steps, last, task, path)
     if isinstance(found, Refusal):
         return found
