@@ -18,7 +18,7 @@ from ..typing import Estimator
 from ..validation import numeric_matrix
 from ..vocabulary import EXACT
 from .contract import Learner, Path, Refusal, Task, joins
-from .encoding import Block, FixedFeatures
+from .encoding import Encoding
 from .kernel_ridge import kernel_ridge
 from .refitted import RefitLearner
 from .ridge import encoded_least_squares, encoded_ridge, least_squares, ridge
@@ -45,7 +45,7 @@ class Known(NamedTuple):
     make: Callable[[Any, Task, Path | None], Learner]
     penalty: str | None = None
     is_ridge: bool = True
-    encoded: Callable[[Any, Task, Path | None, Block, FixedFeatures], Learner] | None = None
+    encoded: Callable[[Any, Task, Path | None, Encoding], Learner] | None = None
 
 
 LEARNERS: dict[type, Known] = {
@@ -158,8 +158,7 @@ def _adapt_encoded(steps: list[Any], last: Estimator, task: Task, path: Path | N
         return Refusal(f"the parameter {path.name} is not a penalty, so the model is refitted")
     try:
         _check_parameters(last)
-        fixed = FixedFeatures(task.problem.n)
-        return known.encoded(last, task, path, encode_steps(steps, task.problem.X, fixed), fixed)
+        return known.encoded(last, task, path, encode_steps(steps, task.problem))
     except RouteError as error:
         return Refusal(str(error))
 
