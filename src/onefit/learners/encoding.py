@@ -34,6 +34,7 @@ __all__ = [
     "Pattern",
     "SetFailure",
     "SetStatistics",
+    "as_dense",
     "side_by_side",
 ]
 
@@ -45,6 +46,11 @@ RowCheck: TypeAlias = Callable[[IntArray], bool]
 
 MOST_ENTRIES = 4
 """Columns of B an output up to which these are picked; beyond, matrices are multiplied."""
+
+
+def as_dense(rows: Matrix) -> FloatArray:
+    """Rows as an array."""
+    return np.asarray(rows.toarray() if sparse.issparse(rows) else rows)  # type: ignore[union-attr]
 
 
 class SetFailure(Exception):
@@ -126,8 +132,7 @@ class FixedFeatures:
     def matrix(self) -> Matrix:
         """B, dense unless that is large."""
         if 8 * self.n * self.n_columns <= MOST_DENSE_BYTES:
-            dense = [part.toarray() if sparse.issparse(part) else part for part in self._parts]
-            return np.hstack(dense) if dense else np.zeros((self.n, 0))
+            return np.hstack([as_dense(part) for part in self._parts]) if self._parts else np.zeros((self.n, 0))
         return sparse.csr_matrix(sparse.hstack(self._parts, format="csr"))
 
     @cached_property
@@ -244,7 +249,8 @@ class Features:
     @property
     def is_zero(self) -> BoolArray:
         """Which outputs are zero in every row."""
-        return (self.low == 0) & (self.high == 0)
+        found: BoolArray = (self.low == 0) & (self.high == 0)
+        return found
 
     def products_with(self, products: FloatArray) -> FloatArray:
         """Products (S, p, Q) of outputs from those (S, q, Q) of columns of B; zero where they are constant."""
@@ -274,9 +280,8 @@ class Features:
         if pattern.is_wide:
             wide: FloatArray = B @ pattern.matrices(coef[None], B.shape[1])[0] + self.shift[index]
             return wide
-        some = B[:, pattern.source]
-        outputs: FloatArray = pattern.sums(np.asarray(some.toarray() if sparse.issparse(some) else some) * coef)
-        return outputs + self.shift[index]
+        outputs: FloatArray = pattern.sums(as_dense(B[:, pattern.source]) * coef) + self.shift[index]
+        return outputs
 
 
 def side_by_side(parts: Sequence[Features]) -> Features:
@@ -285,12 +290,9 @@ def side_by_side(parts: Sequence[Features]) -> Features:
     for part in parts:
         closed.append(np.where(part.closed >= 0, part.closed + above, -1))
         above += int(part.closed.max(initial=-1)) + 1
-    tables = ("coef", "shift", "present", "low", "high")
-    return Features(
-        Pattern.joined([part.pattern for part in parts]),
-        *(np.concatenate([getattr(part, name) for part in parts], axis=1) for name in tables),
-        closed=np.concatenate(closed),
-    )
+    names = ("coef", "shift", "present", "low", "high")
+    tables = {name: np.concatenate([getattr(part, name) for part in parts], axis=1) for name in names}
+    return Features(Pattern.joined([part.pattern for part in parts]), **tables, closed=np.concatenate(closed))
 
 
 @dataclass(frozen=True)
@@ -341,7 +343,7 @@ class SetStatistics(ABC):
         self.moments = moments
         self.in_doubt: BoolArray = np.zeros(len(moments.n), dtype=bool)
 
-    def doubt(self, some: BoolArray) -> None:
+    def doubt(self, some: BoolArray | np.bool_) -> None:
         """Leave some training sets (S,) to the steps themselves: what they would do is within rounding, or rare."""
         self.in_doubt |= some
 

@@ -208,7 +208,7 @@ class _Sets(Sets):
         return EncodedSets(features, moments, right, y_mean, partial(self._rows, out, features)), is_sound
 
     def _has_lost_digits(self, statistics: _Statistics, weighted: Moments) -> BoolArray:
-        """Training sets (B,) in which a column has so little of what it has in all rows that differences do not tell."""
+        """Training sets (B,) that have so little of what a column has in all rows that differences do not tell."""
         engine, fixed = self.engine, self.engine.learner.encoding.fixed
         at = np.array(fixed.value_sources, dtype=np.intp)
         low, high = statistics.extremes(at)

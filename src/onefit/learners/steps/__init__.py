@@ -113,4 +113,4 @@ def _check_parameters(step: Any) -> None:
 def _makes_frames(step: Any) -> bool:
     """Whether ``set_output`` asks for frames, which hold no sparse matrices."""
     own = getattr(step, "_sklearn_output_config", {}).get("transform")
-    return (own or get_config()["transform_output"]) != "default"
+    return bool((own or get_config()["transform_output"]) != "default")

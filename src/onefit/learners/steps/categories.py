@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, Final
 
 import numpy as np
@@ -54,8 +54,8 @@ class Levels:
     def most_frequent(self, sets: SetStatistics) -> BoolArray:
         """Which level fills the gaps, (S, k): the first of the most frequent; none if all are missing."""
         counts = sets.counts(self.sources)
-        found: BoolArray = np.arange(len(self)) == counts.argmax(axis=1)[:, None]
-        return found & counts.any(axis=1)[:, None]
+        found: BoolArray = (np.arange(len(self)) == counts.argmax(axis=1)[:, None]) & (counts.max(axis=1) > 0)[:, None]
+        return found
 
 
 class Categories:
@@ -68,7 +68,7 @@ class Categories:
         """A column, with the levels that its rows have, or those given."""
         table, name = self.table, self.table.name(at)
         column, gap, has_mode = table.objects(at), None, self.fill is MOST_FREQUENT
-        key = (table.keys[at], "levels", None if given is None else (*given.tolist(),))
+        key: tuple[Hashable, ...] = (table.keys[at], "levels", None if given is None else (*given.tolist(),))
         kept: BoolArray = np.ones(len(column), dtype=bool)
         if self.fill is not None and (is_gap := table.missing(at, self.missing)).any():
             gap = self.fixed.indicator((table.keys[at], "missing", repr(self.missing)), is_gap)

@@ -155,7 +155,7 @@ def impute(step: SimpleImputer, table: RawTable | Categories | Block, fixed: Fix
         raise RouteError("SimpleImputer stands behind another step that learns")
     if callable(step.strategy):
         raise RouteError("SimpleImputer has a strategy of its own")
-    kinds = {table.objects(at).dtype.kind for at in range(table.n_columns)}
+    kinds = {str(table.objects(at).dtype.kind) for at in range(table.n_columns)}
     if step.strategy in ("mean", "median"):
         return _Imputed(step, table, fixed)
     if kinds <= set("fiu"):
@@ -171,7 +171,7 @@ def _check_fill(step: SimpleImputer, kinds: set[str]) -> None:
     fill = step.fill_value
     if step.strategy != "constant" or fill is None:
         return
-    if not isinstance(fill, numbers.Real) or not np.isfinite(fill):
+    if not isinstance(fill, numbers.Real) or not np.isfinite(float(fill)):
         raise RouteError(f"SimpleImputer fills numbers by {fill!r}")
     if "f" not in kinds and not isinstance(fill, numbers.Integral):
         raise RouteError(f"SimpleImputer fills whole numbers by {fill!r}")

@@ -85,7 +85,7 @@ class _KBest(_Best):
 
     def _number(self, n_columns: IntArray, sets: SetStatistics) -> IntArray:
         """K, or all."""
-        return n_columns if self.step.k == "all" else np.minimum(self.step.k, n_columns)
+        return n_columns if self.step.k == "all" else np.asarray(np.minimum(self.step.k, n_columns))
 
 
 class _Percentile(_Best):
@@ -95,7 +95,7 @@ class _Percentile(_Best):
         """Those above a quantile of the scores; one that is at it counts as far as the percentage goes."""
         share = self.step.percentile
         if share in (0, 100):
-            return n_columns * (share == 100)
+            return n_columns * int(share == 100)
         place = (100 - share) / 100 * (n_columns - 1)
         whole = np.rint(place)
         is_at = np.abs(place - whole) < NEAR * n_columns
@@ -145,7 +145,7 @@ def _between_classes(y: Any, fixed: FixedFeatures) -> Callable[[Features, SetSta
         sums = found.products_with(sets.moments.products[:, :, sources])
         between = (np.square(sums) / np.where(counts > 0, counts, np.inf)[:, None]).sum(axis=2)
         total = sets.moments.variances(found) * sets.n[:, None]
-        return between / np.where(total > 0, total, 1.0)
+        return np.asarray(between / np.where(total > 0, total, 1.0))
 
     return part
 
