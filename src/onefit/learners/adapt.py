@@ -25,7 +25,7 @@ from .ridge import encoded_least_squares, encoded_ridge, least_squares, ridge
 from .ridge_cv import encoded_ridge_cv, ridge_cv
 from .scaled import ScaledLearner, scales_only
 from .smoother import Smoother
-from .steps import encode_steps
+from .steps import FITTED_ANEW, encode_steps
 from .target import adapt_target, has_target
 from .transformed import is_stateless, names_of, steps_of, transformed
 from .tuned import TunedLearner
@@ -133,7 +133,7 @@ def _adapt_pipeline(pipeline: Pipeline, task: Task, path: Path | None) -> Learne
     encoded = _adapt_encoded(steps, last, task, path)
     if isinstance(encoded, Learner):
         return encoded
-    return _refused(stateful, steps, last, task, path)
+    return _refused(stateful, steps, last, task, path, encoded)
 
 
 def _adapt_scaled(steps: list[Any], last: Estimator, task: Task, path: Path | None) -> Learner | Refusal | None:
@@ -152,13 +152,14 @@ def _adapt_scaled(steps: list[Any], last: Estimator, task: Task, path: Path | No
     return inner if is_absorbed else ScaledLearner(inner, X)
 
 
-def _adapt_encoded(steps: list[Any], last: Estimator, task: Task, path: Path | None) -> Learner | Refusal:
-    """A linear fit to what steps learn anew in every training set, if that is linear in fixed features."""
+def _adapt_encoded(steps: list[Any], last: Estimator, task: Task, path: Path | None) -> Learner | Refusal | None:
+    """A linear fit to what steps learn anew in every training set, if that is linear in fixed features.
+
+    None if the last step is no such fit, or the path not of its penalty.
+    """
     known = LEARNERS.get(type(last))
-    if known is None or known.encoded is None:
-        return _unknown(last)
-    if path is not None and path.name != known.penalty:
-        return Refusal(f"the parameter {path.name} is not a penalty, so the model is refitted")
+    if known is None or known.encoded is None or (path is not None and path.name != known.penalty):
+        return None
     try:
         _check_parameters(last)
         return known.encoded(last, task, path, encode_steps(steps, task.problem))
@@ -166,9 +167,13 @@ def _adapt_encoded(steps: list[Any], last: Estimator, task: Task, path: Path | N
         return Refusal(str(error))
 
 
-def _refused(stateful: list[Any], steps: list[Any], last: Estimator, task: Task, path: Path | None) -> Refusal:
+def _refused(
+    stateful: list[Any], steps: list[Any], last: Estimator, task: Task, path: Path | None, encoded: Refusal | None
+) -> Refusal:
     """What stands in the way of a fast route; "freeze" is the remedy if it has been seen to work, at little cost."""
-    reason = f"{names_of(stateful)} must be fitted anew in every training set"
+    reason = f"{names_of(stateful)} {FITTED_ANEW}"
+    if encoded is not None and not encoded.reason.endswith(FITTED_ANEW):
+        reason += f", as {encoded.reason}"
     is_ridge = type(last) in LEARNERS and LEARNERS[type(last)].is_ridge
     if task.problem.weights is not None and is_ridge and scales_only(steps, replace(task.problem, weights=None)):
         reason += ", without the sample_weight, which goes to the last step only"

@@ -241,6 +241,10 @@ class Features:
         coef = np.where(present[:, self.pattern.output], self.coef, 0.0)
         return replace(self, coef=coef, shift=np.where(present, self.shift, 0.0), present=present)
 
+    def chosen(self, present: BoolArray) -> Features:
+        """The same with some outputs only: levels do not sum to one any more."""
+        return replace(self.kept(present), closed=np.full_like(self.closed, -1))
+
     @property
     def varies(self) -> BoolArray:
         """Which outputs are there and not constant."""

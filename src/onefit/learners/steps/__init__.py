@@ -40,7 +40,7 @@ from .scale import max_abs, min_max, robust, standard
 from .select import above_variance, best, percentile
 from .table import RawTable, as_block
 
-__all__ = ["STEPS", "encode_steps"]
+__all__ = ["FITTED_ANEW", "STEPS", "encode_steps"]
 
 STEPS: dict[type, Callable[[Any, Any, FixedFeatures], Table]] = {
     StandardScaler: standard,
@@ -58,6 +58,8 @@ STEPS: dict[type, Callable[[Any, Any, FixedFeatures], Table]] = {
     TruncatedSVD: truncated,
     FunctionTransformer: function,
 }
+
+FITTED_ANEW = "must be fitted anew in every training set"
 
 COMPOSED: dict[type, Callable[..., Table]] = {ColumnTransformer: columns, FeatureUnion: union, Pipeline: chain}
 """Steps that are made of others."""
@@ -83,7 +85,7 @@ def _encode(step: Any, table: Table, fixed: FixedFeatures) -> Table:
         _check_parameters(step)
         found = STEPS[type(step)](step, table, fixed)
     elif not is_stateless(step):
-        raise RouteError(f"{name} must be fitted anew in every training set")
+        raise RouteError(f"{name} {FITTED_ANEW}")
     elif isinstance(table, RawTable):
         found = _without_state(step, table, fixed)
     else:

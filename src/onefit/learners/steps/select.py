@@ -43,7 +43,7 @@ class _AboveVariance(BlockAfter):
         sets.doubt((found.present & (np.abs(variance - threshold) < NEAR * threshold)).any(axis=1))
         kept = found.varies & (variance > threshold)
         sets.doubt(~kept.any(axis=1))  # an error, which it says itself
-        return found.kept(kept)
+        return found.chosen(kept)
 
 
 class _Best(BlockAfter):
@@ -73,7 +73,7 @@ class _Best(BlockAfter):
         is_near = last - following <= NEAR * np.abs(last) + SMALL
         sets.doubt((number == 0) | ((number < n_columns) & is_near))
         place = np.argsort(order, axis=1)
-        return found.kept(found.present & (place >= cut[:, None]))
+        return found.chosen(found.present & (place >= cut[:, None]))
 
     @abstractmethod
     def _number(self, n_columns: IntArray, sets: SetStatistics) -> IntArray:
