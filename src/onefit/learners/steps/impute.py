@@ -20,9 +20,9 @@ __all__ = ["impute", "missing"]
 class _Gaps:
     """Where columns have a value that stands for a missing one."""
 
-    def __init__(self, table: RawTable, missing: Any, fixed: FixedFeatures) -> None:
-        self.masks = [table.missing(at, missing) for at in range(table.n_columns)]
-        self.gapped: IntArray = np.flatnonzero([mask.any() for mask in self.masks])
+    def __init__(self, table: RawTable, missing: Any, fixed: FixedFeatures, of_all: bool = False) -> None:
+        self.masks, self._of_all = [table.missing(at, missing) for at in range(table.n_columns)], of_all
+        self.gapped: IntArray = np.flatnonzero([of_all or mask.any() for mask in self.masks])
         keys = [(table.keys[at], "missing", repr(missing)) for at in self.gapped]
         found = [fixed.indicator(key, self.masks[at]) for key, at in zip(keys, self.gapped, strict=True)]
         self.sources: IntArray = np.array(found, dtype=np.intp)
@@ -34,12 +34,12 @@ class _Gaps:
         return found
 
     def indicators(self, sets: SetStatistics) -> Features:
-        """Of columns in which the training set has gaps."""
+        """Of columns in which the training set has gaps, or of all."""
         k, counts = len(self.sources), sets.counts(self.sources)
         ones = np.ones((len(sets.n), k))
         low, high = (counts == sets.n[:, None]).astype(float), (counts > 0).astype(float)
-        pattern = Pattern(self.sources, np.arange(k), k)
-        return Features(pattern, ones, 0 * ones, counts > 0, low, high, np.full(k, -1)).kept(counts > 0)
+        pattern, present = Pattern(self.sources, np.arange(k), k), (counts > 0) | self._of_all
+        return Features(pattern, ones, 0 * ones, present, low, high, np.full(k, -1)).kept(present)
 
 
 class _Imputed(Block):
@@ -114,13 +114,13 @@ class _Missing(Block):
     """Indicators of missing values alone."""
 
     def __init__(self, step: MissingIndicator, table: RawTable, fixed: FixedFeatures) -> None:
-        self.step, self._gaps = step, _Gaps(table, step.missing_values, fixed)
+        self.step, self._gaps = step, _Gaps(table, step.missing_values, fixed, step.features == "all")
         self.may_be_sparse = step.sparse is True
         self.n_outputs = len(self._gaps.sources)
         self._names = [table.name(at) for at in self._gaps.gapped]
 
     def learn(self, sets: SetStatistics) -> Features:
-        """Of columns in which the training set has gaps; the others would be constant."""
+        """Of columns in which the training set has gaps, or of all."""
         if self.step.features == "missing-only" and self.step.error_on_new:
             self._refuse_new(sets)
         found = self._gaps.indicators(sets)
@@ -143,9 +143,8 @@ def missing(step: MissingIndicator, table: RawTable | Categories | Block, fixed:
     if not isinstance(table, RawTable):
         raise RouteError("MissingIndicator stands behind another step that learns")
     found = _Missing(step, table, fixed)
-    if not found.n_outputs or step.features == "all":
-        # columns that are constant count where others are chosen from them
-        raise RouteError("MissingIndicator makes constant columns")
+    if not found.n_outputs:
+        raise RouteError("MissingIndicator finds nothing that is missing")
     return found
 
 
