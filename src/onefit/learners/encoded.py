@@ -186,15 +186,16 @@ def _hold_closed(A: FloatArray, D: FloatArray, features: Features) -> None:
 def _solve(A: FloatArray, D: FloatArray, right: FloatArray, lam: float) -> tuple[FloatArray, BoolArray]:
     """``(A + lam D^2)^-1`` times the right-hand sides, and where that is known well; the last one is a probe."""
     S, p, _ = A.shape
-    systems = A.copy()
-    at = np.arange(p)
-    systems[:, at, at] += lam * np.square(D)
-    solution = batched.solve(systems, right)
+    penalty = lam * np.square(D)
+    systems, at = A.copy(), np.arange(p)
+    systems[:, at, at] += penalty
+    solution = batched.solve_definite(systems, right)
     is_known: BoolArray = np.ones(S, dtype=bool)
     for index in np.flatnonzero(batched.suspects(solution[..., -1])):
-        if batched.smallest_eigenvalues(systems[index]) >= batched.TRUSTED:
+        system = A[index] + np.diag(penalty[index])
+        if batched.smallest_eigenvalues(system) >= batched.TRUSTED and np.isfinite(solution[index]).all():
             continue
-        held = systems[index] + _dependences(A[index], D[index])
+        held = system + _dependences(A[index], D[index])
         is_known[index] = batched.smallest_eigenvalues(held) >= batched.TRUSTED
         if is_known[index]:
             solution[index] = linalg.solve(held, right[index], assume_a="pos")
