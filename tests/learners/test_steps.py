@@ -321,6 +321,12 @@ def test_nullable_types_and_booleans():
     assert_same(make_pipeline(SimpleImputer(), MaxAbsScaler(), PCA(2), Ridge()), numbers() > 0)
 
 
+def test_a_level_that_is_not_there_stays_away_when_others_are_moved():
+    levels = make_pipeline(OneHotEncoder(**INDICATORS), MinMaxScaler((-1, 2)))
+    for last in (Ridge(fit_intercept=False), make_pipeline(TruncatedSVD(2, algorithm="arpack"), Ridge())):
+        assert_same(make_pipeline(levels, last) if isinstance(last, Ridge) else make_pipeline(levels, *last), texts())
+
+
 # Functions
 
 

@@ -234,7 +234,8 @@ class Features:
         """``(x - subtract) by`` for factors (S, p) that are not negative."""
         ends = [(end - subtract) * by for end in (self.low, self.high)]
         coef = self.coef * by[:, self.pattern.output]
-        return replace(self, coef=coef, shift=(self.shift - subtract) * by, low=ends[0], high=ends[1])
+        shift = np.where(self.present, (self.shift - subtract) * by, 0.0)  # what is not there stays zero
+        return replace(self, coef=coef, shift=shift, low=ends[0], high=ends[1])
 
     def kept(self, present: BoolArray) -> Features:
         """The same without some outputs."""

@@ -108,6 +108,8 @@ def _check_parameters(step: Any) -> None:
     """The checks that the step's own fit would make."""
     try:
         step._validate_params()
+    except AttributeError:
+        return  # not of scikit-learn
     except ValueError as error:
         raise RouteError(str(error)) from error
 

@@ -22,7 +22,7 @@ class _Gaps:
 
     def __init__(self, table: RawTable, missing: Any, fixed: FixedFeatures, of_all: bool = False) -> None:
         self.masks, self._of_all = [table.missing(at, missing) for at in range(table.n_columns)], of_all
-        self.gapped: IntArray = np.flatnonzero([of_all or mask.any() for mask in self.masks])
+        self.gapped: IntArray = np.flatnonzero([of_all or bool(mask.any()) for mask in self.masks])
         keys = [(table.keys[at], "missing", repr(missing)) for at in self.gapped]
         found = [fixed.indicator(key, self.masks[at]) for key, at in zip(keys, self.gapped, strict=True)]
         self.sources: IntArray = np.array(found, dtype=np.intp)
