@@ -16,14 +16,14 @@ from ..typing import Estimator
 from ..validation import numeric_matrix
 from ..vocabulary import EXACT
 from .contract import Learner, Path, Refusal, Task, joins
-from .encoding import Block, FixedFeatures
+from .encoding import Encoding
 from .kernel_ridge import kernel_ridge
 from .refitted import RefitLearner
 from .ridge import encoded_least_squares, encoded_ridge, least_squares, ridge
 from .ridge_cv import encoded_ridge_cv, ridge_cv
 from .scaled import ScaledLearner, scales_only
 from .smoother import Smoother
-from .steps import encode_steps
+from .steps import FITTED_ANEW, encode_steps
 from .target import adapt_target, has_target
 from .transformed import is_stateless, names_of, steps_of, transformed, without_trace
 from .tuned import TunedLearner
@@ -44,7 +44,7 @@ class Known(NamedTuple):
     make: Callable[[Any, Task, Path | None], Learner]
     penalty: str | None = None
     is_ridge: bool = True
-    encoded: Callable[[Any, Task, Path | None, Block, FixedFeatures], Learner] | None = None
+    encoded: Callable[[Any, Task, Path | None, Encoding], Learner] | None = None
 
 
 LEARNERS: dict[type, Known] = {
@@ -131,7 +131,7 @@ def _adapt_pipeline(pipeline: Pipeline, task: Task, path: Path | None) -> Learne
     encoded = _adapt_encoded(steps, last, task, path)
     if isinstance(encoded, Learner):
         return encoded
-    return _refused(stateful, steps, last, task, path)
+    return _refused(stateful, steps, last, task, path, encoded)
 
 
 def _adapt_scaled(steps: list[Any], last: Estimator, task: Task, path: Path | None) -> Learner | Refusal | None:
@@ -150,24 +150,28 @@ def _adapt_scaled(steps: list[Any], last: Estimator, task: Task, path: Path | No
     return inner if is_absorbed else ScaledLearner(inner, X)
 
 
-def _adapt_encoded(steps: list[Any], last: Estimator, task: Task, path: Path | None) -> Learner | Refusal:
-    """A linear fit to what steps learn anew in every training set, if that is linear in fixed features."""
+def _adapt_encoded(steps: list[Any], last: Estimator, task: Task, path: Path | None) -> Learner | Refusal | None:
+    """A linear fit to what steps learn anew in every training set, if that is linear in fixed features.
+
+    None if the last step is no such fit, or the path not of its penalty.
+    """
     known = LEARNERS.get(type(last))
-    if known is None or known.encoded is None:
-        return _unknown(last)
-    if path is not None and path.name != known.penalty:
-        return Refusal(f"the parameter {path.name} is not a penalty, so the model is refitted")
+    if known is None or known.encoded is None or (path is not None and path.name != known.penalty):
+        return None
     try:
         _check_parameters(last)
-        fixed = FixedFeatures(task.problem.n)
-        return known.encoded(last, task, path, encode_steps(steps, task.problem.X, fixed), fixed)
+        return known.encoded(last, task, path, encode_steps(steps, task.problem))
     except RouteError as error:
         return Refusal(str(error))
 
 
-def _refused(stateful: list[Any], steps: list[Any], last: Estimator, task: Task, path: Path | None) -> Refusal:
+def _refused(
+    stateful: list[Any], steps: list[Any], last: Estimator, task: Task, path: Path | None, encoded: Refusal | None
+) -> Refusal:
     """What stands in the way of a fast route; "freeze" is the remedy if it has been seen to work, at little cost."""
-    reason = f"{names_of(stateful)} must be fitted anew in every training set"
+    reason = f"{names_of(stateful)} {FITTED_ANEW}"
+    if encoded is not None and not encoded.reason.endswith(FITTED_ANEW):
+        reason += f", as {encoded.reason}"
     found = _tried(steps, last, task, path)
     if isinstance(found, Refusal):
         return found
