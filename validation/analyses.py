@@ -13,7 +13,7 @@ from sklearn.base import clone
 import onefit
 from onefit.datasets import Simulation
 
-from .before import BEFORE
+from .before import BEFORE, with_rule_before
 from .data import EXACT, Truth
 
 __all__ = ["ALL_ROWS_RULES", "ALL_RULES", "LEVEL", "Analysis", "Curve", "Figures", "Key", "Nested", "Outside", "Pair"]
@@ -74,17 +74,18 @@ class Nested(Analysis):
 
     def run(self, simulation: Simulation, seed: int, level: float) -> Figures:
         """Truth and the intervals of the rules."""
-        result = onefit.nested_cv(
-            self.estimator,
-            simulation.X,
-            simulation.y,
-            n_folds=self.folds,
-            n_repeats=self.repeats,
-            loss=self.loss,
-            confidence_level=level,
-            groups=simulation.groups if self.with_groups else None,
-            random_state=seed,
-        )
+        with with_rule_before():
+            result = onefit.nested_cv(
+                self.estimator,
+                simulation.X,
+                simulation.y,
+                n_folds=self.folds,
+                n_repeats=self.repeats,
+                loss=self.loss,
+                confidence_level=level,
+                groups=simulation.groups if self.with_groups else None,
+                random_state=seed,
+            )
         truth = self.truth(simulation, clone(self.estimator).fit(simulation.X, simulation.y))
         found = result.intervals.loc[list(self.rules), ["estimate", "low", "high"]].to_numpy(float)
         return np.column_stack([np.full(len(found), truth), found])

@@ -12,15 +12,15 @@ from sklearn.tree import DecisionTreeRegressor
 
 import onefit
 
-from .analyses import ALL_RULES, ALL_ROWS_RULES, Analysis, Curve, Nested, Outside, Pair
+from .analyses import ALL_ROWS_RULES, ALL_RULES, Analysis, Curve, Nested, Outside, Pair
 from .before import BEFORE
 from .data import AbsoluteError, Data, FreshRows, HuberError, UnequalGroups
 from .setting import Setting
 
 __all__ = ["settings"]
 
-MORE, FEW = 2000, 300
-"""Data sets of the cheapest and of the dearest settings."""
+FEW, FEWEST = 500, 200
+"""Data sets of dear settings, and of the dearest."""
 REPEATS = 50
 """With ten folds: enough for the covariance rule, and few for bates' (it needs some 600)."""
 FEW_REPEATS = 10
@@ -54,7 +54,6 @@ def _least_squares() -> list[Setting]:
             Data.of("make_linear", n=n, p=p, beta=0.0),
             (*_folds_and_rows(*ols, repeats), *(_few_folds(*ols, folds) for folds in (5, *more))),
             0.02,
-            MORE,
         )
         for (n, p), (repeats, more) in shapes.items()
     ]
@@ -69,7 +68,6 @@ def _ridge() -> list[Setting]:
             Data.of("make_linear", n=n, p=p, beta=0.5),
             (*_folds_and_rows("ridge", Ridge(alpha)), _few_folds("ridge", Ridge(alpha))),
             0.02,
-            MORE,
         )
         for n, p, alpha in ((100, 20, 20.0), (100, 200, 100.0), (40, 100, 50.0))
     ]
@@ -91,9 +89,9 @@ def _pairs() -> list[Setting]:
             "pair-refits",
             "lasso minus regression tree, n = 100, p = 5, refitted",
             Data.of("make_linear", n=100, p=5),
-            (Pair("lasso", "tree", (lasso, tree), 5, 3, FreshRows()),),
+            (Pair("lasso", "tree", (lasso, tree), 5, 3, FreshRows(20_000)),),
             0.12,
-            500,
+            FEW,
             25,
         ),
     ]
@@ -179,7 +177,7 @@ def _tuned() -> list[Setting]:
                 Nested("lam by GCV, inside", gcv, 10, 5, INSIDE),
             ),
             0.27,
-            500,
+            FEW,
         ),
         Setting(
             "tuned-40-100",
@@ -187,7 +185,7 @@ def _tuned() -> list[Setting]:
             Data.of("make_linear", n=40, p=100, beta=0.5),
             (outside, Nested("RidgeCV, inside", RidgeCV(PENALTIES), 10, 2, INSIDE)),
             0.12,
-            500,
+            FEW,
         ),
     ]
 
@@ -232,7 +230,6 @@ def _few_groups() -> list[Setting]:
             Data.of("make_grouped", n_groups=n_groups, group_size=8, p=3),
             analyses(n_groups),
             0.01,
-            MORE,
         )
         for n_groups in (5, 8, 12, 20)
     ]
@@ -244,7 +241,7 @@ def _refits() -> list[Setting]:
     tree = DecisionTreeRegressor(min_samples_leaf=5, random_state=0)
     neighbours = KNeighborsRegressor(10, algorithm="brute")
     sparse, few = (Data.of("make_linear", n=100, p=p) for p in (20, 5))
-    classes, fresh = Data.of("make_logistic", n=100, p=20), {"truth": FreshRows()}
+    classes, fresh = Data.of("make_logistic", n=100, p=20), {"truth": FreshRows(20_000)}
     models: dict[str, tuple[Any, Data, str, dict[str, Any]]] = {
         "lasso": (Lasso(0.1), sparse, "lasso, n = 100, p = 20", {}),
         "neighbours": (neighbours, few, "10 nearest neighbours, n = 100, p = 5", fresh),
@@ -254,8 +251,8 @@ def _refits() -> list[Setting]:
     found: list[Setting] = []
     for name, (model, data, title, options) in models.items():
         five, ten = (Nested(name, model, folds, 3, ALL_RULES, **options) for folds in (5, 10))
-        setting = Setting(name, f"{title}, refitted", data, (five,), 0.06, block=25)
-        found += [setting, replace(setting, name=f"{name}-10", analyses=(ten,), seconds=0.2, replications=FEW)]
+        setting = Setting(name, f"{title}, refitted", data, (five,), 0.06, 800, 25)
+        found += [setting, replace(setting, name=f"{name}-10", analyses=(ten,), seconds=0.2, replications=FEWEST)]
     return found
 
 

@@ -22,7 +22,6 @@ from threadpoolctl import threadpool_limits
 from onefit.errors import OneFitWarning
 
 from .analyses import Figures
-from .before import with_rule_before
 from .progress import Bar
 from .settings import SETTINGS, Setting
 
@@ -65,7 +64,6 @@ def figures_of(block: Block) -> Figures:
             skip_parameter_validation=True, assume_finite=True
         ),  # a third of the time of small refits
         warnings.catch_warnings(),
-        with_rule_before(),
     ):
         warnings.simplefilter("ignore", OneFitWarning)
         return np.stack([setting.replicate(replication) for replication in range(block.start, block.stop)])
