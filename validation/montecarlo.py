@@ -26,7 +26,7 @@ __all__ = ["MONTECARLO", "PARTITIONS", "montecarlo", "needed", "partitions", "re
 
 MONTECARLO, PARTITIONS = "montecarlo.csv", "partitions.csv"
 N, P, FOLDS = 100, 20, 10
-REPEATS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+REPEATS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 SETS, SEEDS = 8, 20
 QUICK_REPEATS, QUICK_SETS, QUICK_SEEDS = (1, 2, 4), 2, 3
 TARGET = 0.05
