@@ -24,6 +24,7 @@ from .refitted import RefitLearner
 from .ridge import encoded_least_squares, encoded_ridge, least_squares, ridge
 from .ridge_cv import encoded_ridge_cv, ridge_cv
 from .scaled import ScaledLearner, scales_only
+from .search import is_search, searched
 from .smoother import Smoother
 from .steps import encode_steps
 from .transformed import is_stateless, names_of, steps_of, transformed
@@ -62,6 +63,8 @@ def adapt(estimator: Estimator, task: Task, path: Path | None = None) -> Learner
     """Find the learner of an estimator, or of its path; never guesses: a subclass is not the class it derives from."""
     if type(estimator) is Pipeline:
         return _adapt_pipeline(estimator, task, path)
+    if is_search(estimator):
+        return _adapt_search([], estimator, task, path)
     try:
         if joins(estimator):
             return _checked(estimator, estimator.__onefit_learner__(task, path), task, path)
@@ -117,12 +120,14 @@ def _adapt_pipeline(pipeline: Pipeline, task: Task, path: Path | None) -> Learne
         if not path.name.startswith(f"{name}__"):
             return Refusal(f"the parameter {path.name} is not the last step's, so the model is refitted")
         path = Path(path.name.removeprefix(f"{name}__"), path.values)
-    if not joins(last) and type(last) not in LEARNERS:
+    if not joins(last) and type(last) not in LEARNERS and not is_search(last):
         return _unknown(last)
     stateful = [step for step in steps if not is_stateless(step)]
     if not stateful or task.transformers == "freeze":
         found = adapt(last, transformed(task, steps), path)
         return found.given_transformers() if stateful and isinstance(found, Learner) else found
+    if is_search(last):
+        return _adapt_search(steps, last, task, path)
     if scales_only(steps, task.problem) and (joins(last) or LEARNERS[type(last)].is_ridge):
         scaled = _adapt_scaled(steps, last, task, path)
         if scaled is not None:
@@ -151,17 +156,38 @@ def _adapt_scaled(steps: list[Any], last: Estimator, task: Task, path: Path | No
 
 def _adapt_encoded(steps: list[Any], last: Estimator, task: Task, path: Path | None) -> Learner | Refusal:
     """A linear fit to what steps learn anew in every training set, if that is linear in fixed features."""
-    known = LEARNERS.get(type(last))
-    if known is None or known.encoded is None:
-        return _unknown(last)
-    if path is not None and path.name != known.penalty:
-        return Refusal(f"the parameter {path.name} is not a penalty, so the model is refitted")
     try:
-        _check_parameters(last)
         fixed = FixedFeatures(task.problem.n)
-        return known.encoded(last, task, path, encode_steps(steps, task.problem.X, fixed), fixed)
+        return _behind(last, task, path, encode_steps(steps, task.problem.X, fixed), fixed)
     except RouteError as error:
         return Refusal(str(error))
+
+
+def _behind(last: Estimator, task: Task, path: Path | None, block: Block, fixed: FixedFeatures) -> Learner:
+    """The learner of a last step behind others; raises RouteError if there is none."""
+    known = LEARNERS.get(type(last))
+    if known is None or known.encoded is None:
+        raise RouteError(str(_unknown(last)))
+    if path is not None and path.name != known.penalty:
+        raise RouteError(f"the parameter {path.name} is not a penalty, so the model is refitted")
+    _check_parameters(last)
+    return known.encoded(last, task, path, block, fixed)
+
+
+def _adapt_search(steps: list[Any], search: Estimator, task: Task, path: Path | None) -> Learner | Refusal:
+    """A search behind steps that learn from every training set."""
+    if path is not None:
+        return Refusal(f"the parameter {path.name} is not a penalty, so the model is refitted")
+    try:
+        return searched(search, steps, task, _penalty_of, _behind)
+    except RouteError as error:
+        return Refusal(str(error))
+
+
+def _penalty_of(last: object) -> str | None:
+    """The name of the penalty of a last step."""
+    known = LEARNERS.get(type(last))
+    return None if known is None else known.penalty
 
 
 def _refused(stateful: list[Any], steps: list[Any], last: Estimator, task: Task, path: Path | None) -> Refusal:

@@ -103,6 +103,11 @@ class FixedFeatures:
             return np.hstack(dense) if dense else np.zeros((self.n, 0))
         return sparse.csr_matrix(sparse.hstack(self._parts, format="csr"))
 
+    @property
+    def centres(self) -> FloatArray:
+        """What was subtracted from the columns of values, in the order of ``value_sources``."""
+        return np.concatenate([np.zeros(0), *self._centres])
+
     @cached_property
     def is_value(self) -> BoolArray:
         """Which columns hold values: the others hold zeros and ones, whose sums are exact."""
@@ -215,6 +220,10 @@ class Moments:
     mean: FloatArray
     products: FloatArray
 
+    def part(self, sets: slice) -> Moments:
+        """Those of some of the training sets."""
+        return Moments(self.n[sets], self.mean[sets], self.products[sets])
+
     def means(self, features: Features) -> FloatArray:
         """Means of outputs, (S, p)."""
         pattern = features.pattern
@@ -249,6 +258,10 @@ class SetStatistics(ABC):
     def n(self) -> FloatArray:
         """Rows, (S,)."""
         return self.moments.n
+
+    def whole(self) -> tuple[SetStatistics, IntArray]:
+        """Statistics of the training sets that these are parts of, and of which each is one; themselves, if of none."""
+        return self, np.arange(len(self.n))
 
     def counts(self, sources: IntArray) -> FloatArray:
         """How often indicators are one, (S, k): whole numbers."""
