@@ -27,6 +27,7 @@ from .scaled import ScaledLearner, scales_only
 from .search import is_search, searched
 from .smoother import Smoother
 from .steps import encode_steps
+from .target import adapt_target, has_target
 from .transformed import is_stateless, names_of, steps_of, transformed
 from .tuned import TunedLearner
 
@@ -61,6 +62,8 @@ LEARNERS: dict[type, Known] = {
 
 def adapt(estimator: Estimator, task: Task, path: Path | None = None) -> Learner | Refusal:
     """Find the learner of an estimator, or of its path; never guesses: a subclass is not the class it derives from."""
+    if has_target(estimator):
+        return adapt_target(estimator, task, path, adapt)
     if type(estimator) is Pipeline:
         return _adapt_pipeline(estimator, task, path)
     if is_search(estimator):

@@ -14,7 +14,7 @@ An estimator of another package joins by one method, ``__onefit_learner__(task, 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Protocol, Self, TypeGuard
@@ -122,6 +122,7 @@ class Learner(ABC):
 
     hint: str = ""
     _exactness: str = EXACT
+    _task_of_fit: Callable[[Task], Task] | None = None
 
     @property
     def exactness(self) -> str:
@@ -148,6 +149,21 @@ class Learner(ABC):
     def scores(self, task: Task) -> Scores | Refusal:
         """Criteria of the fit on all rows."""
         return Refusal("they are known of linear smoothers only")
+
+    def with_target(self, task_of_fit: Callable[[Task], Task]) -> Self:
+        """The same learner, made for the task that a function makes of one: with another target and loss."""
+        other = copy(self)
+        other._task_of_fit = task_of_fit
+        return other
+
+    @property
+    def has_own_target(self) -> bool:
+        """Whether it is fitted to something else than y."""
+        return self._task_of_fit is not None
+
+    def own_task(self, task: Task) -> Task:
+        """The task that it was made for."""
+        return task if self._task_of_fit is None else self._task_of_fit(task)
 
     def given_transformers(self) -> Self:
         """The same learner, marked as one whose transformers were fitted on all rows."""

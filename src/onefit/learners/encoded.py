@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 
 from ..linalg import batched
 from ..linalg.columns import Columns, norms
 from ..linalg.stacked import fit_stacked
 from ..typing import BoolArray, FloatArray
 from .contract import Learner, Refusal, Scores, Task
-from .encoding import Block, Features, FixedFeatures, Moments
+from .encoding import Block, Features, FixedFeatures, Matrix, Moments, as_dense
 from .fitrows import FitRows
 
 __all__ = ["EncodedLearner", "EncodedSets", "free_and_penalized"]
@@ -141,12 +141,10 @@ class EncodedLearner(FitRows, Learner):
         constant: FloatArray = sets.y_mean[:, None] - np.einsum("sp,svpq->svq", means, beta)
         return constant
 
-    def design(self, features: Features, index: int, rows: FloatArray | sparse.csr_matrix) -> FloatArray:
+    def design(self, features: Features, index: int, rows: Matrix) -> FloatArray:
         """Outputs (n, p) of one training set in some rows of B."""
         pattern, coef = features.pattern, features.coef[index]
-        some = rows[:, pattern.source]
-        dense = some.toarray() if sparse.issparse(some) else some
-        outputs: FloatArray = pattern.sums(np.asarray(dense) * coef) + features.shift[index]
+        outputs: FloatArray = pattern.sums(as_dense(rows[:, pattern.source]) * coef) + features.shift[index]
         return outputs
 
     def fit_rows(self, Z: FloatArray, y: FloatArray, root: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -199,15 +197,16 @@ def _hold_closed(A: FloatArray, D: FloatArray, features: Features) -> None:
 def _solve(A: FloatArray, D: FloatArray, right: FloatArray, lam: float) -> tuple[FloatArray, BoolArray]:
     """``(A + lam D^2)^-1`` times the right-hand sides, and where that is known well; the last one is a probe."""
     S, p, _ = A.shape
-    systems = A.copy()
-    at = np.arange(p)
-    systems[:, at, at] += lam * np.square(D)
-    solution = batched.solve(systems, right)
+    penalty = lam * np.square(D)
+    systems, at = A.copy(), np.arange(p)
+    systems[:, at, at] += penalty
+    solution = batched.solve_definite(systems, right)
     is_known: BoolArray = np.ones(S, dtype=bool)
     for index in np.flatnonzero(batched.suspects(solution[..., -1])):
-        if batched.smallest_eigenvalues(systems[index]) >= batched.TRUSTED:
+        system = A[index] + np.diag(penalty[index])
+        if batched.smallest_eigenvalues(system) >= batched.TRUSTED and np.isfinite(solution[index]).all():
             continue
-        held = systems[index] + _dependences(A[index], D[index])
+        held = system + _dependences(A[index], D[index])
         is_known[index] = batched.smallest_eigenvalues(held) >= batched.TRUSTED
         if is_known[index]:
             solution[index] = linalg.solve(held, right[index], assume_a="pos")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..criteria import RowPart, Spectrum, spectrum_of_rows
+from ..criteria import NEARLY_REACHED, RowPart, Spectrum, spectrum_of_rows
 from ..typing import BoolArray, FloatArray
 from .encoded import EncodedLearner, EncodedSets, free_and_penalized
 from .encoding import Block, FixedFeatures
@@ -62,7 +62,8 @@ class TunedEncodedLearner(EncodedLearner):
                 int(self.fit_intercept),
                 rows,
             )
-            is_sound[index] = bool(rows.is_certain()[0])
+            f = self.tuning.smallest / (mu + self.tuning.smallest)
+            is_sound[index] = bool((rows.a0[0] + np.square(U) @ f).min() > NEARLY_REACHED)
             lams = self.tuning.choose(spectrum)[0]
             found[index, 0] = V @ (np.sqrt(mu)[:, None] / (mu[:, None] + lams) * gamma)
         return found, is_sound

@@ -28,6 +28,7 @@ __all__ = [
     "Pattern",
     "SetFailure",
     "SetStatistics",
+    "as_dense",
     "side_by_side",
 ]
 
@@ -35,6 +36,11 @@ MOST_DENSE_BYTES = 2**28
 """Fixed features of which a dense matrix would take more stay sparse."""
 
 Matrix: TypeAlias = FloatArray | sparse.csr_matrix
+
+
+def as_dense(rows: Matrix) -> FloatArray:
+    """Rows as an array."""
+    return np.asarray(rows.toarray() if sparse.issparse(rows) else rows)  # type: ignore[union-attr]
 
 
 class SetFailure(Exception):
@@ -99,8 +105,7 @@ class FixedFeatures:
     def matrix(self) -> Matrix:
         """B, dense unless that is large."""
         if 8 * self.n * self.n_columns <= MOST_DENSE_BYTES:
-            dense = [part.toarray() if sparse.issparse(part) else part for part in self._parts]
-            return np.hstack(dense) if dense else np.zeros((self.n, 0))
+            return np.hstack([as_dense(part) for part in self._parts]) if self._parts else np.zeros((self.n, 0))
         return sparse.csr_matrix(sparse.hstack(self._parts, format="csr"))
 
     @property
@@ -204,12 +209,9 @@ def side_by_side(parts: Sequence[Features]) -> Features:
     for part in parts:
         closed.append(np.where(part.closed >= 0, part.closed + above, -1))
         above += int(part.closed.max(initial=-1)) + 1
-    tables = ("coef", "shift", "present", "low", "high")
-    return Features(
-        Pattern.joined([part.pattern for part in parts]),
-        *(np.concatenate([getattr(part, name) for part in parts], axis=1) for name in tables),
-        closed=np.concatenate(closed),
-    )
+    names = ("coef", "shift", "present", "low", "high")
+    tables = {name: np.concatenate([getattr(part, name) for part in parts], axis=1) for name in names}
+    return Features(Pattern.joined([part.pattern for part in parts]), **tables, closed=np.concatenate(closed))
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,8 @@ NO_PAIR_SCATTER = (
     "are asked for by"
 )
 
+OF_ANOTHER_TARGET = Refusal("they would be those of a function of y")
+
 
 class Figures:
     """Everything that is computed from an outcome, at all parameter values at once."""
@@ -227,7 +229,7 @@ def build_curve(
 def _scores(job: Job) -> Scores:
     """Criteria by value as far as the model has them, with leave-one-out from its route if it has no closed form."""
     bid = job.bids[0]
-    found = bid.learner.scores(job.task)
+    found = bid.learner.scores(job.task) if not bid.learner.has_own_target else OF_ANOTHER_TARGET
     if isinstance(found, Refusal):
         return Scores({}, reasons=dict.fromkeys(CRITERIA, str(found)))
     if "loo" in found.tables or "loo" in found.reasons or job.loss.classes is not None:

@@ -10,18 +10,8 @@ from scipy import sparse
 
 from ..errors import TrainingSetError
 from ..folds import Folds
-from ..learners import (
-    EncodedLearner,
-    EncodedSets,
-    Features,
-    Learner,
-    Moments,
-    Refusal,
-    SearchedLearner,
-    SetFailure,
-    SetStatistics,
-    Task,
-)
+from ..learners import EncodedLearner, EncodedSets, Features, Learner, Moments, Refusal, SetFailure, SetStatistics, Task
+from ..learners.encoding import as_dense
 from ..linalg import compiled
 from ..metrics.losses import Loss
 from ..typing import AnyArray, BoolArray, FloatArray, IntArray
@@ -258,8 +248,12 @@ class _Sets(FeatureSets):
             raise self._failure(out[failure.index], str(failure)) from None
         if engine.weights is not None:
             moments, right, y_mean = engine.weighted.without(self.weighted, out).about_means()
-        at = np.array(engine.fixed.value_sources, dtype=np.intp)
-        is_sound = engine.keeps_digits(moments, statistics.extremes(at))
+        at = np.array(engine.learner.fixed.value_sources, dtype=np.intp)
+        low, high = statistics.extremes(at)
+        varies = low < high
+        whole = engine.weighted.gram[at, at]
+        lost: BoolArray = varies & (moments.products[:, at, at] < CANCELLED * whole)
+        is_sound = np.logical_not(lost.any(axis=1))
         return EncodedSets(features, moments, right, y_mean, partial(self._rows, out, features)), is_sound
 
     def _rows(self, out: IntArray, features: Features, index: int) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -352,7 +346,7 @@ class _OneSet(_Statistics):
 
     def __init__(self, sets: _Sets, out: IntArray, train: IntArray) -> None:
         B = sets.engine.rows[train, :-1]
-        dense = np.asarray(B.toarray() if sparse.issparse(B) else B)
+        dense = as_dense(B)
         mean = dense.mean(axis=0)
         centred = dense - mean
         moments = Moments(np.array([float(len(train))]), mean[None], (centred.T @ centred)[None])

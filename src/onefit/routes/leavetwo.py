@@ -51,6 +51,8 @@ class LeaveTwoOutRoute(Route):
         if others:
             return not_a_smoother(others[0])
         smoothers = [learner for learner in learners if isinstance(learner, Smoother)]
+        if any(smoother.has_own_target for smoother in smoothers):
+            return Refusal("a model is fitted to a function of y")
         for smoother in smoothers:
             if smoother.why_not_onestep:
                 return Refusal(smoother.why_not_onestep, 'or use route="gram"')

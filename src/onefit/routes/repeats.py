@@ -91,7 +91,7 @@ class RepeatedRoute(Route):
         self, learners: Sequence[Learner], task: Task, partitions: Partitions, workers: Workers, ticks: Ticks
     ) -> Computation:
         """Make the engines."""
-        engines = [self.engine(learner, task, workers) for learner in learners]
+        engines = [self.engine(learner, learner.own_task(task), workers) for learner in learners]
         return RepeatedComputation(engines, task, partitions, workers, ticks)
 
 
@@ -112,7 +112,7 @@ class SideBySide(Route):
     ) -> Computation:
         """Make the engines of all."""
         both = zip(self.routes, learners, strict=True)
-        engines = [route.engine(learner, task, workers) for route, learner in both]
+        engines = [route.engine(learner, learner.own_task(task), workers) for route, learner in both]
         return RepeatedComputation(engines, task, partitions, workers, ticks)
 
 

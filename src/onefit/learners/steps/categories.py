@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Final
 
 import numpy as np
@@ -48,8 +49,8 @@ class Levels:
     def most_frequent(self, sets: SetStatistics) -> BoolArray:
         """Which level fills the gaps, (S, k): the first of the most frequent; none if all are missing."""
         counts = sets.counts(self.sources)
-        found: BoolArray = np.arange(len(self)) == counts.argmax(axis=1)[:, None]
-        return found & counts.any(axis=1)[:, None]
+        found: BoolArray = (np.arange(len(self)) == counts.argmax(axis=1)[:, None]) & (counts.max(axis=1) > 0)[:, None]
+        return found
 
 
 class Categories:
@@ -61,7 +62,8 @@ class Categories:
     def levels(self, at: int, given: AnyArray | None = None) -> Levels:
         """A column, with the levels that its rows have, or those given."""
         column, fill = self.table.objects(at), self.fill
-        gap, key = None, (self.table.keys[at], "levels", repr(given))
+        gap: int | None = None
+        key: tuple[Hashable, ...] = (self.table.keys[at], "levels", repr(given))
         if fill is not None:
             missing: BoolArray = np.asarray(pd.isna(column), dtype=bool)
             if missing.all():

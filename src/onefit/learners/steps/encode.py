@@ -38,8 +38,8 @@ class _Encoded(Block):
                 raise SetFailure(
                     at,
                     f"{column.levels[level]!r} of column {column.name!r} is in no row of the training set, and the "
-                    'encoder has handle_unknown="error"; use handle_unknown="ignore", merge rare levels (min_frequency), or '
-                    "choose other folds.",
+                    'encoder has handle_unknown="error"; use handle_unknown="ignore", merge rare levels '
+                    "(min_frequency), or choose other folds.",
                 )
         return known
 
@@ -114,7 +114,7 @@ class _OneHot(_Encoded):
         known = self._known(column, counts, sets)
         rare = self._rare(counts, known, sets.n) if self.groups_rare else np.zeros_like(known)
         shown = known & ~rare
-        grouped, has_rare = rare, rare.any(axis=1)[:, None]
+        grouped, has_rare = rare, rare.max(axis=1, keepdims=True)
         if self.encoder.handle_unknown in ("infrequent_if_exist", "warn"):
             grouped = rare | (~known & has_rare)
         shown, is_rare_shown = self._without_dropped(column, drop, shown, rare, has_rare)
@@ -139,7 +139,7 @@ class _OneHot(_Encoded):
             number = shown.sum(axis=1, keepdims=True) + has_rare
             drops = number == 2 if drop == "if_binary" else number > 0
             is_first = np.arange(shown.shape[1]) == shown.argmax(axis=1)[:, None]
-            has_shown = shown.any(axis=1)[:, None]
+            has_shown = shown.max(axis=1, keepdims=True)
             return shown & ~(is_first & drops), has_rare & ~(drops & ~has_shown)
         (level,) = np.asarray(drop)
         lost = np.flatnonzero(~shown[:, level])

@@ -1,0 +1,170 @@
+"""TransformedTargetRegressor: fits to a function of y, losses of the inverse of the predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
+from sklearn.utils import get_tags
+
+from ..errors import DataError, RouteError
+from ..metrics import Loss
+from ..typing import AnyArray, Estimator, FloatArray
+from .contract import Learner, Path, Refusal, Task
+from .fitrows import FitRows
+
+__all__ = ["adapt_target", "has_target"]
+
+AFFINE = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
+"""What only moves and stretches y: a linear fit with an intercept is the same without it."""
+
+
+@dataclass(frozen=True)
+class TransformedLoss(Loss):
+    """A loss of predictions that are the inverse of what is fitted; observed values and residuals are of the latter."""
+
+    base: Loss | None = None
+    inverse: Callable[[AnyArray], AnyArray] | None = None
+
+    @property
+    def is_squared(self) -> bool:
+        """Not of the residuals that it gets."""
+        return False
+
+    @property
+    def is_absolute(self) -> bool:
+        """Not of the residuals that it gets."""
+        return False
+
+    def of(self, y: FloatArray, u: FloatArray) -> FloatArray:
+        """Losses of residuals of the transformed target."""
+        assert self.base is not None
+        return self.base.of(self._back(np.broadcast_to(y, u.shape)), self.decided_residuals(y, u))
+
+    def decided_residuals(self, y: FloatArray, u: FloatArray) -> FloatArray:
+        """Residuals in the units of y."""
+        return self._back(np.broadcast_to(y, u.shape)) - self._back(y - u)
+
+    def _back(self, values: FloatArray) -> FloatArray:
+        assert self.inverse is not None
+        found = _applied(self.inverse, values.reshape(-1, 1)).reshape(values.shape)
+        if not np.isfinite(found).all():
+            raise DataError(
+                "inverse_func of the TransformedTargetRegressor gives NaN or infinite predictions; choose one that is "
+                "defined for all numbers."
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class TargetTransform:
+    """A function of single values of y, and its inverse."""
+
+    forward: Callable[[AnyArray], AnyArray]
+    inverse: Callable[[AnyArray], AnyArray]
+
+    def task(self, task: Task) -> Task:
+        """The task of the fit."""
+        loss = task.loss
+        y = _applied(self.forward, task.problem.y)
+        if not np.isfinite(y).all():
+            raise RouteError("func of the TransformedTargetRegressor gives NaN or infinite values")
+        moved = TransformedLoss(loss.name, loss.scale, loss.function, loss.classes, base=loss, inverse=self.inverse)
+        return replace(task, problem=replace(task.problem, y=y), loss=moved)
+
+
+def has_target(estimator: Any) -> bool:
+    """Whether an estimator, or the last step of a pipeline, transforms its target."""
+    last = estimator.steps[-1][1] if type(estimator) is Pipeline else estimator
+    return type(last) is TransformedTargetRegressor
+
+
+def adapt_target(
+    estimator: Any, task: Task, path: Path | None, adapt: Callable[[Estimator, Task, Path | None], Learner | Refusal]
+) -> Learner | Refusal:
+    """The learner of the regressor inside, on the target that it gets."""
+    outer, prefix, inner, steps = estimator, "regressor__", None, []
+    if type(estimator) is Pipeline:
+        name, outer = estimator.steps[-1]
+        steps, prefix = estimator.steps[:-1], f"{name}__regressor__"
+        inner = Pipeline([*steps, (name, _regressor(outer))])
+        if any(_uses_y(step) for _, step in steps):
+            return Refusal("a step before TransformedTargetRegressor sees y as it was")
+    if task.problem.weights is not None:
+        return Refusal("TransformedTargetRegressor takes no sample_weight")
+    if path is not None:
+        if not path.name.startswith(prefix):
+            return Refusal(f"the parameter {path.name} is not the regressor's, so the model is refitted")
+        name_inside = path.name.removeprefix(prefix)
+        path = Path(f"{estimator.steps[-1][0]}__{name_inside}" if steps else name_inside, path.values)
+    fitted = _regressor(outer) if inner is None else inner
+    try:
+        transform = _transform_of(outer, task)
+        if transform is None:
+            found = adapt(fitted, task, path)
+            is_same = not isinstance(found, Learner) or outer.transformer is None
+            return found if is_same or _absorbs(found) else Refusal("without an intercept a shift of y matters")
+        found = adapt(fitted, transform.task(task), path)
+    except RouteError as error:
+        return Refusal(str(error))
+    return found if isinstance(found, Refusal) else found.with_target(transform.task)
+
+
+def _regressor(outer: TransformedTargetRegressor) -> Any:
+    return LinearRegression() if outer.regressor is None else outer.regressor
+
+
+def _absorbs(found: Learner | Refusal) -> bool:
+    """Whether a fit is linear in y and has a constant."""
+    rows = getattr(found, "smoother", found)
+    return isinstance(rows, FitRows) and rows.fit_intercept
+
+
+def _uses_y(step: Any) -> bool:
+    """Whether a step learns from y; what does not tell may."""
+    if step is None or isinstance(step, str):
+        return False
+    try:
+        return bool(get_tags(step).target_tags.required)
+    except (AttributeError, TypeError):
+        return True
+
+
+def _transform_of(outer: TransformedTargetRegressor, task: Task) -> TargetTransform | None:
+    """What happens to y in every fit; None if nothing that a linear fit would notice."""
+    if outer.transformer is not None:
+        if type(outer.transformer) in AFFINE and not getattr(outer.transformer, "clip", False):
+            return None
+        raise RouteError(f"{type(outer.transformer).__name__} learns from the target of every training set")
+    if outer.func is None and outer.inverse_func is None:
+        return None
+    if outer.func is None or outer.inverse_func is None:
+        raise RouteError("TransformedTargetRegressor has one of func and inverse_func only")
+    for function, values in ((outer.func, task.problem.y), (outer.inverse_func, _applied(outer.func, task.problem.y))):
+        if not _is_elementwise(function, values):
+            raise RouteError("a function of TransformedTargetRegressor sees more than one value of y at a time")
+    return TargetTransform(outer.func, outer.inverse_func)
+
+
+def _is_elementwise(function: Callable[[AnyArray], AnyArray], values: FloatArray) -> bool:
+    """Whether a function does to each value alone what it does to all of them."""
+    if isinstance(function, np.ufunc):
+        return True
+    together = _applied(function, values)
+    alone = [_applied(function, row[None]) for row in values]
+    return together.shape == values.shape and np.array_equal(together, np.vstack(alone), equal_nan=True)
+
+
+def _applied(function: Callable[[AnyArray], AnyArray], values: FloatArray) -> FloatArray:
+    """A function of a column, as scikit-learn calls it; whatever it raises or warns of is a refit's to say."""
+    try:
+        with np.errstate(all="ignore"):
+            return np.asarray(function(values), dtype=np.float64)
+    except Exception as error:
+        raise RouteError(f"a function of TransformedTargetRegressor failed: {error}") from error
