@@ -32,12 +32,13 @@ from ..metrics.losses import Classes
 from ..typing import Estimator
 from .contract import Learner, Path, Task
 from .encoded import EncodedLearner
-from .encoding import Block, FixedFeatures
+from .encoding import Block, Encoding, FixedFeatures
 from .searched import ERRORS, Held, InnerScore, SearchedLearner
 from .steps import encode_steps
+from .steps.table import RawTable
 from .transformed import steps_of
 
-__all__ = ["is_search", "searched"]
+__all__ = ["LastSteps", "is_search", "searched"]
 
 SPLITTERS = (
     KFold,
@@ -51,15 +52,19 @@ SPLITTERS = (
 )
 """Those that split rows by their number, or by y."""
 
-Make = Callable[[Any, Task, Path | None, Block, FixedFeatures], Learner]
-"""Of a last step: a learner behind steps, or RouteError."""
-
 
 def is_search(estimator: object) -> bool:
     """Whether an estimator searches among candidates by splits of the rows that it is fitted to."""
     if type(estimator) in (RidgeCV, RidgeClassifierCV):
         return getattr(estimator, "cv", None) is not None
     return type(estimator) in (GridSearchCV, RandomizedSearchCV)
+
+
+class LastSteps(NamedTuple):
+    """What is known of last steps: the name of their penalty, and how to make learners of them, or raise RouteError."""
+
+    penalty_of: Callable[[object], str | None]
+    make: Callable[[Any, Task, Path | None, Encoding], Learner]
 
 
 class _Asked(NamedTuple):
@@ -76,10 +81,8 @@ class _Group(NamedTuple):
     penalties: list[object]
 
 
-def searched(
-    search: Any, steps: Sequence[Any], task: Task, penalty_of: Callable[[object], str | None], make: Make
-) -> SearchedLearner:
-    """A search behind steps that learn from the whole training set; raises RouteError if it must be refitted."""
+def searched(estimator: Any, steps: Sequence[Any], search: Any, task: Task, last_steps: LastSteps) -> SearchedLearner:
+    """An estimator that is a search, behind steps that learn from the whole training set; or RouteError."""
     name, problem = type(search).__name__, task.problem
     if problem.weights is not None:
         raise RouteError(f"it depends on the version of scikit-learn how {name} weighs its inner scores")
@@ -88,11 +91,16 @@ def searched(
     asked = _asked(search)
     splitter = _splitter(search, task)
     score = _score(search, task)
-    fixed = FixedFeatures(problem.n)
-    before = Held(encode_steps(steps, problem.X, fixed), fixed) if steps else None
-    groups, places = _groups(asked, penalty_of)
-    learners = [_learner(group, before, task, fixed, penalty_of, make) for group in groups]
-    return SearchedLearner(learners, places, splitter, problem.target, score, search)
+    before: tuple[RawTable | Block, FixedFeatures] = (
+        RawTable.of(problem.X, problem.n),
+        FixedFeatures(problem.n, problem.target),
+    )
+    if steps:
+        outer = encode_steps(steps, problem, before)
+        before = (Held(outer.block, outer.fixed), outer.fixed)
+    groups, places = _groups(asked, last_steps)
+    learners = [_learner(group, before, task, last_steps) for group in groups]
+    return SearchedLearner(learners, places, splitter, score, estimator, task)
 
 
 def _asked(search: Any) -> _Asked:
@@ -158,15 +166,13 @@ def _score(search: Any, task: Task) -> InnerScore:
     return InnerScore(scoring, None if classes is None else Classes(np.asarray(classes)))
 
 
-def _groups(
-    asked: _Asked, penalty_of: Callable[[object], str | None]
-) -> tuple[list[_Group], list[tuple[int, int]]]:
+def _groups(asked: _Asked, last_steps: LastSteps) -> tuple[list[_Group], list[tuple[int, int]]]:
     """Groups of candidates, and where the candidates are there; what is given twice is there once."""
     groups: dict[Hashable, int] = {}
     made: list[_Group] = []
     places = dict[tuple[int, int], None]()
     for parameters in asked.candidates:
-        penalty = _penalty_name(asked.estimator, parameters, penalty_of)
+        penalty = _penalty_name(asked.estimator, parameters, last_steps)
         rest = {name: value for name, value in parameters.items() if name != penalty}
         key = (penalty in parameters, *((name, _identity(rest[name])) for name in sorted(rest)))
         if key not in groups:
@@ -187,14 +193,12 @@ def _identity(value: object) -> Hashable:
     return (type(value), value) if isinstance(value, str | numbers.Number | None) else id(value)
 
 
-def _penalty_name(
-    estimator: Any, parameters: Mapping[str, Any], penalty_of: Callable[[object], str | None]
-) -> str | None:
+def _penalty_name(estimator: Any, parameters: Mapping[str, Any], last_steps: LastSteps) -> str | None:
     """The parameter of a search that is the penalty of the last step."""
     if type(estimator) is not Pipeline:
-        return penalty_of(estimator)
+        return last_steps.penalty_of(estimator)
     name, last = estimator.steps[-1]
-    penalty = penalty_of(parameters.get(name, last))
+    penalty = last_steps.penalty_of(parameters.get(name, last))
     return None if penalty is None else f"{name}__{penalty}"
 
 
@@ -207,23 +211,18 @@ def _with(estimator: Any, parameters: Mapping[str, Any]) -> Estimator:
 
 
 def _learner(
-    group: _Group,
-    before: Block | None,
-    task: Task,
-    fixed: FixedFeatures,
-    penalty_of: Callable[[object], str | None],
-    make: Make,
+    group: _Group, before: tuple[RawTable | Block, FixedFeatures], task: Task, last_steps: LastSteps
 ) -> EncodedLearner:
     """The learner of a group of candidates."""
     steps, last = [], group.estimator
     if type(last) is Pipeline:
         steps, last = steps_of(last), last.steps[-1][1]
-    if before is not None and steps:
+    if steps and isinstance(before[0], Block):
         raise RouteError("steps inside the search stand behind others that learn")
-    block = before or encode_steps(steps, task.problem.X, fixed)
-    path = None if group.penalties == [None] else Path(str(penalty_of(last)), tuple(group.penalties))
+    encoding = encode_steps(steps, task.problem, before)
+    path = None if group.penalties == [None] else Path(str(last_steps.penalty_of(last)), tuple(group.penalties))
     try:
-        learner = make(last, task, path, block, fixed)
+        learner = last_steps.make(last, task, path, encoding)
     except DataError as error:
         raise RouteError(f"a candidate cannot be fitted: {error}") from error  # which has a score in the search
     if not isinstance(learner, EncodedLearner) or learner.needs_rows:

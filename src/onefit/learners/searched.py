@@ -10,10 +10,10 @@ from typing import Any, Self
 import numpy as np
 
 from ..metrics.losses import Classes
-from ..typing import AnyArray, BoolArray, Estimator, FloatArray, IntArray
-from .contract import Learner
+from ..typing import BoolArray, Estimator, FloatArray, IntArray
+from .contract import Learner, Task
 from .encoded import EncodedLearner
-from .encoding import Block, Features, FixedFeatures, SetFailure, SetStatistics
+from .encoding import Block, BlockAfter, Features, FixedFeatures, SetStatistics
 from .fitrows import FitRows
 
 __all__ = ["Held", "InnerScore", "SearchedLearner"]
@@ -76,11 +76,11 @@ class InnerScore:
             second, first = np.moveaxis(np.partition(found, -2, axis=-1)[..., -2:], -1, 0)
             margin = first - second
         is_right = (classes.decide(found) == classes.decide(y)[:, :, None]) & present[:, :, None]
-        certain: BoolArray = ((margin > CLOSE) | ~present[:, :, None]).all(axis=(1, 2))
-        return is_right.sum(axis=1) / present.sum(axis=1)[:, None], certain
+        is_close = (margin <= CLOSE) & present[:, :, None]
+        return is_right.sum(axis=1) / present.sum(axis=1)[:, None], np.logical_not(is_close.any(axis=(1, 2)))
 
     def best(self, scores: FloatArray) -> IntArray:
-        """Candidates that may be the best by scores (V, splits), the first of all first, by scikit-learn's ranks."""
+        """Candidates that may be the best by scores (V, splits), in their order; one unless some are too close."""
         means = np.average(scores, axis=1)
         if np.isnan(means).all():
             return np.zeros(1, dtype=np.intp)
@@ -89,8 +89,7 @@ class InnerScore:
         if self.classes is not None:
             return np.array([best])  # shares are exact, and so are their ties
         scale = max(abs(float(means[best])), 1.0 if self.name == "r2" else 0.0)
-        others = np.flatnonzero(means >= means[best] - CLOSE * scale)
-        return np.append(best, others[others != best])
+        return np.flatnonzero(means >= means[best] - CLOSE * scale)
 
 
 class SearchedLearner(FitRows, Learner):
@@ -103,11 +102,11 @@ class SearchedLearner(FitRows, Learner):
     places : sequence of pairs of int
         The candidates in the order of the search: which group, which value.
     splitter : splitter of scikit-learn
-    target : array (n,) or (n, Q)
-        What is predicted, as it was given: splits may be stratified.
     score : InnerScore
     estimator : estimator
         The search itself, for training sets in which candidates are too close to each other.
+    task : Task
+        What it was made for.
     """
 
     weights: FloatArray | None = None
@@ -118,12 +117,12 @@ class SearchedLearner(FitRows, Learner):
         groups: Sequence[EncodedLearner],
         places: Sequence[tuple[int, int]],
         splitter: Any,
-        target: AnyArray,
         score: InnerScore,
         estimator: Estimator,
+        task: Task,
     ) -> None:
-        self.groups, self.places, self.splitter, self.target = list(groups), list(places), splitter, target
-        self.score, self.estimator = score, estimator
+        self.groups, self.places, self.splitter = list(groups), list(places), splitter
+        self.score, self.estimator, self.task = score, estimator, task
         self.fit_intercept = all(group.fit_intercept for group in groups)
 
     @property
@@ -144,7 +143,7 @@ class SearchedLearner(FitRows, Learner):
     @cached_property
     def n_splits(self) -> int:
         """Splits of a training set."""
-        return int(self.splitter.get_n_splits(np.arange(self.n), self.target))
+        return int(self.splitter.get_n_splits(np.arange(self.n), self.task.problem.target))
 
     @property
     def reason(self) -> str:
@@ -160,19 +159,21 @@ class SearchedLearner(FitRows, Learner):
 
     def splits(self, rows: IntArray) -> list[tuple[IntArray, IntArray]]:
         """Places in a training set with these rows that are fitted, and those that are scored, of each split."""
-        return list(self.splitter.split(rows, self.target[rows]))
+        return list(self.splitter.split(rows, self.task.problem.target[rows]))
 
 
-class Held(Block):
+class Held(BlockAfter):
     """What steps before a search make of the columns: learned from a training set, and kept in all parts of it."""
 
     def __init__(self, inner: Block, fixed: FixedFeatures) -> None:
-        self.inner, self.fixed, self.may_be_sparse = inner, fixed, inner.may_be_sparse
+        super().__init__(inner)
+        self.fixed = fixed
 
     def learn(self, sets: SetStatistics) -> Features:
         """The outputs of the whole training sets, with the extremes of the parts."""
         whole, owner = sets.whole()
         learned = self.inner.learn(whole)
+        sets.doubt(whole.in_doubt[owner])
         tables = ("coef", "shift", "present", "low", "high")
         found = replace(learned, **{name: getattr(learned, name)[owner] for name in tables})
         pattern, (low, high) = found.pattern, self._ends(sets)
@@ -184,9 +185,7 @@ class Held(Block):
             return replace(found, low=ends[0] + found.shift, high=ends[1] + found.shift)
         found = replace(found, high=np.where(constant, found.low, found.high))
         least = LOST * whole.moments.variances(learned)[owner]
-        lost = (found.varies & (sets.moments.variances(found) <= least)).any(axis=1)
-        if lost.any():
-            raise SetFailure(int(lost.argmax()), "its outputs have lost their digits")
+        sets.doubt((found.varies & (sets.moments.variances(found) <= least)).any(axis=1))
         return found
 
     def _ends(self, sets: SetStatistics) -> tuple[FloatArray, FloatArray]:

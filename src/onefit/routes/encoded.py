@@ -10,8 +10,18 @@ from scipy import sparse
 
 from ..errors import TrainingSetError
 from ..folds import Folds
-from ..learners import EncodedLearner, EncodedSets, Features, Learner, Moments, Refusal, SetFailure, SetStatistics, Task
-from ..learners.encoding import as_dense
+from ..learners import (
+    EncodedLearner,
+    EncodedSets,
+    Features,
+    Learner,
+    Moments,
+    Refusal,
+    SearchedLearner,
+    SetFailure,
+    SetStatistics,
+    Task,
+)
 from ..linalg import compiled
 from ..metrics.losses import Loss
 from ..typing import AnyArray, BoolArray, FloatArray, IntArray
@@ -100,13 +110,20 @@ class FeaturesEngine(TrainingSetsEngine):
         each = [self.products(some[:size], weights) for some, size in zip(members, sizes, strict=True)]
         return Products(np.stack([one.gram for one in each]), np.stack([one.right for one in each]))
 
-    def keeps_digits(self, moments: Moments, extremes: tuple[FloatArray, FloatArray]) -> BoolArray:
-        """Which sets have not lost too many digits, (S,), by the extremes (S, r) of all columns of values."""
-        at = np.array(self.fixed.value_sources, dtype=np.intp)
-        low, high = extremes
-        is_lost = moments.products[:, at, at] < CANCELLED * self.weighted.gram[at, at]
-        kept: BoolArray = ~((low < high) & is_lost).any(axis=1)
-        return kept
+    def has_lost_digits(self, statistics: SetStatistics, weighted: Moments) -> BoolArray:
+        """Sets (S,) that have so little of what a column has in all rows that differences do not tell."""
+        fixed = self.fixed
+        at = np.array(fixed.value_sources, dtype=np.intp)
+        low, high = statistics.extremes(at)
+        squares = np.einsum("sqq->sq", statistics.moments.products)
+        varies = squares > 0  # of indicators exactly so
+        varies[:, at] = low < high
+        is_lost = varies & fixed.is_value & (squares < CANCELLED * np.diag(self.plain.gram)[:-1])
+        if self.weights is not None:
+            squares = np.einsum("sqq->sq", weighted.products)
+            is_lost |= varies & (squares < CANCELLED * np.diag(self.weighted.gram)[:-1])
+        found: BoolArray = is_lost.any(axis=1)
+        return found
 
 
 class EncodedEngine(FeaturesEngine):
@@ -124,7 +141,7 @@ class EncodedEngine(FeaturesEngine):
 def coefficients(learner: EncodedLearner, sets: EncodedSets) -> tuple[FloatArray, BoolArray]:
     """Coefficients (S, V, q + 1, Q) of the fixed features and a constant, and which sets have them to all digits."""
     beta, is_known = learner.fit(sets)
-    gamma = _to_fixed(sets.features, beta, sets.moments.mean.shape[1])
+    gamma = sets.features.to_fixed(beta, sets.moments.mean.shape[1])
     shift = np.einsum("sp,svpq->svq", sets.features.shift, beta)
     constant = learner.intercepts(sets, beta) + shift
     return np.concatenate([gamma, constant[:, :, None]], axis=2), is_known
@@ -189,6 +206,12 @@ class FeatureSets(Sets):
             found[which, slot, : len(rows)] = np.moveaxis(u, 0, 1)
         return found
 
+    def train_and_tests(self, out: IntArray) -> tuple[IntArray, list[IntArray]]:
+        """Rows of one training set, and of the folds that it leaves out."""
+        repeat, folds = self.place(out)
+        tests = [self.members[fold, : self.sizes[fold]] for fold in out]
+        return self.folds.training_rows(repeat, *folds), tests
+
 
 class _Sets(FeatureSets):
     """The training sets of some partitions."""
@@ -220,7 +243,7 @@ class _Sets(FeatureSets):
                 high[repeat, K, at] = np.fmax.reduce(rest, initial=-np.inf)
         return low, high
 
-    def stays(self, out: IntArray, with_rest: bool = True) -> BoolArray:
+    def stays(self, out: IntArray) -> BoolArray:
         """Which folds of its repeat each training set has, (B, K + 1), the rows in no fold last."""
         K = self.folds.n_folds
         found: BoolArray = np.ones((len(out), K + 1), dtype=bool)
@@ -243,47 +266,50 @@ class _Sets(FeatureSets):
         moments, right, y_mean = plain.about_means()
         statistics = _Statistics(self, out, moments)
         try:
-            features = engine.learner.block.learn(statistics)
+            features = engine.learner.encoding.block.learn(statistics)
         except SetFailure as failure:
             raise self._failure(out[failure.index], str(failure)) from None
         if engine.weights is not None:
             moments, right, y_mean = engine.weighted.without(self.weighted, out).about_means()
-        at = np.array(engine.learner.fixed.value_sources, dtype=np.intp)
-        low, high = statistics.extremes(at)
-        varies = low < high
-        whole = engine.weighted.gram[at, at]
-        lost: BoolArray = varies & (moments.products[:, at, at] < CANCELLED * whole)
-        is_sound = np.logical_not(lost.any(axis=1))
+        is_sound = ~(statistics.in_doubt | engine.has_lost_digits(statistics, moments)) & self._are_fixed(out)
         return EncodedSets(features, moments, right, y_mean, partial(self._rows, out, features)), is_sound
+
+    def _are_fixed(self, out: IntArray) -> BoolArray:
+        """Whether steps find in each training set what they found in all rows, where that is not sure beforehand."""
+        fixed = self.engine.fixed
+        if not fixed.has_checks:
+            return np.ones(len(out), dtype=bool)
+        return np.array([fixed.are_fixed(*self.train_and_tests(each)) for each in out], dtype=bool)
 
     def _rows(self, out: IntArray, features: Features, index: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Outputs of one training set in its rows, y, both about their means, and the roots of the weights."""
         engine, learner = self.engine, self.engine.learner
         rows = self.training_rows(out[index])
         root = learner.root_weights(rows)
-        Z = np.where(features.varies[index], learner.design(features, index, engine.rows[rows, :-1]), 0.0)
+        Z = features.in_rows(index, engine.rows[rows, :-1])
         y = engine.y[rows]
         if learner.fit_intercept:
+            Z = np.where(features.varies[index], Z, 0.0)
             share = np.square(root) / np.square(root).sum()
             Z, y = Z - share @ Z, y - share @ y
         return Z, y, root
 
     def from_rows(self, out: IntArray) -> FloatArray:
-        """Residuals (t, m, V, Q) of the folds that one training set leaves out, from its rows."""
+        """Residuals (t, m, V, Q) of the folds that one training set leaves out, by its steps and from its rows."""
         engine, learner = self.engine, self.engine.learner
-        repeat, folds = self.place(out)
-        train = self.folds.training_rows(repeat, *folds)
-        statistics = _OneSet(self, out, train)
-        features = learner.block.learn(statistics)
-        counted = np.intersect1d(train, learner.fitted_rows)
-        B = engine.rows[:, :-1]
-        Z = np.where(features.varies[0], learner.design(features, 0, B[counted]), 0.0)
-        beta, constant = learner.fit_rows(Z, engine.y[counted], learner.root_weights(counted))
+        train, tests = self.train_and_tests(out)
+        try:
+            Z, *predicted = learner.encoding.of_rows(train, tests)
+        except Exception as error:
+            raise self._failure(out, f"{type(error).__name__}: {error}") from error
+        is_counted = np.isin(train, learner.fitted_rows)
+        train, Z = train[is_counted], Z[is_counted]
+        varies = (Z.min(axis=0) < Z.max(axis=0)) | (not learner.fit_intercept)
+        beta, constant = learner.fit_rows(np.where(varies, Z, 0.0), engine.y[train], learner.root_weights(train))
         found = np.zeros((len(out), self.members.shape[1], *beta.shape[::2]))
-        for at, fold in enumerate(out):
-            rows = self.members[fold, : self.sizes[fold]]
-            Z = np.where(features.varies[0], learner.design(features, 0, B[rows]), 0.0)
-            found[at, : len(rows)] = engine.y[rows][:, None] - (np.moveaxis(Z @ beta, 0, 1) + constant)
+        for at, (rows, Z) in enumerate(zip(tests, predicted, strict=True)):
+            fitted = np.moveaxis(np.where(varies, Z, 0.0) @ beta, 0, 1) + constant
+            found[at, : len(rows)] = engine.y[rows][:, None] - fitted
         return found
 
     def _failure(self, out: IntArray, why: str) -> TrainingSetError:
@@ -295,22 +321,12 @@ class _Sets(FeatureSets):
         )
 
 
-def _to_fixed(features: Features, beta: FloatArray, q: int) -> FloatArray:
-    """Coefficients (S, V, q, Q) of the columns of B from those of outputs (S, V, p, Q)."""
-    pattern = features.pattern
-    entries = features.coef[:, None, :, None] * beta[:, :, pattern.output]
-    found = np.zeros((*beta.shape[:2], q, beta.shape[3]))
-    order = np.argsort(pattern.source, kind="stable")
-    sources, starts = np.unique(pattern.source[order], return_index=True)
-    found[:, :, sources] = np.add.reduceat(entries[:, :, order], starts, axis=2)
-    return found
-
-
 class _Statistics(SetStatistics):
     """Statistics of some training sets, by differences."""
 
     def __init__(self, sets: _Sets, out: IntArray, moments: Moments) -> None:
-        self.sets, self.out, self.moments = sets, out, moments
+        super().__init__(moments)
+        self.sets, self.out = sets, out
         self._repeat = out[:, 0] // sets.folds.n_folds
 
     def held_out(self, sources: IntArray) -> FloatArray:
@@ -339,15 +355,3 @@ class _Statistics(SetStatistics):
     def quantiles(self, values: AnyArray, probabilities: Sequence[float]) -> FloatArray:
         """Without the rows that are out."""
         return quantiles_inside(values, ~self.sets.is_out(self.out), probabilities)
-
-
-class _OneSet(_Statistics):
-    """Statistics of one training set, from its rows."""
-
-    def __init__(self, sets: _Sets, out: IntArray, train: IntArray) -> None:
-        B = sets.engine.rows[train, :-1]
-        dense = as_dense(B)
-        mean = dense.mean(axis=0)
-        centred = dense - mean
-        moments = Moments(np.array([float(len(train))]), mean[None], (centred.T @ centred)[None])
-        super().__init__(sets, out[None], moments)

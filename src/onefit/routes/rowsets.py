@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -78,12 +78,17 @@ class MaskedStatistics(SetStatistics):
         moments: Moments,
         outer: tuple[MaskedStatistics, IntArray] | None = None,
     ) -> None:
+        super().__init__(moments)
         self._ends, self._B, self._inside, self._predicted, self._outer = ends, B, inside, predicted, outer
-        self.moments = moments
 
     def whole(self) -> tuple[SetStatistics, IntArray]:
         """The sets that these are parts of."""
         return super().whole() if self._outer is None else self._outer
+
+    def rows(self) -> Iterator[tuple[IntArray, list[IntArray]]]:
+        """The rows of each set, and those that it is to predict."""
+        for inside, predicted in zip(self._inside, self._predicted, strict=True):
+            yield np.flatnonzero(inside), [np.flatnonzero(predicted)]
 
     def held_out(self, sources: IntArray) -> FloatArray:
         """Counts in the rows that are predicted."""
@@ -97,13 +102,12 @@ class MaskedStatistics(SetStatistics):
 
     def extremes(self, sources: IntArray) -> tuple[FloatArray, FloatArray]:
         """From the ends of the order of all rows."""
-        low, high = self.all_extremes
+        low, high = self._all_extremes
         at = np.searchsorted(self._ends.sources, sources)
         return low[:, at], high[:, at]
 
     @cached_property
-    def all_extremes(self) -> tuple[FloatArray, FloatArray]:
-        """Least and largest values of all columns of values, (S, r)."""
+    def _all_extremes(self) -> tuple[FloatArray, FloatArray]:
         return self._ends.extremes(self._inside)
 
     def quantiles(self, values: AnyArray, probabilities: Sequence[float]) -> FloatArray:

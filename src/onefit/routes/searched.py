@@ -13,7 +13,7 @@ from ..learners import EncodedSets, Learner, Refusal, SearchedLearner, SetFailur
 from ..linalg import compiled
 from ..typing import BoolArray, FloatArray, IntArray
 from .contract import Engine, FoldPlan, Offer, Workers
-from .encoded import FeatureSets, FeaturesEngine, Products, coefficients
+from .encoded import FeaturesEngine, FeatureSets, Products, coefficients
 from .engine import FailureLog
 from .refit import RefitEngine
 from .repeats import RepeatedRoute
@@ -68,7 +68,7 @@ class SearchedEngine(FeaturesEngine):
     def __init__(self, task: Task, learner: SearchedLearner) -> None:
         super().__init__(task.problem, learner, task.loss)
         self.learner = learner
-        self.refits = RefitEngine(task, [learner.estimator])
+        self.refits = RefitEngine(learner.task, [learner.estimator])
 
     @property
     def observed(self) -> FloatArray:
@@ -142,9 +142,11 @@ class _Sets(FeatureSets):
         try:
             splits = self._splits(out)
             scored = self._scored(out, splits)
-        except (SetFailure, ValueError):  # a split or a fit that scikit-learn refuses: it says what comes of that
+        except SetFailure:  # a split or a fit that scikit-learn refuses: it says what comes of that
             for index in range(len(out)):
-                found[index] = self.from_rows(out[index]) if len(out) == 1 else self.residuals(out[index : index + 1])[0]
+                found[index] = (
+                    self.from_rows(out[index]) if len(out) == 1 else self.residuals(out[index : index + 1])[0]
+                )
             return found
         for index, own in enumerate(np.split(np.arange(len(splits.owner)), np.flatnonzero(np.diff(splits.owner)) + 1)):
             best = self.engine.learner.score.best(np.ascontiguousarray(scored.scores[own].T))
@@ -184,7 +186,11 @@ class _Sets(FeatureSets):
         for index, held in enumerate(out):
             repeat, folds = self.place(held)
             rows = self.folds.training_rows(repeat, *folds)
-            for train, test in self.engine.learner.splits(rows):
+            try:
+                splits = self.engine.learner.splits(rows)
+            except ValueError as error:
+                raise SetFailure(index, str(error)) from error
+            for train, test in splits:
                 yield index, rows[train], rows[test]
 
     def _scored(self, out: IntArray, splits: _Splits) -> _Scored:
@@ -203,17 +209,20 @@ class _Sets(FeatureSets):
             moments,
             (whole, owner),
         )
-        is_sure = engine.keeps_digits(moments, statistics.all_extremes)
+        is_sure = ~engine.has_lost_digits(statistics, moments)
         found = []
         for group in learner.groups:
-            features = group.block.learn(statistics)
+            features = group.encoding.block.learn(statistics)
             gamma, is_known = coefficients(group, EncodedSets(features, moments, right, y_mean, _no_rows))
             found.append(gamma)
             is_sure &= is_known
+        is_sure &= ~statistics.in_doubt
         gammas = np.stack([found[group][:, value] for group, value in learner.places], axis=1)
         u = self._residuals(splits, gammas[:F])
         scores, is_certain = learner.score.of(engine.observed[splits.members], u, splits.present)
         is_sure[:F] &= is_certain
+        if engine.fixed.has_checks:
+            is_sure &= [engine.fixed.are_fixed(*each) for each in statistics.rows()]
         return _Scored(scores, gammas[F:], np.bincount(owner, ~is_sure) == 0)
 
     def _products(self, out: IntArray, splits: _Splits) -> Products:
