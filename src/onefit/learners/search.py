@@ -205,18 +205,19 @@ def _penalty_name(estimator: Any, parameters: Mapping[str, Any], last_steps: Las
 def _with(estimator: Any, parameters: Mapping[str, Any]) -> Estimator:
     """A copy with some parameters set, as the search does it."""
     try:
-        return clone(estimator).set_params(**clone(dict(parameters), safe=False))
+        made: Estimator = clone(estimator).set_params(**clone(dict(parameters), safe=False))
     except (TypeError, ValueError) as error:
         raise RouteError(f"its candidates cannot be made: {error}") from error
+    return made
 
 
 def _learner(
     group: _Group, before: tuple[RawTable | Block, FixedFeatures], task: Task, last_steps: LastSteps
 ) -> EncodedLearner:
     """The learner of a group of candidates."""
-    steps, last = [], group.estimator
-    if type(last) is Pipeline:
-        steps, last = steps_of(last), last.steps[-1][1]
+    steps, last = list[Any](), group.estimator
+    if isinstance(last, Pipeline):
+        steps, last = list[Any](steps_of(last)), last.steps[-1][1]
     if steps and isinstance(before[0], Block):
         raise RouteError("steps inside the search stand behind others that learn")
     encoding = encode_steps(steps, task.problem, before)

@@ -26,7 +26,7 @@ MOST_BYTES = 2**30
 """Memory for the systems of all splits of one training set."""
 
 AGREED = 1e-11
-"""Predictions of close candidates that differ by less, relative to y, are the same: it does not matter which is best."""
+"""Predictions of close candidates that differ by less, relative to y, are the same: whichever is best."""
 
 
 class SearchedRoute(RepeatedRoute):
@@ -60,9 +60,9 @@ class SearchedEngine(FeaturesEngine):
 
     Notes
     -----
-    With T the rows of a split that are scored, ``B_{S-T}'B_{S-T} = B_S'B_S - B_T'B_T``, so that all splits of S cost one
-    pass over its rows. S itself is one more set of the batch: the fit of the best candidate is then among those known.
-    Where that is not what scikit-learn would certainly do, scikit-learn searches S itself.
+    With T the rows of a split that are scored, ``B_{S-T}'B_{S-T} = B_S'B_S - B_T'B_T``, so that all splits of S cost
+    one pass over its rows. S itself is one more set of the batch: the fit of the best candidate is then among those
+    known. Where that is not what scikit-learn would certainly do, scikit-learn searches S itself.
     """
 
     def __init__(self, task: Task, learner: SearchedLearner) -> None:
@@ -138,16 +138,14 @@ class _Sets(FeatureSets):
 
     def residuals(self, out: IntArray) -> FloatArray:
         """Residuals of the folds that are out."""
-        found = np.empty((*out.shape, self.members.shape[1], 1, self.engine.y.shape[1]))
         try:
             splits = self._splits(out)
             scored = self._scored(out, splits)
         except SetFailure:  # a split or a fit that scikit-learn refuses: it says what comes of that
-            for index in range(len(out)):
-                found[index] = (
-                    self.from_rows(out[index]) if len(out) == 1 else self.residuals(out[index : index + 1])[0]
-                )
-            return found
+            if len(out) == 1:
+                return self.from_rows(out[0])[None]
+            return np.concatenate([self.residuals(each[None]) for each in out])
+        found = np.empty((*out.shape, self.members.shape[1], 1, self.engine.y.shape[1]))
         for index, own in enumerate(np.split(np.arange(len(splits.owner)), np.flatnonzero(np.diff(splits.owner)) + 1)):
             best = self.engine.learner.score.best(np.ascontiguousarray(scored.scores[own].T))
             each = self.predicted(out[index : index + 1], scored.gamma[index : index + 1, best])[0]
