@@ -41,8 +41,9 @@ With ``--plan``: both routes on a grid of shapes, and how far `onefit.plan` is f
 ``--calibrate``: the costs that `onefit.plan` has in it, fitted to times on this machine. With ``--kernels``: each
 compiled kernel with every instruction set that the machine has. With ``--sparse``: 20 sparse designs by the gram
 route, by refits (which scikit-learn iterates to a tolerance), as a dense copy, and by the choice that onefit makes
-itself, what that costs included; with ``--sparse --calibrate``: the costs of that choice. With ``--growth FILE``:
-time against n, p, K, L and the number of values, as a picture.
+itself, what that costs included; with ``--sparse --calibrate``: the costs of that choice. With ``--pipelines``: tables
+of text and numbers, encoded, scaled and imputed before a Ridge, beside refits of the same pipeline. With
+``--growth FILE``: time against n, p, K, L and the number of values, as a picture.
 """
 
 from __future__ import annotations
@@ -91,6 +92,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
         print(kernels_report(options.quick))
         return
+    if options.pipelines:
+        from .pipelines import pipeline_bars
+
+        with threadpool_limits(limits=1):
+            found = pipeline_bars(options.quick, 0.02 if options.quick else 3 * options.seconds)
+        form = markdown if options.markdown else plain
+        print(form(BAR_HEAD, [bar.cells() for bar in found], ("bar", "")))
+        return
     if options.growth:
         from .growth import growth
 
@@ -112,6 +121,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--calibrate", action="store_true", help="fit the costs of onefit.plan to this machine")
     parser.add_argument("--kernels", action="store_true", help="each compiled kernel with every instruction set")
     parser.add_argument("--sparse", action="store_true", help="every way and the choice, over sparse shapes")
+    parser.add_argument("--pipelines", action="store_true", help="encoders, scalers and imputers beside refits")
     parser.add_argument("--growth", metavar="FILE", help="draw time against each size")
     return parser.parse_args(arguments)
 
