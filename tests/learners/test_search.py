@@ -274,6 +274,15 @@ def test_what_is_not_the_refit_is_refitted_with_a_reason(data, reason):
     assert reason in result.route_reason
 
 
+def test_as_many_columns_as_rows_go_by_refits(rng):
+    X, y = rng.normal(size=(24, 24)), rng.normal(size=24)
+    result = quiet_nested_cv(
+        GridSearchCV(Ridge(), {"alpha": [1.0]}, cv=2), X, y, n_folds=3, n_repeats=1, random_state=0
+    )
+    assert result.route == "refit"
+    assert "as many columns as rows" in result.route_reason
+
+
 def test_weights_of_a_search_go_by_refits(data):
     result = quiet_nested_cv(
         RidgeCV(ALPHAS, cv=3), *data, n_folds=3, n_repeats=1, random_state=0, sample_weight=np.arange(1, N + 1)

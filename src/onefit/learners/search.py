@@ -53,6 +53,10 @@ SPLITTERS = (
 """Those that split rows by their number, or by y."""
 
 
+MOST_BYTES = 2**28
+"""Memory of the products of columns in all splits of a training set; systems take a few times that."""
+
+
 def is_search(estimator: object) -> bool:
     """Whether an estimator searches among candidates by splits of the rows that it is fitted to."""
     if type(estimator) in (RidgeCV, RidgeClassifierCV):
@@ -100,7 +104,12 @@ def searched(estimator: Any, steps: Sequence[Any], search: Any, task: Task, last
         before = (Held(outer.block, outer.fixed), outer.fixed)
     groups, places = _groups(asked, last_steps)
     learners = [_learner(group, before, task, last_steps) for group in groups]
-    return SearchedLearner(learners, places, splitter, score, estimator, task)
+    found = SearchedLearner(learners, places, splitter, score, estimator, task)
+    if found.width >= problem.n:
+        raise RouteError(f"{name} fits as many columns as rows, for which products of columns are no shortcut")
+    if 8 * (found.n_splits + 1) * found.width**2 > MOST_BYTES:
+        raise RouteError(f"the products of {found.width} columns in all splits of {name} take too much memory")
+    return found
 
 
 def _asked(search: Any) -> _Asked:

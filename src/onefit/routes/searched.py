@@ -22,9 +22,6 @@ from .trainingsets import Sets
 
 __all__ = ["SearchedEngine", "SearchedRoute"]
 
-MOST_BYTES = 2**30
-"""Memory for the systems of all splits of one training set."""
-
 AGREED = 1e-11
 """Predictions of close candidates that differ by less, relative to y, are the same: whichever is best."""
 
@@ -42,8 +39,6 @@ class SearchedRoute(RepeatedRoute):
         if plan.is_trial:
             return Refusal("it takes few folds, each with its statistics")
         q, n_sets = learner.width + 1, learner.n_splits + 1
-        if 8 * 6 * n_sets * q**2 > MOST_BYTES:
-            return Refusal("the systems of all splits of a training set would not fit into memory")
         sets = plan.likely_repeats * plan.n_folds * (plan.n_folds + 1) / 2
         systems = n_sets * len(learner.places) * (5e-6 + 1e-9 * q**3)
         rows = task.problem.n * q * (q + len(learner.places))
