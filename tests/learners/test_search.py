@@ -31,6 +31,8 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, PolynomialFeature
 import onefit
 from helpers import STRICT, quiet_nested_cv
 from onefit.errors import DataError, RefitError
+from onefit.learners import encoding
+from onefit.linalg import compiled
 from onefit.routes.searched import SearchedEngine, _Sets
 
 N, P, FOLDS = 60, 4, 4
@@ -195,6 +197,14 @@ ENCODED = {
 @pytest.mark.parametrize("model", ENCODED.values(), ids=ENCODED)
 def test_searches_among_encodings(frame, data, model):
     assert_equals_refits(model, frame, data[1])
+
+
+@pytest.mark.parametrize("is_compiled", [True, False])
+def test_features_may_be_sparse_and_kernels_absent(frame, data, is_compiled, monkeypatch):
+    monkeypatch.setattr(encoding, "MOST_DENSE_BYTES", 0)
+    with compiled.switched(is_compiled):
+        assert_equals_refits(GridSearchCV(make_pipeline(encoder(), Ridge()), OF_RIDGE, cv=3), frame, data[1])
+        assert_equals_refits(GridSearchCV(Ridge(), {"alpha": ALPHAS}, cv=3), *data)
 
 
 def test_a_level_that_a_split_does_not_know_is_scored_by_scikit_learn(frame, data, searched_itself):

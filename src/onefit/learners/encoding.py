@@ -130,8 +130,9 @@ class FixedFeatures:
 
     @cached_property
     def matrix(self) -> Matrix:
-        """B, dense unless that is large."""
-        if 8 * self.n * self.n_columns <= MOST_DENSE_BYTES:
+        """B, dense unless that is large and holds indicators."""
+        is_small = 8 * self.n * self.n_columns <= MOST_DENSE_BYTES
+        if is_small or not any(sparse.issparse(part) for part in self._parts):
             return np.hstack([as_dense(part) for part in self._parts]) if self._parts else np.zeros((self.n, 0))
         return sparse.csr_matrix(sparse.hstack(self._parts, format="csr"))
 
