@@ -4,7 +4,7 @@
 there are columns. `onestep` is the paper's Proposition 1: deleting rows is a Schur complement of the residual
 operator, so the systems have the size of the folds; it serves kernels and p >= n, and `leavetwo` is its limit with
 folds of single rows. `tuned` and `learned` are gram routes for what is chosen or learned anew in every training set,
-`encoded` one for linear fits behind steps that learn, and `searched` for searches among these inside every training set.
+`encoded` is one for linear fits behind steps that learn, `searched` for searches among them in every training set.
 `refit` fits the estimator itself on every training set: it serves everything, and the others are tested against it.
 """
 
