@@ -22,6 +22,7 @@ from .refitted import RefitLearner
 from .ridge import encoded_least_squares, encoded_ridge, least_squares, ridge
 from .ridge_cv import encoded_ridge_cv, ridge_cv
 from .scaled import ScaledLearner, scales_only
+from .search import LastSteps, is_search, searched
 from .smoother import Smoother
 from .steps import FITTED_ANEW, encode_steps
 from .target import adapt_target, has_target
@@ -63,6 +64,8 @@ def adapt(estimator: Estimator, task: Task, path: Path | None = None) -> Learner
         return adapt_target(estimator, task, path, adapt)
     if type(estimator) is Pipeline:
         return _adapt_pipeline(estimator, task, path)
+    if is_search(estimator):
+        return _adapt_search(estimator, [], estimator, task, path)
     try:
         if joins(estimator):
             return _checked(estimator, estimator.__onefit_learner__(task, path), task, path)
@@ -118,12 +121,14 @@ def _adapt_pipeline(pipeline: Pipeline, task: Task, path: Path | None) -> Learne
         if not path.name.startswith(f"{name}__"):
             return Refusal(f"the parameter {path.name} is not the last step's, so the model is refitted")
         path = Path(path.name.removeprefix(f"{name}__"), path.values)
-    if not joins(last) and type(last) not in LEARNERS:
+    if not joins(last) and type(last) not in LEARNERS and not is_search(last):
         return _unknown(last)
     stateful = [step for step in steps if not is_stateless(step)]
     if not stateful or task.transformers == "freeze":
         found = adapt(last, transformed(task, steps), path)
         return found.given_transformers() if stateful and isinstance(found, Learner) else found
+    if is_search(last):
+        return _adapt_search(pipeline, steps, last, task, path)
     if scales_only(steps, task.problem) and (joins(last) or LEARNERS[type(last)].is_ridge):
         scaled = _adapt_scaled(steps, last, task, path)
         if scaled is not None:
@@ -159,10 +164,36 @@ def _adapt_encoded(steps: list[Any], last: Estimator, task: Task, path: Path | N
     if known is None or known.encoded is None or (path is not None and path.name != known.penalty):
         return None
     try:
-        _check_parameters(last)
-        return known.encoded(last, task, path, encode_steps(steps, task.problem))
+        return _behind(last, task, path, encode_steps(steps, task.problem))
     except RouteError as error:
         return Refusal(str(error))
+
+
+def _adapt_search(
+    estimator: Estimator, steps: list[Any], search: Estimator, task: Task, path: Path | None
+) -> Learner | Refusal:
+    """A search, or a pipeline that ends in one, whose steps learn from every training set."""
+    if path is not None:
+        return Refusal(f"the parameter {path.name} is not a penalty, so the model is refitted")
+    try:
+        return searched(estimator, steps, search, task, LastSteps(_penalty_of, _behind))
+    except RouteError as error:
+        return Refusal(str(error))
+
+
+def _penalty_of(last: object) -> str | None:
+    """The name of the penalty of a last step."""
+    known = LEARNERS.get(type(last))
+    return None if known is None else known.penalty
+
+
+def _behind(last: Estimator, task: Task, path: Path | None, encoding: Encoding) -> Learner:
+    """The learner of a last step; raises RouteError if there is none."""
+    known = LEARNERS.get(type(last))
+    if known is None or known.encoded is None:
+        raise RouteError(str(_unknown(last)))
+    _check_parameters(last)
+    return known.encoded(last, task, path, encoding)
 
 
 def _refused(

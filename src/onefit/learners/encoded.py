@@ -15,7 +15,7 @@ from ..linalg.columns import EPS, Columns, norms
 from ..linalg.stacked import fit_stacked
 from ..typing import BoolArray, FloatArray
 from .contract import Learner, Refusal, Scores, Task
-from .encoding import Encoding, Features, Moments
+from .encoding import Encoding, Features, FixedFeatures, Moments
 from .fitrows import FitRows
 
 __all__ = ["EncodedLearner", "EncodedSets", "free_and_penalized"]
@@ -68,14 +68,19 @@ class EncodedLearner(FitRows, Learner):
         self.weights, self.fit_intercept = weights, fit_intercept
 
     @property
+    def fixed(self) -> FixedFeatures:
+        """Of which its outputs are made."""
+        return self.encoding.fixed
+
+    @property
     def n(self) -> int:
         """Number of rows."""
-        return self.encoding.fixed.n
+        return self.fixed.n
 
     @property
     def width(self) -> int:
         """Number of fixed features."""
-        return self.encoding.fixed.n_columns
+        return self.fixed.n_columns
 
     @property
     def n_values(self) -> int:

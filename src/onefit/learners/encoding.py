@@ -130,10 +130,16 @@ class FixedFeatures:
 
     @cached_property
     def matrix(self) -> Matrix:
-        """B, dense unless that is large."""
-        if 8 * self.n * self.n_columns <= MOST_DENSE_BYTES:
+        """B, dense unless that is large and holds indicators."""
+        is_small = 8 * self.n * self.n_columns <= MOST_DENSE_BYTES
+        if is_small or not any(sparse.issparse(part) for part in self._parts):
             return np.hstack([as_dense(part) for part in self._parts]) if self._parts else np.zeros((self.n, 0))
         return sparse.csr_matrix(sparse.hstack(self._parts, format="csr"))
+
+    @property
+    def centres(self) -> FloatArray:
+        """What was subtracted from the columns of values, in the order of ``value_sources``."""
+        return np.concatenate([np.zeros(0), *self._centres])
 
     @cached_property
     def is_value(self) -> BoolArray:
@@ -308,6 +314,10 @@ class Moments:
     mean: FloatArray
     products: FloatArray
 
+    def part(self, sets: slice) -> Moments:
+        """Those of some of the training sets."""
+        return Moments(self.n[sets], self.mean[sets], self.products[sets])
+
     def means(self, features: Features) -> FloatArray:
         """Means of outputs, (S, p)."""
         pattern = features.pattern
@@ -356,6 +366,10 @@ class SetStatistics(ABC):
     def n(self) -> FloatArray:
         """Rows, (S,)."""
         return self.moments.n
+
+    def whole(self) -> tuple[SetStatistics, IntArray]:
+        """Statistics of the training sets that these are parts of, and of which each is one; themselves, if of none."""
+        return self, np.arange(len(self.n))
 
     def counts(self, sources: IntArray) -> FloatArray:
         """How often indicators are one, (S, k): whole numbers."""

@@ -65,10 +65,15 @@ COMPOSED: dict[type, Callable[..., Table]] = {ColumnTransformer: columns, Featur
 """Steps that are made of others."""
 
 
-def encode_steps(steps: Sequence[Any], problem: Problem) -> Encoding:
-    """The columns that a fit gets after some steps; raises RouteError if they are not linear in fixed features."""
-    fixed = FixedFeatures(problem.n, problem.target)
-    table: Table = RawTable.of(problem.X, problem.n)
+def encode_steps(
+    steps: Sequence[Any], problem: Problem, before: tuple[RawTable | Block, FixedFeatures] | None = None
+) -> Encoding:
+    """The columns that a fit gets after some steps; raises RouteError if they are not linear in fixed features.
+
+    Several sequences of steps share their fixed features if these, and the columns ``before`` the steps, are given.
+    """
+    table: Table
+    table, fixed = before or (RawTable.of(problem.X, problem.n), FixedFeatures(problem.n, problem.target))
     for step in steps:
         table = _encode(step, table, fixed)
     if not isinstance(table, RawTable | Block):
