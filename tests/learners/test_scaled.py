@@ -177,7 +177,7 @@ def test_the_curve_of_a_scaled_ridge_is_that_of_its_values():
     [
         (scaled(PenalizedRegression(penalty=np.eye(3))), {}, "fitted anew"),
         (make_pipeline(StandardScaler(), PolynomialFeatures(2), Ridge()), {}, "fitted anew"),
-        (scaled(RidgeCV(ALPHAS, cv=3)), {}, "cv or scoring"),
+        (scaled(RidgeCV(ALPHAS, scoring="r2")), {}, "cv or scoring"),
         (scaled(Ridge(positive=True)), {}, "positive"),
     ],
     ids=str,
