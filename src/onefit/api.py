@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -15,13 +17,14 @@ from .results.build import build_comparison, build_curve, build_result
 from .results.comparison import Comparison
 from .results.curve import Deployment, ErrorCurve, as_values
 from .results.nested import NestedCVResult
+from .results.planning import Plan, plan_of
 from .results.warn import emit_warnings
 from .running.job import Contender, Settings, make_job
 from .running.progress import Report
 from .typing import ArrayLike, Data, Estimator, Rows, Seed, Splitter
 from .vocabulary import MAX_FITS, Folds, Repeats, RouteName, RuleName, Simpler, Transformers
 
-__all__ = ["compare", "error_curve", "nested_cv"]
+__all__ = ["compare", "error_curve", "nested_cv", "plan_for"]
 
 
 def nested_cv(
@@ -137,6 +140,38 @@ def nested_cv(
     result = build_result(job, outcome)
     emit_warnings([result])
     return result
+
+
+def plan_for(estimator: Estimator, X: Data, y: Rows, **keywords: Any) -> Plan:
+    """Say which route `nested_cv` would take for this very job, why, and what refits would cost; nothing is run.
+
+    The data, the folds and every keyword are checked as `nested_cv` checks them. One fit is timed for the cost of
+    refits: to all rows if by a fit to 1,000 of them that takes no more than 2 seconds.
+
+    Parameters
+    ----------
+    estimator, X, y
+        As in `nested_cv`.
+    **keywords
+        Of `nested_cv`.
+
+    Returns
+    -------
+    Plan
+
+    Examples
+    --------
+    >>> import onefit
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> plan = onefit.plan_for(Ridge(), X, y, n_folds=10, n_repeats=20)
+    >>> plan.choice, plan.n_fits
+    ('gram', 1100)
+    """
+    given = inspect.signature(nested_cv).bind(estimator, X, y, **keywords)
+    given.apply_defaults()
+    return plan_of(make_job([Contender((estimator,))], X, y, Settings.of(given.arguments)), estimator)
 
 
 def error_curve(

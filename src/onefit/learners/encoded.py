@@ -63,7 +63,7 @@ class EncodedLearner(FitRows, Learner):
     """
 
     needs_rows = False
-    reason = "what its steps learn follows from statistics of each training set, and so does the fit"
+    reason = "what its steps learn in each training set, and the fit, follow from sums and counts of its rows"
 
     def __init__(
         self, block: Block, fixed: FixedFeatures, lams: FloatArray, weights: FloatArray | None, fit_intercept: bool

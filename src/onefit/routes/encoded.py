@@ -26,6 +26,12 @@ __all__ = ["EncodedEngine", "EncodedRoute"]
 CANCELLED = 1e-5
 """Part of a column's squares, of all rows, below which those of a training set have lost too many digits."""
 
+FEW_FEATURES = 200
+"""So many may be more than there are rows: small Gram matrices take less than a refit does."""
+
+MOST_GRAM_BYTES = 2**30
+"""Of the Gram matrices of the folds of a repeat."""
+
 
 class EncodedRoute(RepeatedRoute):
     """Linear fits after encoders, scalers and imputers."""
@@ -42,7 +48,12 @@ class EncodedRoute(RepeatedRoute):
         q, sets = learner.width, plan.likely_repeats * plan.n_folds * (plan.n_folds + 1) / 2
         each = 1e-5 + 2e-9 * q**2 + 1e-9 * learner.n_values * q**3
         rows = plan.likely_repeats * task.problem.n * (q**2 + plan.n_folds * q * learner.n_values)
-        return Offer(sets * each + 5e-10 * rows, learner.reason)
+        fits = plan.n_folds * (plan.n_folds + 1) // 2 * learner.n_values
+        reason = f"{learner.reason} ({q} fixed features); refits would be {fits:,} fits a repeat"
+        if q <= max(task.problem.n, FEW_FEATURES) and 8 * plan.n_folds * q**2 <= MOST_GRAM_BYTES:
+            return Offer(sets * each + 5e-10 * rows, reason)
+        wide = Refusal(f"the steps make {q:,} features of {task.problem.n:,} rows, too many for their Gram matrices")
+        return Offer(sets * each + 5e-10 * rows, reason, settle=lambda: wide)
 
     def engine(self, learner: Learner, task: Task, workers: Workers) -> Engine:
         """Its statistics are collected repeat by repeat."""
