@@ -196,7 +196,7 @@ def _steps_before(name: str, prepared: Prepared) -> list[str]:
     scaler = [SCALER] if name in SCALED else []
     if not _is_mixed(name, prepared):
         return scaler
-    encoder = ENCODER
+    encoder = ENCODER if name in SCALED else ENCODER.replace("(", '(drop="first", ')  # which a penalty can do without
     if name not in TAKE_TEXT:  # these need columns that do not depend on each other, the same in every training set
         levels = [list(each) for each in prepared.categories.values()]
         encoder = f'OneHotEncoder(categories={levels!r}, drop="first", sparse_output=False)'
@@ -229,8 +229,9 @@ def _notes(name: str, prepared: Prepared, freeze: bool) -> tuple[str, ...]:
     when = "once, on all rows" if freeze else "anew in every training set"
     notes = []
     if prepared.categories and not prepared.is_encoded:
+        each = "Each level" if name in SCALED else "Each level but the first (in sorted order)"
         levels = (
-            f"Each level is a column of zeros and ones; the levels are found {when}."
+            f"{each} is a column of zeros and ones; the levels are found {when}."
             if name in TAKE_TEXT
             else "The levels are those of all rows."
         )

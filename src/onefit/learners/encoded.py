@@ -63,6 +63,7 @@ class EncodedLearner(FitRows, Learner):
     """
 
     needs_rows = False
+    n_candidates = 0  # penalties among which each training set chooses by leaving out its rows
     reason = "what its steps learn in each training set, and the fit, follow from sums and counts of its rows"
 
     def __init__(
