@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import datasets, errors, losses
-    from .api import compare, error_curve, nested_cv
+    from .api import compare, error_curve, nested_cv, plan_for
     from .config import show_config
     from .models import FPCR, AdditiveModel, PenalizedRegression, SignalRegression, SplineRegression
     from .models.terms import factor, linear, smooth
@@ -40,13 +40,14 @@ __all__ = [
     "losses",
     "nested_cv",
     "plan",
+    "plan_for",
     "show_config",
     "smooth",
 ]
 
 # Imported when first asked for, so that the command line can print its help without loading scikit-learn.
 _HOMES = {
-    "api": ("compare", "error_curve", "nested_cv"),
+    "api": ("compare", "error_curve", "nested_cv", "plan_for"),
     "config": ("show_config",),
     "models": ("FPCR", "AdditiveModel", "PenalizedRegression", "SignalRegression", "SplineRegression"),
     "models.terms": ("factor", "linear", "smooth"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -15,13 +17,14 @@ from .results.build import build_comparison, build_curve, build_result
 from .results.comparison import Comparison
 from .results.curve import Deployment, ErrorCurve, as_values
 from .results.nested import NestedCVResult
+from .results.planning import Plan, plan_of
 from .results.warn import emit_warnings
 from .running.job import Contender, Settings, make_job
 from .running.progress import Report
 from .typing import ArrayLike, Data, Estimator, Rows, Seed, Splitter
 from .vocabulary import MAX_FITS, Folds, Repeats, RouteName, RuleName, Simpler, Transformers
 
-__all__ = ["compare", "error_curve", "nested_cv"]
+__all__ = ["compare", "error_curve", "nested_cv", "plan_for"]
 
 
 def nested_cv(
@@ -50,7 +53,8 @@ def nested_cv(
     For linear smoothers (LinearRegression, Ridge, RidgeClassifier, KernelRidge, `PenalizedRegression`) the result is
     that of refitting the model on all K(K+1)/2 training sets of every repeat, computed from one decomposition. Tuned
     ones (RidgeCV, RidgeClassifierCV, `PenalizedRegression` with ``lam="gcv"``, "loo" or "reml") are tuned anew in
-    every training set, without refits. Any other estimator with ``fit`` and ``predict`` is refitted.
+    every training set, without refits, and so are encoders, scalers and imputers in a pipeline before scikit-learn's
+    linear models. Any other estimator with ``fit`` and ``predict`` is refitted.
 
     Parameters
     ----------
@@ -93,8 +97,8 @@ def nested_cv(
         How to compute; all routes give the same numbers. "auto" is the cheaper fast one by `plan` if the
         estimator has one, else "refit".
     transformers : {"refit", "freeze"}, default="refit"
-        In a pipeline, whether stateful transformers are fitted anew in every training set (honest; by refits), or
-        once on all rows (fast; the result says so).
+        In a pipeline, whether stateful transformers are fitted anew in every training set (honest; by refits, unless
+        they are encoders, scalers and imputers before a linear model), or once on all rows (the result says so).
     max_fits : int, default=150
         How many refits ``n_repeats="auto"`` may take for each model and value: a repeat takes K(K+1)/2, which is 15 for
         five folds. At least one repeat is made; if it is the only one, the interval has no Monte Carlo term, and a
@@ -137,6 +141,38 @@ def nested_cv(
     result = build_result(job, outcome)
     emit_warnings([result])
     return result
+
+
+def plan_for(estimator: Estimator, X: Data, y: Rows, **keywords: Any) -> Plan:
+    """Say which route `nested_cv` would take for this very job, why, and what refits would cost; nothing is run.
+
+    The data, the folds and every keyword are checked as `nested_cv` checks them. One fit is timed for the cost of
+    refits: to all rows if by a fit to 1,000 of them that takes no more than 2 seconds.
+
+    Parameters
+    ----------
+    estimator, X, y
+        As in `nested_cv`.
+    **keywords
+        Of `nested_cv`.
+
+    Returns
+    -------
+    Plan
+
+    Examples
+    --------
+    >>> import onefit
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> plan = onefit.plan_for(Ridge(), X, y, n_folds=10, n_repeats=20)
+    >>> plan.choice, plan.n_fits
+    ('gram', 1100)
+    """
+    given = inspect.signature(nested_cv).bind(estimator, X, y, **keywords)
+    given.apply_defaults()
+    return plan_of(make_job([Contender((estimator,))], X, y, Settings.of(given.arguments)), estimator)
 
 
 def error_curve(

@@ -298,7 +298,7 @@ def _to_float(values: ArrayLike | Shaped, what: str, names: tuple[str, ...] | No
     where = _first_text_column(array, names)
     raise DataError(
         f"{what} holds values that are not numbers{where}. Encode text and dates as numbers first "
-        "(for X, for example a pipeline with OneHotEncoder, which is refitted)."
+        "(for X, for example in a pipeline with OneHotEncoder, which before a linear fit takes no refits)."
     )
 
 
@@ -342,7 +342,7 @@ def _refuse_missing(array: FloatArray, names: tuple[str, ...] | None) -> None:
     count = int((~np.isfinite(array[:, column])).sum())
     raise DataError(
         f"X holds NaN or infinite values, {count} of them in column {names[column] if names else column!r}. Drop these "
-        "rows, or impute inside a pipeline (the imputer is then refitted in every training set)."
+        "rows, or impute inside a pipeline (the imputer is then fitted anew in every training set)."
     )
 
 

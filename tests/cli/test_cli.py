@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.compose import TransformedTargetRegressor
+from sklearn.compose import TransformedTargetRegressor, make_column_transformer
 from sklearn.datasets import load_diabetes
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import Lasso, LinearRegression, Ridge, RidgeClassifierCV
+from sklearn.linear_model import Lasso, LinearRegression, Ridge, RidgeClassifierCV, RidgeCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from typer.testing import CliRunner
 
 import onefit
@@ -56,6 +56,22 @@ def houses(*names):
     return (X, table["price"].to_numpy(), *(table[name].to_numpy() for name in names))
 
 
+def mixed_houses():
+    """Columns of the table as they are, truth values as text, and the prices."""
+    table = pd.read_csv(HOUSES)
+    X = table[["area", "rooms", "age", "district", "garden"]].astype({"area": float, "rooms": float, "age": float})
+    return X.assign(garden=table["garden"].map(str)), table["price"].to_numpy()
+
+
+def after_steps(last, numbers=None):
+    """A model of the table behind the steps that the command line sets before it."""
+    drop = "first" if isinstance(last, LinearRegression) else None
+    encoder = OneHotEncoder(drop=drop, handle_unknown="ignore", sparse_output=False)
+    scaler = StandardScaler() if numbers is None else numbers
+    columns = make_column_transformer((scaler, ["area", "rooms", "age"]), (encoder, ["district", "garden"]))
+    return make_pipeline(columns, last)
+
+
 def estimate_of(script, folder, monkeypatch, name="result"):
     """What a script computes, run in a folder."""
     monkeypatch.chdir(folder)
@@ -71,19 +87,21 @@ def estimate_of(script, folder, monkeypatch, name="result"):
 
 def centred_kernel(**parameters):
     kernel = KernelRidge(kernel="rbf", **parameters)
-    return make_pipeline(StandardScaler(), TransformedTargetRegressor(kernel, transformer=StandardScaler()))
+    return after_steps(TransformedTargetRegressor(kernel, transformer=StandardScaler()))
 
 
 RIDGE = make_pipeline(StandardScaler(), onefit.PenalizedRegression(lam="gcv"))
 CASES = {
-    "ridge": ([], RIDGE),
-    "ridge at a penalty": (["--lambda", "3"], make_pipeline(StandardScaler(), onefit.PenalizedRegression(lam=3.0))),
-    "ridge by reml": (["--tuned", "reml"], make_pipeline(StandardScaler(), onefit.PenalizedRegression(lam="reml"))),
-    "ols": (["--model", "ols"], LinearRegression()),
-    "spline": (["--model", "spline"], onefit.SplineRegression(lam="reml")),
+    "ridge": ([], after_steps(RidgeCV(np.logspace(-2, 5, 29)))),
+    "ridge at a penalty": (["--lambda", "3"], after_steps(Ridge(alpha=3.0))),
+    "ridge by reml": (
+        ["--tuned", "reml", "--folds", "4", "--repeats", "1"],
+        after_steps(onefit.PenalizedRegression(lam="reml")),
+    ),
+    "ols": (["--model", "ols"], after_steps(LinearRegression(), "passthrough")),
     "lasso": (
         ["--model", "lasso", "--lambda", "0.5", "--folds", "4", "--repeats", "1"],
-        make_pipeline(StandardScaler(), Lasso(alpha=0.5, max_iter=10000)),
+        after_steps(Lasso(alpha=0.5, max_iter=10000)),
     ),
     "kernel": (
         ["--model", "kernel", "--lambda", "0.1", "--folds", "4", "--repeats", "1"],
@@ -96,12 +114,18 @@ CASES = {
 def test_run_gives_the_numbers_of_nested_cv(name):
     options, estimator = CASES[name]
     found = document("run", HOUSES, "--target", "price", *DROPPED, *options)["result"]
-    X, y = houses()
+    X, y = mixed_houses()
     repeats = {"n_folds": 4, "n_repeats": 1} if "--repeats" in options else {}
     expected = quietly(onefit.nested_cv, estimator, X, y, random_state=0, **repeats)
     np.testing.assert_allclose(
         [found["estimate"], *found["interval"]], [expected.estimate, *expected.interval], **EXACT
     )
+
+
+def test_splines_get_dummies():
+    found = document("run", HOUSES, "--target", "price", *DROPPED, "--model", "spline")["result"]
+    expected = quietly(onefit.nested_cv, onefit.SplineRegression(lam="reml"), *houses(), random_state=0)
+    np.testing.assert_allclose(found["estimate"], expected.estimate, **EXACT)
 
 
 def test_groups_weights_loss_rule_and_level_reach_nested_cv():
@@ -143,8 +167,8 @@ def test_text_targets_are_classes(tmp_path):
     table["dear"] = np.where(table["price"] > table["price"].median(), "yes", "no")
     table.drop(columns=["price", "street"]).to_csv(tmp_path / "t.csv", index=False)
     found = document("run", tmp_path / "t.csv", "--target", "dear", "--drop", "trust", "--repeats", "2")["result"]
-    X, _ = houses()
-    model = make_pipeline(StandardScaler(), RidgeClassifierCV(np.logspace(-3, 5, 25)))
+    X, _ = mixed_houses()
+    model = after_steps(RidgeClassifierCV(np.logspace(-3, 5, 25)))
     expected = quietly(onefit.nested_cv, model, X, table["dear"].to_numpy(str), n_repeats=2, random_state=0)
     assert found["loss"] == "zero_one"
     np.testing.assert_allclose(found["estimate"], expected.estimate, **EXACT)
@@ -194,9 +218,9 @@ def test_factories_of_the_user_come_from_the_current_folder(tmp_path, monkeypatc
 
 def test_curve_gives_the_numbers_of_error_curve():
     found = document("curve", HOUSES, "--target", "price", *DROPPED, "--lambda", "0.01:100:7", "--folds", "5")["curve"]
-    X, y = houses()
-    model = make_pipeline(StandardScaler(), onefit.PenalizedRegression())
-    path = {"param_name": "penalizedregression__lam", "param_range": np.geomspace(0.01, 100, 7)}
+    X, y = mixed_houses()
+    model = after_steps(Ridge())
+    path = {"param_name": "ridge__alpha", "param_range": np.geomspace(0.01, 100, 7)}
     expected = quietly(onefit.error_curve, model, X, y, n_folds=5, random_state=0, **path)
     np.testing.assert_allclose(found["estimate"], expected.estimate, **EXACT)
     np.testing.assert_allclose(found["difference"]["low"], expected.difference.low, rtol=1e-9, atol=1e-9)
@@ -208,7 +232,7 @@ def test_curve_takes_any_parameter_by_its_short_name():
     options = ["--model", "kernel", "--param", "gamma", "--values", "0.01,0.1,1", "--simpler", "smaller"]
     found = document("curve", HOUSES, "--target", "price", *DROPPED, *options, "--folds", "4", "--repeats", "1")
     assert found["curve"]["param_name"] == "transformedtargetregressor__regressor__gamma"
-    X, y = houses()
+    X, y = mixed_houses()
     model = centred_kernel(gamma=0.1)
     expected = quietly(onefit.nested_cv, model, X, y, n_folds=4, n_repeats=1, random_state=0).estimate
     np.testing.assert_allclose(found["curve"]["estimate"][1], expected, **EXACT)
@@ -219,8 +243,8 @@ def test_run_sets_the_curve_on_the_folds_of_the_result(tmp_path):
     outcome = onefit_cli("run", HOUSES, "--target", "price", *DROPPED, *options)
     assert outcome.exit_code == 0
     found = json.loads((tmp_path / "r.json").read_text())
-    X, y = houses()
-    model = make_pipeline(StandardScaler(), onefit.PenalizedRegression(lam=1.0))
+    X, y = mixed_houses()
+    model = after_steps(Ridge(alpha=1.0))
     expected = quietly(onefit.nested_cv, model, X, y, n_folds=6, n_repeats=4, random_state=0)
     np.testing.assert_allclose(found["curve"]["estimate"][1], expected.estimate, rtol=1e-9)
 
@@ -275,7 +299,7 @@ def test_the_python_of_a_difficult_table_runs_by_itself(tmp_path):
     np.testing.assert_allclose(
         float(ran.stdout.splitlines()[-1].split("(")[-1].rstrip(")")), found["result"]["estimate"], **EXACT
     )
-    assert found["result"]["route"] == "refit"
+    assert found["result"]["route"] == "gram"
 
 
 @pytest.mark.parametrize("command", ["curve", "compare"])
@@ -372,7 +396,7 @@ def test_compare_calls_no_model_best_that_is_not_told_apart(tmp_path):
 
 def test_json_is_valid_and_says_what_was_asked(tmp_path):
     path = tmp_path / "out.json"
-    outcome = onefit_cli("run", HOUSES, "--target", "price", *DROPPED, "--model", "ols", "--json", path)
+    outcome = onefit_cli("run", HOUSES, "--target", "price", *DROPPED, "--model", "spline", "--json", path)
     assert outcome.exit_code == 0
 
     def refuse(word):
@@ -523,6 +547,8 @@ def test_the_table_itself_is_never_overwritten(tmp_path):
         ["compare", "x.csv", "--target", "y", "--model", "ridge"],
         ["compare", "x.csv", "--target", "y", "--model", "ridge", "--model", "ridge"],
         ["plan", "--rows", "10"],
+        ["plan", HOUSES],
+        ["plan", HOUSES, "--target", "price", "--rows", "10", "--columns", "2"],
         ["unknown"],
     ],
 )
@@ -599,6 +625,21 @@ def test_plan_prints_the_plan():
     assert outcome.exit_code == 0
     assert outcome.stdout.strip() == str(onefit.plan(500, 21, 10, 200, 5))
     assert onefit_cli("plan", "--rows", 5, "--columns", 2, "--folds", 10).exit_code == 1
+
+
+def test_plan_of_a_table_is_that_of_the_job():
+    outcome = onefit_cli("plan", HOUSES, "--target", "price", *DROPPED, "--repeats", 3)
+    assert outcome.exit_code == 0
+    X, y = mixed_houses()
+    plan = onefit.plan_for(after_steps(RidgeCV(np.logspace(-2, 5, 29))), X, y, n_repeats=3, random_state=0)
+    assert (plan.choice, plan.n_fits) == ("gram", 165)
+    for line in ("n=80 rows, p=5 columns, K=10 folds, L=3 repeats:", " -> gram ", "165 fits", plan.reason):
+        assert line in outcome.stdout
+    assert "anew in every training set" in outcome.stderr
+    refused = onefit_cli("plan", HOUSES, "--target", "price", *DROPPED, "--lambda", "1:10:3")
+    assert refused.exit_code == 2
+    assert "takes one penalty" in refused.stderr
+    assert "--report" not in onefit_cli("plan", "--help").stdout
 
 
 def test_config_and_version(capsys):
@@ -739,6 +780,6 @@ def test_few_groups_get_a_note(tmp_path):
     table["part"] = np.arange(len(table)) % 4
     table.to_csv(tmp_path / "t.csv", index=False)
     options = ["--target", "price", "--drop", "street", "--drop", "trust", "--groups", "part", "--model", "ols"]
-    assert "\nNote: There are only 4 groups" in onefit_cli("run", tmp_path / "t.csv", *options).stdout
+    assert "warning: There are only 4 groups" in onefit_cli("run", tmp_path / "t.csv", *options).stderr
     many = onefit_cli("run", HOUSES, "--target", "price", "--drop", "trust", "--groups", "street")
     assert "groups:" not in many.stdout + many.stderr

@@ -16,7 +16,8 @@ import pyarrow
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_cli import DROPPED, EXACT, HOUSES, document, houses, onefit_cli
+from sklearn.linear_model import LinearRegression
+from test_cli import DROPPED, EXACT, HOUSES, after_steps, document, mixed_houses, onefit_cli
 
 import onefit
 from helpers import quietly
@@ -81,7 +82,8 @@ FORMATS = {
 @pytest.mark.parametrize("name", FORMATS)
 def test_the_same_table_in_any_format_gives_the_same_error(name, table, tmp_path, monkeypatch, capsys):
     found = document("run", table(FORMATS[name], name), "--target", "price", *DROPPED, "--model", "ols")
-    expected = quietly(onefit.nested_cv, onefit.PenalizedRegression(lam=0.0), *houses()).estimate
+    model = after_steps(LinearRegression(), "passthrough")
+    expected = quietly(onefit.nested_cv, model, *mixed_houses(), random_state=0).estimate
     np.testing.assert_allclose(found["result"]["estimate"], expected, rtol=1e-9)
     names = {}
     exec(found["python"], names)
@@ -105,8 +107,9 @@ def test_decimal_commas_and_thousands_can_be_read(table):
     europe = pd.read_csv(HOUSES).assign(price=lambda t: t["price"] * 100)
     path = table(europe.to_csv(index=False, sep=";", decimal=","))
     found = document("run", path, "--target", "price", *DROPPED, "--model", "ols", "--decimal", ",")
-    X, y = houses()
-    expected = quietly(onefit.nested_cv, onefit.PenalizedRegression(lam=0.0), X, 100 * y).estimate
+    X, y = mixed_houses()
+    model = after_steps(LinearRegression(), "passthrough")
+    expected = quietly(onefit.nested_cv, model, X, 100 * y, random_state=0).estimate
     np.testing.assert_allclose(found["result"]["estimate"], expected, rtol=1e-9)
 
 
@@ -249,7 +252,8 @@ def test_codes_are_levels_on_request(table):
     found = document("run", path, "--target", "y", "--model", "ols", "--categorical", "code")
     assert found["request"]["categories"] == {"code": ["1", "10", "2"]}
     X = data[["x"]].assign(ten=(codes == 10) * 1.0, two=(codes == 2) * 1.0)
-    expected = quietly(onefit.nested_cv, onefit.PenalizedRegression(lam=0.0), X, data["y"]).estimate
+    model = onefit.PenalizedRegression(lam=0.0)
+    expected = quietly(onefit.nested_cv, model, X, data["y"], n_folds=10, random_state=0).estimate
     np.testing.assert_allclose(found["result"]["estimate"], expected, rtol=1e-9)
     names = {}
     exec(found["python"], names)
@@ -304,11 +308,36 @@ def test_numbers_as_names_of_parquet_columns_are_names(tmp_path):
     np.testing.assert_allclose(names["result"].estimate, found["result"]["estimate"], **EXACT)
 
 
-def test_a_rare_level_that_ends_least_squares_is_named(table):
+@pytest.mark.parametrize("model", ["ols", "ridge", "lasso"])
+def test_a_rare_level_ends_no_model_of_columns(model, table):
     path = table(frame(town=["a", "b"] * 19 + ["a", "rare"]))
-    line = refused(path, "--model", "ols")
+    found = document("run", path, "--target", "y", "--model", model, "--folds", "4", "--repeats", "1")
+    assert found["result"]["estimate"] > 0
+    assert found["result"]["route"] == ("refit" if model == "lasso" else "gram")
+    assert 'handle_unknown="ignore"' in found["python"]
+
+
+def test_a_rare_level_that_ends_a_spline_without_a_penalty_is_named(table):
+    path = table(frame(town=["a", "b"] * 19 + ["a", "rare"]))
+    line = refused(path, "--model", "spline", "--lambda", "0")
     assert "The rarest level is 'rare' of 'town', in 1 row(s): give --model ridge, or --drop 'town'." in line
-    assert document("run", path, "--target", "y", "--model", "ridge")["result"]["estimate"] > 0
+
+
+def test_text_beside_more_columns_than_rows_keeps_a_fast_route(table):
+    rng = np.random.default_rng(0)
+    wide = pd.DataFrame(rng.normal(size=(20, 400)), columns=[f"c{j}" for j in range(400)])
+    path = table(wide.assign(town=["a", "b"] * 10, y=rng.normal(size=20)))
+    found = document("run", path, "--target", "y")
+    assert found["result"]["route"] != "refit"
+    assert "the levels are those of all rows" in found["notes"][0]
+    plan = onefit_cli(
+        "plan",
+        table(wide.mask(rng.random(wide.shape) < 0.01).assign(y=1.0 * np.arange(20)), "gaps.csv"),
+        "--target",
+        "y",
+        "--impute",
+    )
+    assert "features of 20 rows, too many for their Gram matrices" in plan.stdout
 
 
 def test_constant_columns_are_left_out_with_a_note(table):
@@ -372,7 +401,6 @@ def test_missing_values_are_counted_by_column(table):
 def test_imputation_is_done_anew_in_every_training_set(table):
     from sklearn.compose import make_column_transformer
     from sklearn.impute import SimpleImputer
-    from sklearn.linear_model import LinearRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder
 
@@ -381,7 +409,8 @@ def test_imputation_is_done_anew_in_every_training_set(table):
     found = document("run", path, *options)
     data = pd.read_csv(path)
     data["garden"] = data["garden"].map(str)
-    coded = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(drop="first", sparse_output=False))
+    encoder = OneHotEncoder(drop="first", handle_unknown="ignore", sparse_output=False)
+    coded = make_pipeline(SimpleImputer(strategy="most_frequent"), encoder)
     columns = make_column_transformer(
         (SimpleImputer(strategy="median"), ["area", "rooms", "age"]), (coded, ["district", "garden"])
     )
@@ -390,8 +419,10 @@ def test_imputation_is_done_anew_in_every_training_set(table):
     expected = quietly(onefit.nested_cv, model, X, y, n_folds=4, n_repeats=1, random_state=0)
     np.testing.assert_allclose(found["result"]["estimate"], expected.estimate, rtol=1e-12)
     assert found["result"]["exactness"] == "exact"
-    assert any("anew in every training set" in note for note in found["notes"])
+    assert found["result"]["route"] == "gram"
+    assert sum("anew in every training set" in note for note in found["notes"]) == 2
     frozen = document("run", path, *options, "--freeze")
+    assert not any("anew" in note for note in frozen["notes"])
     assert frozen["result"]["exactness"] == "given the transformers"
     assert any("given the imputation" in note for note in frozen["notes"])
 

@@ -24,12 +24,12 @@ from ..typing import Estimator, FloatArray
 from .asking import Ask
 from .options import STANDARD_INPUT
 from .parsing import Penalties, Value
-from .preparing import Prepared, prepare
+from .preparing import TAKE_TEXT, Prepared, prepare
 from .reading import read_table
 from .recipes import Recipe, make_recipe
 from .script import Call, write_script
 
-__all__ = ["Answer", "answer_compare", "answer_curve", "answer_run", "check_outputs"]
+__all__ = ["Answer", "answer_compare", "answer_curve", "answer_plan", "answer_run", "check_outputs"]
 
 T = TypeVar("T")
 
@@ -120,7 +120,8 @@ def _start(ask: Ask, fits_frame: bool) -> tuple[Answer, str]:
     """The data and the models, and the Python that reads the table."""
     check_outputs(ask.report, ask.json, ask.force, ask.source.data)
     table, read = read_table(ask.source)
-    prepared = prepare(table, ask.roles, keeps_categories=fits_frame and ask.models == ("additive",))
+    is_additive = fits_frame and ask.models == ("additive",)
+    prepared = prepare(table, ask.roles, keeps_categories=is_additive or set(ask.models) <= set(TAKE_TEXT))
     if len(prepared.X) < 3:
         raise DataError(f"There are only {len(prepared.X)} row(s); nested cross-validation needs at least 3.")
     if ask.loss == "zero_one" and not prepared.has_classes:
@@ -128,7 +129,7 @@ def _start(ask: Ask, fits_frame: bool) -> tuple[Answer, str]:
             f"--loss zero_one is for classes, and the target {ask.roles.target!r} holds numbers; give --classes if "
             "they are classes, or leave --loss out."
         )
-    recipes = tuple(make_recipe(name, prepared, ask.lam, ask.tuned) for name in ask.models)
+    recipes = tuple(make_recipe(name, prepared, ask.lam, ask.tuned, ask.freeze) for name in ask.models)
     answer = Answer(ask, prepared, recipes)
     answer.notes += [*prepared.notes, *dict.fromkeys(note for recipe in recipes for note in recipe.notes)]
     if prepared.is_incomplete:
@@ -198,7 +199,8 @@ def _default_range(answer: Answer, recipe: Recipe, fitted: Estimator | None) -> 
     count = REFIT_VALUES if recipe.name in ("lasso", "kernel") and not answer.ask.freeze else FAST_VALUES
     if hasattr(last, "alphas_"):  # LassoCV: from the penalty that leaves nothing
         return Penalties(float(np.min(last.alphas_)), float(np.max(last.alphas_)), count)
-    chosen = np.atleast_1d(getattr(last, "lam_", getattr(last, "alpha", 1.0))).astype(float)
+    own = (getattr(last, name) for name in ("lam_", "alpha_", "alpha") if hasattr(last, name))
+    chosen = np.atleast_1d(next(own, 1.0)).astype(float)
     if hasattr(last, "lam_range_"):
         chosen = np.clip(chosen, last.lam_range_[0] * 10**DECADES, last.lam_range_[1] / 10**DECADES)
     elif hasattr(last, "lam_at_end_"):  # terms that are straight lines have any large penalty
@@ -207,6 +209,13 @@ def _default_range(answer: Answer, recipe: Recipe, fitted: Estimator | None) -> 
     positive = chosen[chosen > 0]
     middle = round(float(np.log10(np.median(positive)))) if len(positive) else 0
     return Penalties(float(f"1e{middle - DECADES}"), float(f"1e{middle + DECADES}"), count)
+
+
+def answer_plan(ask: Ask) -> tuple[Answer, onefit.Plan]:
+    """Which route would be taken to the answer of `answer_run`, and what it would cost."""
+    answer, _ = _start(ask, fits_frame=True)
+    estimator, X, y = answer.recipes[0].estimator, answer.prepared.X, answer.prepared.y
+    return answer, answer.call(onefit.plan_for, estimator, X, y, **answer.keywords())
 
 
 def answer_curve(ask: Ask) -> Answer:

@@ -122,17 +122,33 @@ def compare(ctx: typer.Context, ask: Ask) -> None:
 @with_options
 def plan(
     *,
-    rows: Annotated[int, typer.Option("--rows", min=3, help="Rows of the table.")],
-    columns: Annotated[int, typer.Option("--columns", min=1, help="Columns of the design, the intercept among them.")],
-    folds: Annotated[int, typer.Option("--folds", min=3, help="Folds.")] = 10,
-    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Random partitions.")] = 1,
-    values: Annotated[int, typer.Option("--values", min=1, help="Values of a parameter.")] = 1,
-    debugging: Debugging,
+    rows: Annotated[int | None, typer.Option("--rows", min=3, help="Rows, without a table.")] = None,
+    columns: Annotated[
+        int | None, typer.Option("--columns", min=1, help="Columns of the design, the intercept among them.")
+    ] = None,
+    n_values: Annotated[
+        int | None, typer.Option("--values", min=1, help="Values of a parameter, without a table.")
+    ] = None,
+    ask: Ask,
 ) -> None:
-    """Say what each route would cost, which one is taken, and why."""
+    """Say which route would be taken, why, and what it and refits would cost: for a table, or for rows and columns."""
+    check_usage(ask)
+    if ask.source.data and ask.roles.target and rows is columns is n_values is None:
+        from .answering import answer_plan
+        from .showing import as_options, show_lines
+
+        answer, found = answer_plan(ask)
+        show_lines("note", answer.notes)
+        show_lines("warning", [as_options(line) for line in answer.warnings])
+        typer.echo(as_options(str(found)))
+        return
+    if ask.source.data or ask.roles.target or rows is None or columns is None:
+        raise typer.BadParameter("give a table with --target, or --rows and --columns without a table")
     import onefit
 
-    typer.echo(str(onefit.plan(rows, columns, folds, repeats, values)))
+    folds = {"auto": 10, "n": rows}.get(str(ask.folds), ask.folds)
+    repeats = 1 if ask.repeats == "auto" else ask.repeats
+    typer.echo(str(onefit.plan(rows, columns, int(folds), int(repeats), n_values or 1)))
 
 
 @app.command()

@@ -61,6 +61,8 @@ def check_usage(ask: Ask) -> None:
         raise typer.BadParameter("--jobs must be a positive number, or -1 for all cores")
     if ask.command == "compare" and len(set(ask.models)) < max(2, len(ask.models)):
         raise typer.BadParameter("--model must be given at least twice, each time another one")
+    if ask.command == "plan" and ask.range is not None:
+        raise typer.BadParameter("--lambda takes one penalty here; without it, the penalty is chosen")
     if ask.command == "curve":
         if (ask.param is None) != (not ask.values):
             raise typer.BadParameter("--param and --values go together")

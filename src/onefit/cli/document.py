@@ -129,10 +129,12 @@ def write_report_of(answer: Answer, command: str) -> None:
 def _chosen(answer: Answer) -> str:
     """How the penalty of a tuned model comes about."""
     last = last_step(answer.fitted)
-    criterion = getattr(last, "lam", None)
+    is_ridge_cv = hasattr(last, "alpha_") and not hasattr(last, "alphas_")  # LassoCV has both, and folds of its own
+    criterion = "loo" if is_ridge_cv else getattr(last, "lam", None)
     if answer.result is None or not isinstance(criterion, str):
         return ""
-    chosen = ", ".join(f"{value:.4g}" for value in np.atleast_1d(last.lam_))
+    found = last.alpha_ if is_ridge_cv else last.lam_
+    chosen = ", ".join(f"{value:.4g}" for value in np.atleast_1d(found))
     return f"The penalty is chosen by {criterion}, anew in every training set; on all rows it is {chosen}."
 
 

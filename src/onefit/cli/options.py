@@ -35,7 +35,7 @@ from .parsing import (
     parse_repeats,
     parse_values,
 )
-from .signatures import Only
+from .signatures import Only, Waived
 
 __all__ = ["MODELS", "STANDARD_INPUT", "Debugging", "Files", "Models", "Roles", "Source", "Validation", "Writing"]
 
@@ -50,14 +50,16 @@ MODEL_HELP = f"{', '.join(MODELS)}, or package.module:factory."
 _table, _model, _validation, _output = (
     partial(typer.Option, rich_help_panel=panel) for panel in ("Table", "Model", "Cross-validation", "Output")
 )
-ONE_MODEL, CURVE, SEVERAL_MODELS = Only("run", "curve"), Only("curve"), Only("compare", is_required=True)
+ONE_MODEL, CURVE, SEVERAL_MODELS = Only("run", "curve", "plan"), Only("curve"), Only("compare", is_required=True)
+ANSWERS = Only("run", "curve", "compare", "demo")
+WITHOUT_TABLE = Waived("plan")
 
 
 @dataclass(frozen=True)
 class Roles:
     """What the user says of the columns."""
 
-    target: Annotated[str, _table("--target", metavar="COLUMN", help="The column to predict.")]
+    target: Annotated[str, _table("--target", metavar="COLUMN", help="The column to predict."), WITHOUT_TABLE]
     groups: Annotated[
         str | None, _table("--groups", metavar="COLUMN", help="Rows with the same value stay together in a fold.")
     ] = None
@@ -97,6 +99,7 @@ class Source:
             metavar="DATA",
             help="CSV, TSV or another delimited text, also .gz, .bz2, .xz, .zst or .zip; Parquet; - is standard input.",
         ),
+        WITHOUT_TABLE,
     ]
     delimiter: Annotated[
         str | None,
@@ -181,7 +184,7 @@ class Models:
         ONE_MODEL,
     ] = None
     freeze: Annotated[
-        bool, _model("--freeze", help="Scale and impute once, on all rows: faster, and the result says so.")
+        bool, _model("--freeze", help="Scale, encode and impute once, on all rows; the result says so.")
     ] = False
 
     @property
@@ -242,9 +245,11 @@ class Validation:
 class Files:
     """What is to be written."""
 
-    report: Annotated[Path | None, _output("--report", metavar="FILE.html", help="Write a report.")] = None
+    report: Annotated[Path | None, _output("--report", metavar="FILE.html", help="Write a report."), ANSWERS] = None
     json: Annotated[
-        str | None, _output("--json", metavar="FILE.json", help="Write everything as JSON; - is standard output.")
+        str | None,
+        _output("--json", metavar="FILE.json", help="Write everything as JSON; - is standard output."),
+        ANSWERS,
     ] = None
 
     @property
@@ -257,8 +262,8 @@ class Files:
 class Writing:
     """How it is written and told."""
 
-    force: Annotated[bool, _output("--force", help="Overwrite files that are there.")] = False
-    quiet: Annotated[bool, _output("--quiet", help="No progress and no notes.")] = False
+    force: Annotated[bool, _output("--force", help="Overwrite files that are there."), ANSWERS] = False
+    quiet: Annotated[bool, _output("--quiet", help="No progress and no notes."), ANSWERS] = False
 
 
 def set_debug(ctx: typer.Context, is_on: bool) -> bool:

@@ -17,9 +17,12 @@ from ..typing import FloatArray
 from .columns import Column, read_column
 from .options import Roles
 
-__all__ = ["Prepared", "prepare", "wrapped"]
+__all__ = ["TAKE_TEXT", "Prepared", "listed", "prepare", "wrapped"]
 
 TextArray: TypeAlias = npt.NDArray[np.str_]
+
+TAKE_TEXT = ("ridge", "ols", "lasso", "kernel")
+"""Models before which scikit-learn's encoder stands, so that text is left as it is."""
 
 MOST_NAMED = 10
 """Messages name at most so many columns."""
@@ -73,7 +76,7 @@ class Prepared:
 
 
 def prepare(table: pd.DataFrame, roles: Roles, keeps_categories: bool = False) -> Prepared:
-    """Check every column and take what is needed; ``keeps_categories`` leaves the encoding to the model."""
+    """Check every column and take what is needed; ``keeps_categories`` leaves the encoding to steps."""
     _check_roles(table, roles)
     table, code, notes = _drop_rows(table, roles)
     table = _as_text(table, roles, code)
@@ -99,7 +102,8 @@ def prepare(table: pd.DataFrame, roles: Roles, keeps_categories: bool = False) -
             'X[categories] = X[categories].apply(lambda c: c.astype(object).map(str, na_action="ignore"))  # as text'
         )
     rarest = _rarest(X, categories)
-    is_encoded = not keeps_categories and not incomplete
+    # steps before more columns than rows have no fast route, and dummies have
+    is_encoded = not incomplete and (not keeps_categories or len(columns) > len(X))
     if categories and is_encoded:
         X = pd.get_dummies(X, columns=categories, prefix_sep="=", drop_first=True, dtype=float)
         code.append(
@@ -107,9 +111,8 @@ def prepare(table: pd.DataFrame, roles: Roles, keeps_categories: bool = False) -
         )
         if X.columns.duplicated().any():
             raise DataError(f"Two columns are called {X.columns[X.columns.duplicated()][0]!r}; rename one of them.")
-    if categories:
         notes.append(
-            f"Categorical: {_listed(categories)}. Each level but the first (in sorted order) is a column of zeros and "
+            f"Categorical: {listed(categories)}. Each level but the first (in sorted order) is a column of zeros and "
             "ones; the levels are those of all rows."
         )
     groups, weights = _read_groups(table, roles, code), _read_weights(table, roles, code)
@@ -128,7 +131,8 @@ def wrapped(names: Sequence[str]) -> str:
     return pprint.pformat(list(names), width=100, compact=True)
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence, not too many of them."""
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return ", ".join(map(repr, names[:MOST_NAMED])) + more
 
@@ -162,7 +166,7 @@ def _check_roles(table: pd.DataFrame, roles: Roles) -> None:
 def _hint(name: str, known: list[str]) -> str:
     """The name that was meant, or all names."""
     close = difflib.get_close_matches(name, known, 1)
-    return f"did you mean {close[0]!r}?" if close else f"the columns are {_listed(known)}."
+    return f"did you mean {close[0]!r}?" if close else f"the columns are {listed(known)}."
 
 
 def _drop_rows(table: pd.DataFrame, roles: Roles) -> tuple[pd.DataFrame, list[str], list[str]]:

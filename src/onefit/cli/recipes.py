@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Protocol, TypeGuard
 
 from ..errors import DataError
 from .options import MODELS
-from .preparing import Prepared, wrapped
+from .preparing import TAKE_TEXT, Prepared, listed, wrapped
 
 __all__ = ["Recipe", "make_recipe"]
 
@@ -27,6 +28,9 @@ FEW_VALUES = 10
 """A column with fewer distinct values is a straight line in an additive model."""
 
 SCALER = "StandardScaler()"
+ENCODER = 'OneHotEncoder(handle_unknown="ignore", sparse_output=False)'
+"""A level that a training set lacks is none of those that it has."""
+
 SCALED = ("ridge", "lasso", "kernel")
 IMPORTS = {
     "make_pipeline": "from sklearn.pipeline import make_pipeline",
@@ -37,6 +41,8 @@ IMPORTS = {
     "LinearRegression": "from sklearn.linear_model import LinearRegression",
     "LassoCV": "from sklearn.linear_model import LassoCV",
     "Lasso": "from sklearn.linear_model import Lasso",
+    "RidgeCV": "from sklearn.linear_model import RidgeCV",
+    "Ridge": "from sklearn.linear_model import Ridge",
     "RidgeClassifierCV": "from sklearn.linear_model import RidgeClassifierCV",
     "RidgeClassifier": "from sklearn.linear_model import RidgeClassifier",
     "KernelRidge": "from sklearn.kernel_ridge import KernelRidge",
@@ -78,8 +84,13 @@ class Recipe:
     notes: tuple[str, ...] = ()
 
 
-def make_recipe(name: str, prepared: Prepared, lam: float | None = None, tuned: str | None = None) -> Recipe:
-    """The model of a name for these data: at a penalty, or tuned by a criterion (None: by its default)."""
+def make_recipe(
+    name: str, prepared: Prepared, lam: float | None = None, tuned: str | None = None, freeze: bool = False
+) -> Recipe:
+    """The model of a name for these data: at a penalty, or tuned by a criterion (None: by its default).
+
+    ``freeze`` says that its steps will be fitted once, which changes nothing but the notes.
+    """
     if ":" in name:
         return _imported(name, prepared, lam, tuned)
     if name not in MODELS:
@@ -98,13 +109,22 @@ def make_recipe(name: str, prepared: Prepared, lam: float | None = None, tuned: 
             "categorical; --drop it."
         )
     last = _last_step(name, prepared, lam, _criterion(name, prepared, lam, tuned))
-    steps = [*_imputation(name, prepared), *([SCALER] if name in SCALED else []), last]
-    code = f"make_pipeline({', '.join(steps)})" if len(steps) > 1 else last
-    imports = [line for word, line in IMPORTS.items() if f"{word}(" in code or f"{word}." in code]
+    steps = [*_steps_before(name, prepared), last]
+    code = _piped(steps)
+    imports = _imports(code)
     prefix = f"{last.removeprefix('onefit.').partition('(')[0].lower()}__" if len(steps) > 1 else ""
-    return Recipe(
-        name, _make(code, imports), code, tuple(imports), _penalty(name, prepared, prefix), _notes(name, prepared)
-    )
+    notes = _notes(name, prepared, freeze)
+    return Recipe(name, _make(code, imports), code, tuple(imports), _penalty(name, last, prefix), notes)
+
+
+def _piped(steps: Sequence[str]) -> str:
+    """Steps one after the other; one is itself."""
+    return f"make_pipeline({', '.join(steps)})" if len(steps) > 1 else steps[0]
+
+
+def _imports(code: str) -> list[str]:
+    """What an expression needs."""
+    return [line for word, line in IMPORTS.items() if re.search(rf"\b(?<!onefit\.){word}[(.]", code)]
 
 
 def _make(code: str, imports: Sequence[str]) -> Estimator:
@@ -118,6 +138,8 @@ def _make(code: str, imports: Sequence[str]) -> Estimator:
 def _criterion(name: str, prepared: Prepared, lam: float | None, tuned: str | None) -> str:
     """The criterion that chooses the penalty; empty if there is none."""
     allowed = ("loo",) if prepared.has_classes else TUNED_BY.get(name, ())
+    if name == "ridge" and _is_mixed(name, prepared) and tuned is None:
+        allowed = ("loo",)  # scikit-learn's own, which needs no refits after its encoders
     if tuned is not None and tuned not in allowed:
         choices = f"by {' or '.join(allowed)}" if allowed else "by none of these"
         kind = " of classes" if prepared.has_classes else ""
@@ -136,6 +158,8 @@ def _last_step(name: str, prepared: Prepared, lam: float | None, criterion: str)
         return "LinearRegression()"
     if name == "ridge" and prepared.has_classes:
         return "RidgeClassifierCV(alphas=np.logspace(-3, 5, 25))" if criterion else f"RidgeClassifier(alpha={lam!r})"
+    if name == "ridge" and _is_mixed(name, prepared) and criterion in ("", "loo"):
+        return "RidgeCV(alphas=np.logspace(-2, 5, 29))" if criterion else f"Ridge(alpha={lam!r})"
     if name == "lasso":
         return "LassoCV(max_iter=10000)" if lam is None else f"Lasso(alpha={lam!r}, max_iter=10000)"
     if name == "kernel":
@@ -162,39 +186,59 @@ def _terms(prepared: Prepared) -> str:
     return f"[{', '.join(terms)}]"
 
 
-def _imputation(name: str, prepared: Prepared) -> list[str]:
-    """Medians and most frequent levels, found anew wherever the model is fitted; none if nothing is missing."""
-    if prepared.is_encoded or not prepared.is_incomplete:
-        return []
-    parts = []
-    if prepared.numbers:
-        parts.append(f'(SimpleImputer(strategy="median"), {wrapped(prepared.numbers)})')
-    if prepared.categories:
-        imputer, levels = (
-            'SimpleImputer(strategy="most_frequent")',
-            [list(each) for each in prepared.categories.values()],
-        )
-        if name != "additive":
-            encoder = f'OneHotEncoder(categories={levels!r}, drop="first", sparse_output=False)'
-            imputer = f"make_pipeline({imputer}, {encoder})"
-        parts.append(f"({imputer}, {wrapped(list(prepared.categories))})")
-    code = f"make_column_transformer({', '.join(parts)}, verbose_feature_names_out=False)"
-    return [f'{code}.set_output(transform="pandas")' if name == "additive" else code]
+def _is_mixed(name: str, prepared: Prepared) -> bool:
+    """Whether a model gets text or gaps, which steps before it make numbers of."""
+    return not prepared.is_encoded and (prepared.is_incomplete or (bool(prepared.categories) and name != "additive"))
 
 
-def _penalty(name: str, prepared: Prepared, prefix: str) -> str:
+def _steps_before(name: str, prepared: Prepared) -> list[str]:
+    """Medians, most frequent levels, deviations and levels, all found anew wherever the model is fitted."""
+    scaler = [SCALER] if name in SCALED else []
+    if not _is_mixed(name, prepared):
+        return scaler
+    encoder = ENCODER if name in SCALED else ENCODER.replace("(", '(drop="first", ')  # which a penalty can do without
+    if name not in TAKE_TEXT:  # these need columns that do not depend on each other, the same in every training set
+        levels = [list(each) for each in prepared.categories.values()]
+        encoder = f'OneHotEncoder(categories={levels!r}, drop="first", sparse_output=False)'
+    parts = [
+        (prepared.numbers, "median", scaler),
+        (list(prepared.categories), "most_frequent", [] if name == "additive" else [encoder]),
+    ]
+    written = []
+    for columns, strategy, after in parts:
+        has_gaps = any(column.n_missing for column in prepared.columns if column.name in columns)
+        steps = [*([f'SimpleImputer(strategy="{strategy}")'] if has_gaps else []), *after]
+        if columns:
+            written.append(f"({_piped(steps) if steps else repr('passthrough')}, {wrapped(columns)})")
+    if name == "additive":
+        inside = f"{', '.join(written)}, verbose_feature_names_out=False"
+        return [f'make_column_transformer({inside}).set_output(transform="pandas")']
+    return [f"make_column_transformer({', '.join(written)})"]
+
+
+def _penalty(name: str, last: str, prefix: str) -> str:
     if name == "ols":
         return ""
     if name == "kernel":
         return f"{prefix}regressor__alpha"
-    return prefix + ("alpha" if name == "lasso" or prepared.has_classes else "lam")
+    return prefix + ("lam" if last.startswith("onefit.") else "alpha")
 
 
-def _notes(name: str, prepared: Prepared) -> tuple[str, ...]:
+def _notes(name: str, prepared: Prepared, freeze: bool) -> tuple[str, ...]:
     """What the reader should know of the model."""
+    when = "once, on all rows" if freeze else "anew in every training set"
     notes = []
-    if name in SCALED:
-        notes.append(f"{name}: the columns are scaled to unit variance, anew in every training set.")
+    if prepared.categories and not prepared.is_encoded:
+        each = "Each level" if name in SCALED else "Each level but the first (in sorted order)"
+        levels = (
+            f"{each} is a column of zeros and ones; the levels are found {when}."
+            if name in TAKE_TEXT
+            else "The levels are those of all rows."
+        )
+        notes.append(f"Categorical: {listed(list(prepared.categories))}. {levels}")
+    if name in SCALED and (prepared.numbers or prepared.is_encoded):
+        columns = "columns of numbers" if _is_mixed(name, prepared) and prepared.categories else "columns"
+        notes.append(f"{name}: the {columns} are scaled to unit variance, {when}.")
     if name == "spline" and len(prepared.columns) > 1:
         notes.append("spline: one penalty serves all columns; --model additive chooses one for each.")
     return tuple(notes)
@@ -222,10 +266,10 @@ def _imported(name: str, prepared: Prepared, lam: float | None, tuned: str | Non
         )
     imports = ["import sys", 'sys.path.insert(0, "")', f"import {module}"]
     code = f"{module}.{attribute}" if is_instance else f"{module}.{attribute}()"
-    steps = _imputation("", prepared)
+    steps = _steps_before("", prepared)
     if steps:
-        code = f"make_pipeline({steps[0]}, {code})"
-        imports += [line for word, line in IMPORTS.items() if f"{word}(" in code]
+        code = _piped([*steps, code])
+        imports += _imports(code)
         estimator = _make(code, imports)
     return Recipe(name, estimator, code, tuple(imports), "")
 

@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar, get_args, get_origin, get_type_hints
 
 from typer.models import ArgumentInfo, ParameterInfo
 
-__all__ = ["COMMAND_NAME", "Only", "with_options"]
+__all__ = ["COMMAND_NAME", "Only", "Waived", "with_options"]
 
 T = TypeVar("T")
 
@@ -23,6 +23,13 @@ class Only:
     def __init__(self, *commands: str, is_required: bool = False) -> None:
         self.commands = commands
         self.is_required = is_required
+
+
+class Waived:
+    """Annotates what must be given but to some commands; there, if it is not, the field is an empty text."""
+
+    def __init__(self, *commands: str) -> None:
+        self.commands = commands
 
 
 def with_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -64,6 +71,10 @@ def _only(hint: object) -> Only | None:
     return next((each for each in get_args(hint)[1:] if isinstance(each, Only)), None)
 
 
+def _is_waived(hint: object, command: str) -> bool:
+    return any(command in each.commands for each in get_args(hint)[1:] if isinstance(each, Waived))
+
+
 def _parameters(group: type, command: str) -> Iterator[inspect.Parameter]:
     """Parameters of a command, one for each option of a dataclass and of those inside it."""
     for field, hint in _fields(group):
@@ -71,11 +82,13 @@ def _parameters(group: type, command: str) -> Iterator[inspect.Parameter]:
         if isinstance(hint, type) and dataclasses.is_dataclass(hint):
             yield from _parameters(hint, command)
         elif info is not None and (only is None or command in only.commands):
-            is_required = field.default is dataclasses.MISSING or (only is not None and only.is_required)
+            is_waived = _is_waived(hint, command)
+            is_lacking = field.default is dataclasses.MISSING and not is_waived
+            is_required = is_lacking or (only is not None and only.is_required)
             yield inspect.Parameter(
                 field.name,
                 inspect.Parameter.KEYWORD_ONLY,
-                default=inspect.Parameter.empty if is_required else _default(field.default),
+                default=inspect.Parameter.empty if is_required else "" if is_waived else _default(field.default),
                 annotation=Annotated[_type(hint, info), info],
             )
 

@@ -72,10 +72,10 @@ def plan_html(plan: ShownPlan) -> str:
     rows = [
         [
             f"{route} (taken)" if route == plan.choice else route,
-            f"{count:.3g}",
+            f"{plan.flops[route]:.3g}" if route in plan.flops else "",
             f"{plan.seconds[route]:.2g}" if route in plan.seconds else "",
         ]
-        for route, count in plan.flops.items()
+        for route in dict.fromkeys([*plan.flops, plan.choice, *plan.seconds])
     ]
     title = f"{plan.n:,} rows, {plan.p:,} columns, {plan.n_folds:,} folds, {plan.n_repeats:,} repeats"
     return _block(title, ["route", "flops", "about, seconds"], rows, [plan.reason])

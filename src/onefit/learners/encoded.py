@@ -61,7 +61,8 @@ class EncodedLearner(FitRows, Learner):
     """
 
     needs_rows = False
-    reason = "what its steps learn follows from statistics of each training set, and so does the fit"
+    n_candidates = 0  # penalties among which each training set chooses by leaving out its rows
+    reason = "what its steps learn in each training set, and the fit, follow from sums and counts of its rows"
 
     def __init__(self, encoding: Encoding, lams: FloatArray, weights: FloatArray | None, fit_intercept: bool) -> None:
         self.encoding, self.lams = encoding, lams

@@ -36,6 +36,7 @@ class TunedEncodedLearner(EncodedLearner):
     ) -> None:
         super().__init__(encoding, np.ones((1, 1)), weights, fit_intercept)
         self.tuning = tuning
+        self.n_candidates = 0 if tuning.grid is None else len(tuning.grid)
 
     def fit(self, sets: EncodedSets) -> tuple[FloatArray, BoolArray]:
         """Coefficients (S, 1, p, Q), and which training sets have those of a refit to all digits."""

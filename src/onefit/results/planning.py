@@ -1,4 +1,4 @@
-"""What each route would cost, and the paper's break-even number of folds."""
+"""What each route would cost, of a design or of a job, and the paper's break-even number of folds."""
 
 from __future__ import annotations
 
@@ -12,11 +12,16 @@ import numpy as np
 
 from ..checks import check_integer
 from ..display.html import plan_html
+from ..learners import RefitLearner
 from ..routes import explain
+from ..routes.contract import LIKELY_REPEATS
 from ..routes.costs import Shape
 from ..routes.plan import flops_of, offers_of
+from ..routes.refit import time_one_fit
+from ..running.job import Job
+from ..typing import Estimator
 
-__all__ = ["Plan", "breakeven_folds", "plan"]
+__all__ = ["Plan", "breakeven_folds", "plan", "plan_of"]
 
 
 @dataclass(frozen=True)
@@ -28,14 +33,20 @@ class Plan:
     n, p, n_folds, n_repeats, n_values : int
         The question.
     flops : mapping
-        Floating point operations of "gram", "onestep" and "refit".
+        Floating point operations of "gram", "onestep" and "refit"; empty in a plan of `plan_for`.
     seconds : mapping
         Estimated seconds of the fast routes "gram" and "onestep", on one thread of the machine that they were
-        calibrated on. Elsewhere they tell the routes apart, no more.
+        calibrated on. Elsewhere they tell the routes apart, no more. `plan_for` has those of the route that would be
+        taken, and of "refit" by one fit that it has timed on this machine, one after the other.
     choice : str
-        The fast route with the fewest seconds.
+        The fast route with the fewest seconds; of `plan_for` the route that would be taken.
     reason : str
         Why, in one sentence.
+    n_fits : int
+        How many fits refits would be, in these folds, repeats and values.
+    is_automatic : bool
+        Whether ``n_repeats`` is what ``n_repeats="auto"`` is reckoned to take: 5 repeats, or for refits at most those
+        that ``max_fits`` allows.
     """
 
     n: int
@@ -47,6 +58,8 @@ class Plan:
     seconds: Mapping[str, float]
     choice: str
     reason: str
+    n_fits: int = 0
+    is_automatic: bool = False
 
     def __getstate__(self) -> dict[str, object]:
         return {**vars(self), "flops": dict(self.flops), "seconds": dict(self.seconds)}
@@ -56,11 +69,13 @@ class Plan:
         self.__dict__.update(state, **views)
 
     def __str__(self) -> str:
-        lines = [f"n={self.n} rows, p={self.p} columns, K={self.n_folds} folds, L={self.n_repeats} repeats:"]
-        for route, count in self.flops.items():
-            mark = "->" if route == self.choice else "  "
-            about = f", about {self.seconds[route]:.2g} s" if route in self.seconds else ""
-            lines.append(f" {mark} {route:<8} {count:10.3g} flops{about}")
+        some = "about " if self.is_automatic else ""
+        lines = [f"n={self.n} rows, p={self.p} columns, K={self.n_folds} folds, L={some}{self.n_repeats} repeats:"]
+        for route in dict.fromkeys([*self.flops, self.choice, *self.seconds]):
+            what = [f"{self.flops[route]:10.3g} flops"] if route in self.flops else []
+            what += [f"about {self.seconds[route]:.2g} s"] if route in self.seconds else []
+            what += [f"{self.n_fits:,} fits"] if route == "refit" and not self.flops else []
+            lines.append(f" {'->' if route == self.choice else '  '} {route:<8} {', '.join(what)}".rstrip())
         return "\n".join([*lines, self.reason])
 
     def _repr_html_(self) -> str:
@@ -115,7 +130,23 @@ def plan(n: int, p: int, n_folds: int, n_repeats: int = 1, n_values: int = 1) ->
     choice = min(offers, key=lambda name: offers[name].seconds)
     seconds = {name: offer.seconds for name, offer in offers.items()}
     reason = explain(choice, offers)
-    return Plan(n, p, K, L, shape.V, MappingProxyType(flops), MappingProxyType(seconds), choice, reason)
+    fits = shape.V * L * K * (K + 1) // 2
+    return Plan(n, p, K, L, shape.V, MappingProxyType(flops), MappingProxyType(seconds), choice, reason, fits)
+
+
+def plan_of(job: Job, estimator: Estimator) -> Plan:
+    """What a job of one estimator would cost."""
+    (bid,), problem, K = job.bids, job.problem, job.partitions.source.n_folds
+    likely = job.stopping.most if isinstance(bid.learner, RefitLearner) else LIKELY_REPEATS
+    L = job.n_repeats or likely
+    fits, V = L * K * (K + 1) // 2, bid.learner.n_values
+    seconds = {} if isinstance(bid.learner, RefitLearner) else {bid.route.name: bid.seconds}
+    one_fit = time_one_fit(job.task, estimator)
+    if one_fit is not None:
+        seconds["refit"] = one_fit * fits
+    p = problem.X.shape[1] if len(getattr(problem.X, "shape", ())) == 2 else 1
+    none, known = MappingProxyType[str, float]({}), MappingProxyType(seconds)
+    return Plan(problem.n, p, K, L, V, none, known, bid.route.name, bid.reason, fits, job.n_repeats is None)
 
 
 def breakeven_folds(n: int, p: int) -> float | None:

@@ -37,6 +37,12 @@ __all__ = ["EncodedEngine", "EncodedRoute", "FeatureSets", "FeaturesEngine", "Pr
 CANCELLED = 1e-5
 """Part of a column's squares, of all rows, below which those of a training set have lost too many digits."""
 
+FEW_FEATURES = 200
+"""So many may be more than there are rows: small Gram matrices take less than a refit does."""
+
+MOST_GRAM_BYTES = 2**30
+"""Of the Gram matrices of the folds of a repeat."""
+
 
 class EncodedRoute(RepeatedRoute):
     """Linear fits after encoders, scalers and imputers."""
@@ -50,10 +56,18 @@ class EncodedRoute(RepeatedRoute):
             return Refusal("it serves pipelines whose steps learn from each training set")
         if plan.is_trial:
             return Refusal("it takes few folds, each with its statistics")
-        q, sets = learner.width, plan.likely_repeats * plan.n_folds * (plan.n_folds + 1) / 2
-        each = 1e-5 + 2e-9 * q**2 + 1e-9 * learner.n_values * q**3
-        rows = plan.likely_repeats * task.problem.n * (q**2 + plan.n_folds * q * learner.n_values)
-        return Offer(sets * each + 5e-10 * rows, learner.reason)
+        q, n, L, V = learner.width, task.problem.n, plan.likely_repeats, learner.n_values
+        sets = L * plan.n_folds * (plan.n_folds + 1) / 2
+        each = 5e-5 + 2e-8 * q**2 + 1e-10 * V * q**3
+        if learner.n_candidates:  # a row is looked at for each penalty
+            each += n * q * (1e-10 * q + 1.4e-9 * learner.n_candidates)
+        seconds = sets * each + L * n * (1e-6 * V + 5e-10 * (q**2 + plan.n_folds * q * V))
+        fits = plan.n_folds * (plan.n_folds + 1) // 2 * V
+        reason = f"{learner.reason} ({q} fixed features); refits would be {fits:,} fits a repeat"
+        if q <= max(n, FEW_FEATURES) and 8 * plan.n_folds * q**2 <= MOST_GRAM_BYTES:
+            return Offer(seconds, reason)
+        wide = Refusal(f"the steps make {q:,} features of {n:,} rows, too many for their Gram matrices")
+        return Offer(seconds, reason, settle=lambda: wide)
 
     def engine(self, learner: Learner, task: Task, workers: Workers) -> Engine:
         """Its statistics are collected repeat by repeat."""

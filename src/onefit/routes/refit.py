@@ -25,17 +25,21 @@ from ..folds import Folds, FoldSource
 from ..inference.fold_errors import Failure, HeldOut, PairErrors, RowRoles, empty_pairs, moments
 from ..learners import Learner, RefitLearner, Refusal, Task
 from ..learners.refitted import weight_name
+from ..learners.transformed import without_trace
 from ..sources import Source
 from ..typing import AnyArray, Data, Estimator, FloatArray, IntArray
 from .contract import Engine, FoldPlan, Offer, Workers, ignore
 from .repeats import RepeatedRoute
 from .sparsecosts import offer_refits
 
-__all__ = ["RefitEngine", "RefitRoute"]
+__all__ = ["RefitEngine", "RefitRoute", "time_one_fit"]
 
 MOST_TASKS = 256
 """Fits between two reports of progress, if the backend cannot hand over results as they come."""
 
+
+FIRST_TIMED, LONGEST_TIMED = 1000, 2.0
+"""Rows of the first fit that is timed, and seconds up to which all rows are fitted to know better."""
 
 LOOK_OUT = 0.5
 """Seconds between two looks of a worker whether its parent still lives."""
@@ -285,6 +289,29 @@ def _unless_error(parts: Answer) -> list[AnyArray]:
     if isinstance(parts, RefitError):
         raise parts
     return parts
+
+
+def time_one_fit(task: Task, estimator: Estimator) -> float | None:
+    """Seconds that a fit to all rows takes, or would take by a fit to some of them; None if it fails."""
+    n = task.problem.n
+    some = np.linspace(0, n - 1, min(n, FIRST_TIMED)).astype(np.intp)
+    try:
+        with without_trace():
+            expected = _seconds(task, estimator, some) * n / len(some)
+            # a second time, as the first one loads and compiles
+            return expected if expected > LONGEST_TIMED else _seconds(task, estimator, np.arange(n))
+    except Exception:  # whatever it is, it will be told when it is run
+        return None
+
+
+def _seconds(task: Task, estimator: Estimator, rows: IntArray) -> float:
+    """Of one fit to some rows."""
+    weights = task.problem.weights
+    fitted = clone(estimator, safe=False)
+    extra = {} if weights is None else {weight_name(estimator): weights[rows]}
+    start = time.perf_counter()
+    fitted.fit(_rows(estimator, task.source, rows, rows), task.problem.target[rows], **extra)
+    return time.perf_counter() - start
 
 
 def _predictions_or_error(is_alone: bool, *arguments: Any) -> Answer:

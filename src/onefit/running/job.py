@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ..inference.intervals import MOST_SCATTERED, RULES, Rule
 from ..inference.montecarlo import Stopping
 from ..learners import Learner, Path, RefitLearner, Refusal, Task, adapt, free_columns, frozen
 from ..metrics import Loss, LossLike, find_loss
-from ..routes import Bid, Computation, FoldPlan, Outcome, Partitions, Workers, automatic_folds, choose_routes
+from ..routes import Bid, Computation, FoldPlan, Outcome, Partitions, Route, Workers, automatic_folds, choose_routes
 from ..typing import ArrayLike, Data, Estimator, IntArray, Rows, Seed, Splitter
 from ..validation import Problem, check_problem
 from ..vocabulary import ROUTES, TRANSFORMERS, Repeats, RouteName, RuleName, Transformers
@@ -73,7 +74,8 @@ class Job:
     task : Task
     confidence_level : float
     partitions : Partitions
-    computation : Computation
+    route : Route
+    workers : Workers
     bids : tuple of Bid
         The learner of each contender, its route and the reason for that.
     values : tuple of int
@@ -88,12 +90,19 @@ class Job:
     task: Task
     confidence_level: float
     partitions: Partitions
-    computation: Computation
+    route: Route
+    workers: Workers
     bids: tuple[Bid, ...]
     values: tuple[int, ...]
     failures: Mapping[int, str]
     has_default_folds: bool
     progress: Progress
+
+    @cached_property
+    def computation(self) -> Computation:
+        """What runs; decompositions are made when it is first asked for."""
+        learners = [bid.learner for bid in self.bids]
+        return self.route.begin(learners, self.task, self.partitions, self.workers, self.progress)
 
     @property
     def problem(self) -> Problem:
@@ -131,8 +140,9 @@ class Job:
 
     def run(self) -> Outcome:
         """Compute the fold errors."""
+        units = self.computation.units
         # overflow is spoken of once, by the value that it is about
-        with np.errstate(over="ignore", invalid="ignore"), self.progress.running(self.computation.units):
+        with np.errstate(over="ignore", invalid="ignore"), self.progress.running(units):
             try:
                 outcome = self.computation.run()
             except TrainingSetError as error:
@@ -193,10 +203,9 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows, settings: Settin
     plan = _plan(problem, partitions, whole, is_automatic)
     failures = _unfit(candidates, problem, plan)
     route, bids = choose_routes(candidates, task, plan, asked)
-    computation = route.begin([bid.learner for bid in bids], task, partitions, workers, progress)
     n_values = sum(bid.learner.n_values for bid in bids) + len(failures)
     values = tuple(value for value in range(n_values) if value not in failures)
-    return Job(task, level, partitions, computation, bids, values, failures, plan.is_default, progress)
+    return Job(task, level, partitions, route, workers, bids, values, failures, plan.is_default, progress)
 
 
 def _learners(contender: Contender, task: Task, asked: str) -> list[Learner]:

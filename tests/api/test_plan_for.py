@@ -1,0 +1,138 @@
+"""What a job would cost, before it is run."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import Ridge, RidgeCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+import onefit
+from helpers import quietly
+from onefit.errors import OneFitError
+
+
+def table(n=60, n_numbers=2):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(n, n_numbers)), columns=[f"x{j}" for j in range(n_numbers)])
+    X["town"] = rng.choice(list("abcd"), n)
+    return X, X["x0"] + (X["town"] == "a") + rng.normal(size=n)
+
+
+def encoded(last, n_numbers=2):
+    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    numbers = [f"x{j}" for j in range(n_numbers)]
+    return make_pipeline(make_column_transformer((StandardScaler(), numbers), (encoder, ["town"])), last)
+
+
+class Counted(RegressorMixin, BaseEstimator):
+    """Predicts the mean, and counts how often all objects of the class were fitted."""
+
+    fits = 0
+
+    def fit(self, X, y):
+        type(self).fits += 1
+        self.mean_ = float(np.mean(y))
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.mean_)
+
+
+MODELS = {
+    "encoded": encoded(Ridge()),
+    "encoded and tuned": encoded(RidgeCV([0.1, 1.0])),
+    "refitted": encoded(RandomForestRegressor(3, random_state=0)),
+}
+
+
+@pytest.mark.parametrize("keywords", [{}, {"n_folds": 6, "n_repeats": 3}, {"transformers": "freeze", "n_folds": 5}])
+@pytest.mark.parametrize("name", MODELS)
+def test_the_plan_is_what_nested_cv_does(name, keywords):
+    X, y = table()
+    plan = onefit.plan_for(MODELS[name], X, y, **keywords)
+    result = quietly(onefit.nested_cv, MODELS[name], X, y, random_state=0, **keywords)
+    assert (plan.choice, plan.n_folds) == (result.route, result.n_folds)
+    assert result.route_reason.startswith(plan.reason)
+    if "n_repeats" in keywords:
+        assert (plan.n_repeats, plan.is_automatic) == (3, False)
+    assert (plan.n, plan.p, plan.n_values) == (60, 3, 1)
+    assert plan.n_fits == plan.n_repeats * plan.n_folds * (plan.n_folds + 1) // 2
+
+
+def test_leave_two_out_is_planned_too():
+    X, y = table()
+    plan = onefit.plan_for(Ridge(), X[["x0", "x1"]], y)
+    assert (plan.choice, plan.n_folds, plan.n_repeats, plan.is_automatic) == ("onestep", 60, 1, False)
+    assert plan.n_fits == 60 * 61 // 2
+
+
+def test_a_refit_costs_as_many_fits_as_there_are_training_sets_and_few_are_made():
+    X, y = table()
+    Counted.fits = 0
+    plan = onefit.plan_for(Counted(), X, y, n_folds=5, n_repeats=4)
+    assert Counted.fits == 2  # of which the first one is not counted
+    assert plan.n_fits == 60
+    assert set(plan.seconds) == {"refit"}
+    assert plan.seconds["refit"] > 0
+    assert onefit.plan_for(Counted(), X, y, n_folds=5, max_fits=45).n_repeats == 3
+
+
+def test_a_model_that_cannot_be_fitted_has_no_seconds():
+    X, y = table()
+    plan = onefit.plan_for(encoded(Counted()).set_params(columntransformer__remainder=3), X, y)
+    assert plan.choice == "refit"
+    assert dict(plan.seconds) == {}
+    assert str(plan).splitlines()[1].split() == ["->", "refit", f"{plan.n_fits}", "fits"]
+
+
+def test_keywords_are_checked_as_nested_cv_checks_them():
+    X, y = table()
+    with pytest.raises(TypeError, match="nfolds"):
+        onefit.plan_for(Ridge(), X, y, nfolds=3)
+    with pytest.raises(OneFitError, match="n_folds"):
+        onefit.plan_for(encoded(Ridge()), X, y, n_folds=2)
+    with pytest.raises(OneFitError, match="cannot serve"):
+        onefit.plan_for(encoded(Ridge()), X, y, route="onestep")
+
+
+def test_nothing_is_left_of_the_fit_that_is_timed():
+    X, y = table()
+    np.random.seed(3)  # noqa: NPY002
+    model = encoded(RandomForestRegressor(3))
+    onefit.plan_for(model, X, y)
+    after = np.random.random()  # noqa: NPY002
+    np.random.seed(3)  # noqa: NPY002
+    assert after == np.random.random()  # noqa: NPY002
+    assert not hasattr(model[-1], "estimators_")
+
+
+def test_a_plan_of_a_job_is_shown_and_pickled():
+    X, y = table()
+    plan = onefit.plan_for(encoded(Ridge()), X, y, n_folds=10)
+    first, chosen, refits, reason = str(plan).splitlines()
+    assert first == "n=60 rows, p=3 columns, K=10 folds, L=about 5 repeats:"
+    assert chosen.startswith(" -> gram     about ")
+    assert refits.startswith("    refit    about ")
+    assert refits.endswith("275 fits")
+    assert reason == plan.reason
+    assert "refits would be 55 fits a repeat" in plan.reason
+    assert "gram (taken)" in plan._repr_html_()
+    assert pickle.loads(pickle.dumps(plan)) == plan
+
+
+def test_more_features_than_rows_are_refitted_with_that_reason():
+    X, y = table(30, 210)
+    model = encoded(Ridge(), 210)
+    plan = onefit.plan_for(model, X, y)
+    assert plan.choice == "refit"
+    assert plan.reason.startswith("the steps make 214 features of 30 rows, too many")
+    with pytest.raises(OneFitError, match="too many for their Gram matrices"):
+        onefit.nested_cv(model, X, y, route="gram")
