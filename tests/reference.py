@@ -428,7 +428,9 @@ def covariance(losses, level):
         df = min(df, max(3.0, c**2 / floor))
     t = stats.t.ppf((1 + level) / 2, df)
     if losses.scale == "logit":
-        return Interval(c, *wilson(c, c * (1 - c) / s**2, t), s)
+        low, high = wilson(c, c * (1 - c) / s**2, t)
+        seen = losses.cv_estimate
+        return Interval(c, 0.0 if seen == 0 else low, 1.0 if seen == 1 else high, s)
     low, high = c - t * s, c + t * s
     if losses.scale == "log" and s <= c:
         low, high = math.exp(math.log(c) - t * s / c), math.exp(math.log(c) + t * s / c)

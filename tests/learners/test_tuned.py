@@ -272,10 +272,9 @@ def test_small_alphas_where_scikit_learn_itself_cannot_be_asked():
 @pytest.mark.parametrize(
     ("estimator", "reason"),
     [
-        (RidgeCV(ALPHAS, cv=3), "cv or scoring"),
         (RidgeCV(ALPHAS, scoring="neg_mean_absolute_error"), "cv or scoring"),
         (RidgeClassifierCV(ALPHAS, class_weight="balanced"), "class_weight"),
-        (make_pipeline(StandardScaler(), RidgeCV(ALPHAS, cv=3)), "cv or scoring"),
+        (make_pipeline(StandardScaler(), RidgeCV(ALPHAS, scoring="r2")), "cv or scoring"),
     ],
     ids=str,
 )

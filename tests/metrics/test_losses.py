@@ -144,12 +144,14 @@ def test_rmse_and_r2_are_of_squared_error_only():
 
 @every
 @pytest.mark.parametrize("n_folds", [5, "n"])
-def test_undeclared_callable_has_a_symmetric_interval_with_n_minus_one_degrees_of_freedom(n_folds, route):
+def test_undeclared_callable_has_the_ends_of_t_with_n_minus_one_degrees_of_freedom_and_a_longer_tail(n_folds, route):
+    """Losses that are skewed to the right: at the low end t's are wider, at the high end Hall's."""
     X, y = data(40, 3, 6)
     result = quiet_nested_cv(Ridge(1.0), X, y, n_folds=n_folds, n_repeats=2, loss=power, route=route)
     low, high = result.interval
-    np.testing.assert_allclose((low + high) / 2, result.estimate, rtol=STRICT)
-    np.testing.assert_allclose((high - low) / 2, stats.t.ppf(0.975, 39) * result.standard_error, rtol=STRICT)
+    half = stats.t.ppf(0.975, 39) * result.standard_error
+    np.testing.assert_allclose(result.estimate - low, half, rtol=STRICT)
+    assert half < high - result.estimate < 3 * half
     e_in, e_out, K = result.raw_estimate, result.cv_estimate, result.n_folds
     np.testing.assert_allclose(result.estimate, e_in - (1 + (K - 2) / K) * (e_in - e_out), rtol=STRICT)
 
@@ -161,13 +163,13 @@ def test_nonnegative_loss_has_an_interval_on_the_log_scale(loss, route):
     result = quiet_nested_cv(Ridge(1.0), X, y, n_folds=8, n_repeats=2, loss=loss, route=route)
     low, high = result.interval
     assert 0 < low < result.estimate < high
-    np.testing.assert_allclose(np.sqrt(low * high), result.estimate, rtol=STRICT)
+    assert np.sqrt(low * high) > (1 - STRICT) * result.estimate  # Hall's end is beyond that of the log scale, if any
     e_in, e_out = result.raw_estimate, result.cv_estimate
     np.testing.assert_allclose(result.estimate, e_in * (e_out / e_in) ** (1 + 6 / 8), rtol=STRICT)
 
 
 @pytest.mark.parametrize("n_folds", [5, "n"])
-def test_zero_one_loss_has_an_interval_on_the_logit_scale(n_folds):
+def test_zero_one_loss_has_wilson_s_interval(n_folds):
     X, y = data(60, 2, 7)
     labels = (y + np.random.default_rng(0).standard_normal(60) > np.median(y)).astype(int)
     result = quiet_nested_cv(RidgeClassifier(), X, labels, n_folds=n_folds, n_repeats=3, random_state=0)

@@ -139,14 +139,25 @@ def test_automatic_repeats_keep_their_promise_of_five_percent():
     assert max(repeats) < 50
 
 
-@pytest.mark.parametrize("rule", ["bates", "paper", "mlr3"])
-def test_automatic_repeats_warn_at_their_limit(rule):
+def test_automatic_repeats_warn_at_their_limit():
     data, folds = spawned(400)
     s = make_linear(400, 20, beta=0.0, random_state=data)
-    result, warned = warned_nested_cv(LinearRegression(), s.X, s.y, n_folds=10, interval=rule, random_state=folds)
+    result, warned = warned_nested_cv(LinearRegression(), s.X, s.y, n_folds=10, interval="paper", random_state=folds)
     assert result.n_repeats == 200
     assert result.monte_carlo_error > 0.10
     assert "limit of 200" in warned[MonteCarloWarning]
+
+
+@pytest.mark.parametrize("rule", ["bates", "mlr3"])
+def test_a_rule_that_is_cut_at_its_floor_is_not_settled_by_an_accident_below_it(rule):
+    data, folds = spawned(400)
+    s = make_linear(400, 20, beta=0.0, random_state=data)
+    settings = {"n_folds": 10, "interval": rule, "random_state": folds}
+    result, _ = warned_nested_cv(LinearRegression(), s.X, s.y, **settings)
+    many, _ = warned_nested_cv(LinearRegression(), s.X, s.y, n_repeats=2000, **settings)
+    assert result.n_repeats == 200
+    error = half_width(result) / half_width(many) - 1
+    assert abs(error) < 3 * result.monte_carlo_error
 
 
 def test_covariance_rule_is_settled_where_the_others_are_not():

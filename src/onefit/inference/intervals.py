@@ -225,6 +225,9 @@ def covariance(errors: FoldErrors, context: Context) -> Interval:
     cause = (TOO_SMALL, LARGER_TRAINING_SETS) if too_wide.any() else ("", "")
     if scale == "logit":
         low, high = wilson(estimate, s, t)
+        # the estimate is held off zero and one, but nothing speaks against either where no row does
+        observed = cv_estimate(errors)
+        low, high = np.where(observed == 0, 0.0, low), np.where(observed == 1, 1.0, high)
     else:
         low, high = ends_of_mean(estimate, s, t, errors.skewness.mean(axis=0), scale)
     mse, inflation = floor + shared + drawn, _ratio(s, np.sqrt(floor))

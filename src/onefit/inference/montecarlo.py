@@ -68,10 +68,11 @@ NORMAL = special.ndtri((np.arange(50) + 0.5) / 50)
 """A sample of the normal distribution without accidents."""
 
 
-def half_width_error(errors: FoldErrors, rule: Rule, scale: str) -> FloatArray:
+def half_width_error(errors: FoldErrors, rule: Rule, scale: str, is_cut: bool = True) -> FloatArray:
     """Relative Monte Carlo error of the half-width, (V, Q): se(mean mse) / (2 max(mse, v/n)).
 
-    Where a rule cuts the mean squared error at bounds, that of what is cut: it hardly varies if the mean is far beyond.
+    Where a rule cuts the mean squared error at bounds, that of what ``is_cut``: it hardly varies if the mean is far
+    beyond.
     """
     shape = errors.raw.shape[1:]
     if errors.n_folds == errors.n_units and errors.n_scored == errors.n_rows:
@@ -83,7 +84,7 @@ def half_width_error(errors: FoldErrors, rule: Rule, scale: str) -> FloatArray:
     level = np.maximum(by_repeat.mean(axis=0), rule.repeat_floor(errors, scale).mean(axis=0))
     relative = by_repeat / np.where(level > 0, level, 1.0)  # first: its variance has eighth powers of y
     spread = _standard_error(relative, used)
-    if rule.repeat_bounds is not None:
+    if is_cut and rule.repeat_bounds is not None:
         least, most = (bound / np.where(level > 0, level, 1.0) for bound in rule.repeat_bounds(errors))
         mean, bounds = relative.mean(axis=0), (least.mean(axis=0), most.mean(axis=0))
         others = np.clip(mean + spread * NORMAL[:, None, None], *bounds)  # what other partitions might give
@@ -112,7 +113,8 @@ def is_precise(
         return False
     df = errors.n_repeats - 1
     caution = np.sqrt(df / special.chdtri(df, 0.75))
-    half_width = half_width_error(errors, rule, scale)
+    # before it is cut: two repeats may be far below a floor by accident, and would stop at once
+    half_width = half_width_error(errors, rule, scale, is_cut=False)
     centres = rule.repeat_centre(errors, scale)
     centre_se = centres.std(axis=0, ddof=1) / np.sqrt(errors.n_repeats)
     mse, floor = (of(errors, scale).mean(axis=0) for of in (rule.repeat_mse, rule.repeat_floor))
