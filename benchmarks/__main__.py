@@ -42,7 +42,7 @@ With ``--plan``: both routes on a grid of shapes, and how far `onefit.plan` is f
 compiled kernel with every instruction set that the machine has. With ``--sparse``: 20 sparse designs by the gram
 route, by refits (which scikit-learn iterates to a tolerance), as a dense copy, and by the choice that onefit makes
 itself, what that costs included; with ``--sparse --calibrate``: the costs of that choice. With ``--pipelines``: tables
-of text and numbers, encoded, scaled and imputed before a Ridge, beside refits of the same pipeline. With
+of text and numbers, encoded, scaled and imputed before a Ridge, and searches inside, beside refits of the same. With
 ``--growth FILE``: time against n, p, K, L and the number of values, as a picture.
 """
 

@@ -19,6 +19,7 @@ import onefit
 
 from .bars import Bar
 from .measure import TOLERANCE, best_of
+from .searches import QUICK_SEARCHES, SEARCHES, SearchCase
 
 __all__ = ["CASES", "PipelineCase", "pipeline_bars"]
 
@@ -35,6 +36,12 @@ class PipelineCase:
     levels: tuple[int, ...]
     missing: float
     bar: float
+
+    @property
+    def label(self) -> str:
+        """The table, for people."""
+        q = sum(self.levels) + self.numbers
+        return f"{self.name}-like, {self.n:,} rows, about {q} columns"
 
     def data(self) -> tuple[pd.DataFrame, Any]:
         """Levels with frequencies of all sizes, as real tables have them."""
@@ -73,10 +80,11 @@ QUICK = (PipelineCase("mpg", 60, 2, (3, 4), 0.1, 1),)
 
 def pipeline_bars(quick: bool, budget: float) -> list[Bar]:
     """Refits over onefit, at 20 repeats of ten folds."""
-    return [_bar(case, 2 if quick else 20, budget) for case in (QUICK if quick else CASES)]
+    cases = (*QUICK, *QUICK_SEARCHES) if quick else (*CASES, *SEARCHES)
+    return [_bar(case, 2 if quick else 20, budget) for case in cases]
 
 
-def _bar(case: PipelineCase, n_repeats: int, budget: float) -> Bar:
+def _bar(case: PipelineCase | SearchCase, n_repeats: int, budget: float) -> Bar:
     X, y = case.data()
     model = case.pipeline(is_sparse=True)
     with warnings.catch_warnings():
@@ -88,13 +96,10 @@ def _bar(case: PipelineCase, n_repeats: int, budget: float) -> Bar:
         _check(case, X, y)
         refit = _seconds_of_a_refit(model, X, y, budget)
     fits = n_repeats * 10 * 11 / 2
-    q = sum(case.levels) + case.numbers
-    return Bar(
-        f"{case.name}-like, {case.n:,} rows, about {q} columns: faster than refits", fits * refit / ours, case.bar
-    )
+    return Bar(f"{case.label}: faster than refits", fits * refit / ours, case.bar)
 
 
-def _check(case: PipelineCase, X: pd.DataFrame, y: Any) -> None:
+def _check(case: PipelineCase | SearchCase, X: pd.DataFrame, y: Any) -> None:
     """That the figures are those of refits; of dense columns, as scikit-learn iterates on sparse ones."""
     some = slice(0, min(case.n, 1500))
     model, keywords = case.pipeline(is_sparse=False), {**SETTINGS, "n_folds": 3, "n_repeats": 1}

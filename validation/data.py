@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy import integrate, special
 
 from onefit import datasets
 
-__all__ = ["EXACT", "AbsoluteError", "Data", "Exact", "FreshRows", "HuberError", "Truth", "UnequalGroups"]
+__all__ = [
+    "EXACT",
+    "FRESH_SEED",
+    "ON_ROWS",
+    "AbsoluteError",
+    "Data",
+    "Exact",
+    "FreshRows",
+    "HuberError",
+    "OnRows",
+    "Rows",
+    "Sample",
+    "Source",
+    "Truth",
+    "UnequalGroups",
+    "row_losses",
+]
 
 FRESH_SEED = 20_240_704
 
@@ -20,13 +37,55 @@ FRESH_SEED = 20_240_704
 class Truth:
     """Error of a fitted model on a new row: the target of an interval."""
 
-    def __call__(self, simulation: datasets.Simulation, fitted: Any) -> float:
-        """The error of ``fitted``."""
+    def __call__(self, simulation: Any, fitted: Any) -> float:
+        """The error of ``fitted``; a `datasets.Simulation`, or a `Sample`."""
         raise NotImplementedError
 
 
+class Rows(NamedTuple):
+    """Rows that stand for a law: all of a population, or many fresh ones.
+
+    ``y`` is the target, or its mean given the columns, then with the variance of the noise, or the probability of
+    class 1. Weights sum to 1; None is the same for all.
+    """
+
+    X: npt.NDArray[np.float64]
+    y: npt.NDArray[Any]
+    weights: npt.NDArray[np.float64] | None = None
+    noise: float = 0.0
+
+
+class Sample(NamedTuple):
+    """A data set, and the rows that stand for its law."""
+
+    X: npt.NDArray[np.float64]
+    y: npt.NDArray[Any]
+    groups: npt.NDArray[np.int64] | None
+    law: Rows
+
+
+class Source:
+    """Where the data sets of a setting come from; a dataclass."""
+
+    def draw(self, seed: int) -> Any:
+        """A data set: a `datasets.Simulation`, or a `Sample`."""
+        raise NotImplementedError
+
+    def facts(self) -> dict[str, Any]:
+        """What it is, for the record."""
+        return {"source": type(self).__name__, **asdict(self)}  # type: ignore[call-overload]
+
+
+def row_losses(loss: str, y: npt.NDArray[Any], prediction: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Loss of each row; for classes 0 and 1, ``y`` may be the probability of class 1."""
+    if loss == "zero_one":
+        expected: npt.NDArray[np.float64] = np.where(prediction == 1, 1.0 - y, y)
+        return expected
+    return np.square(y - prediction) if loss == "squared_error" else np.abs(y - prediction)
+
+
 @dataclass(frozen=True)
-class Data:
+class Data(Source):
     """A function of `onefit.datasets` and its arguments."""
 
     maker: str
@@ -41,6 +100,10 @@ class Data:
         """A data set."""
         simulation: datasets.Simulation = getattr(datasets, self.maker)(**dict(self.arguments), random_state=seed)
         return simulation
+
+    def facts(self) -> dict[str, Any]:
+        """The function and its arguments."""
+        return {"maker": f"onefit.datasets.{self.maker}", **dict(self.arguments)}
 
 
 @dataclass(frozen=True)
@@ -73,6 +136,22 @@ class Exact(Truth):
 
 
 EXACT = Exact()
+
+
+@dataclass(frozen=True)
+class OnRows(Truth):
+    """Mean loss on the rows that stand for the law of a `Sample`."""
+
+    loss: str = "squared_error"
+
+    def __call__(self, simulation: Sample, fitted: Any) -> float:
+        """For squared error, what the noise adds is added."""
+        law = simulation.law
+        losses = row_losses(self.loss, law.y, fitted.predict(law.X))
+        return law.noise + float(np.average(losses, weights=law.weights))
+
+
+ON_ROWS = OnRows()
 
 
 @dataclass(frozen=True)

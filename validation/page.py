@@ -2,7 +2,7 @@
 
 ``{{coverage; setting=ols-100-20; rule=bates; folds=10}}`` is the coverage of these rows in percent, and a range if
 there are several; ``|`` separates alternatives. Without them: covariance rule, leave two out, errors, not the absolute
-error. A model is given by how its name begins.
+error. A model, and a setting that ends in ``*``, is given by how its name begins. ``mean`` is the mean coverage.
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pandas as pd
 
+from .benchmark import PREFIX
 from .montecarlo import needed
-from .reference import listing
 from .settings import SETTINGS
-from .table import markdown, shortened
+from .table import benchmark_cells, benchmark_measures, markdown
+from .targets import listing
 
 __all__ = ["KEPT", "NEARLY", "Results", "render", "verdict"]
 
@@ -54,6 +56,8 @@ def _figure(field: str, results: Results) -> str:
     rows = _select(table, rest)
     if name == "verdict":
         return verdict(rows)
+    if name == "mean":
+        return f"{100 * rows['coverage'].mean():.1f}%"
     if name == "relative":
         return _span([f"{value:.2f}" for value in sorted(rows["median_width"] / rows["oracle_width"])])
     values = sorted(rows[name])
@@ -79,6 +83,8 @@ def _select(table: pd.DataFrame, text: str) -> pd.DataFrame:
         choices = tuple(" ".join(choice.split()) for choice in value.split("|"))
         if name == "model":
             rows = rows[rows["model"].str.startswith(choices)]
+        elif name == "setting" and "*" in value:
+            rows = rows[[any(fnmatch(each, choice) for choice in choices) for each in rows["setting"]]]
         elif value != "any":
             rows = rows[rows[name].astype(str).isin(choices)]
     if rows.empty:
@@ -114,22 +120,30 @@ def _partitions(name: str, asked: dict[str, str], results: Results) -> str:
 
 
 def _status(results: Results) -> str:
-    """Which settings have fewer data sets than planned."""
+    """Whether settings have fewer data sets than planned, and how many they have."""
     counts = results.coverage.groupby("setting", sort=False)["replications"].first()
     planned = {name: setting.replications for name, setting in SETTINGS.items()}
-    short = [f"{name} ({counts.get(name, 0)} of {n})" for name, n in planned.items() if counts.get(name, 0) < n]
+    short = sorted(counts.get(name, 0) for name, n in planned.items() if counts.get(name, 0) < n)
     if not short:
         return ""
     return (
-        f"\n**Not complete.** These settings have fewer data sets than planned: {', '.join(short)}. Their standard "
-        f"errors say what that means; `python -m validation` goes on with them.\n"
+        f"\n**Not complete.** {len(short)} of {len(planned)} settings have fewer data sets than planned, "
+        f"{short[0]} to {short[-1]}; the tables below say how many. `python -m validation` goes on with them.\n"
     )
+
+
+def _part(results: Results, chosen: Callable[[str], bool]) -> pd.DataFrame:
+    """The rows of some settings."""
+    return results.coverage[[chosen(name) for name in results.coverage["setting"]]]
 
 
 _WHOLE: dict[str, Callable[[Results], str]] = {
     "status": _status,
-    "table": lambda results: markdown(shortened(results.coverage)),
-    "reference": lambda results: listing(results.coverage),
+    "simulated": lambda results: markdown(_part(results, lambda name: not name.startswith(("real-", PREFIX)))),
+    "real": lambda results: markdown(_part(results, lambda name: name.startswith("real-"))),
+    "benchmark": lambda results: benchmark_measures(results.coverage),
+    "cells": lambda results: benchmark_cells(results.coverage),
+    "targets": lambda results: listing(results.coverage),
     "settings": lambda results: str(results.coverage["setting"].nunique()),
     "rows": lambda results: str(len(results.coverage)),
     "seeds": lambda results: str(results.montecarlo["seeds"].max()),

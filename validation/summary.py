@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import special
 
-from .analyses import LEVEL, Figures, Key
+from .analyses import Figures, Key
 from .settings import SETTINGS, Setting
 
 __all__ = ["COVERAGE", "FACTS", "KEY", "merge", "read", "summarize", "write"]
@@ -24,17 +24,18 @@ Vector = npt.NDArray[np.float64]
 
 def summarize(setting: Setting, figures: Figures) -> pd.DataFrame:
     """One row for each key of the setting."""
-    rows = [_row(figures[:, at], _has_variance(setting, key)) for at, key in enumerate(setting.rows())]
-    keys = [{"setting": setting.name, "title": setting.title, **key.fields()} for key in setting.rows()]
-    return pd.DataFrame([{**key, **row} for key, row in zip(keys, rows, strict=True)])
+    keys = setting.rows()
+    rows = [_row(figures[:, at], _has_variance(setting, key), setting.level) for at, key in enumerate(keys)]
+    named = {"setting": setting.name, "title": setting.title, "level": setting.level}
+    return pd.DataFrame([{**named, **key.fields(), **row} for key, row in zip(keys, rows, strict=True)])
 
 
 def _has_variance(setting: Setting, key: Key) -> bool:
     """Whether the loss has a variance: the square of t noise with 3 degrees of freedom has none."""
-    return not (key.loss == "squared_error" and dict(setting.data.arguments).get("noise_kind") == "t3")
+    return not (key.loss == "squared_error" and setting.data.facts().get("noise_kind") == "t3")
 
 
-def _row(figures: Figures, has_variance: bool) -> dict[str, Any]:
+def _row(figures: Figures, has_variance: bool, level: float) -> dict[str, Any]:
     """Coverage and the rest from (replications, 4); no interval counts as a miss, and is counted on its own, too."""
     truth, estimate, low, high = figures.T
     mean_error = truth.mean()
@@ -57,8 +58,9 @@ def _row(figures: Figures, has_variance: bool) -> dict[str, Any]:
         row[name], row[f"{name}_se"] = _mean(values.astype(float))
     row["median_width"], row["median_width_se"] = _quantile(width[there], 0.5)
     row["largest_width"] = float(width[there].max()) if there.any() else float("nan")
-    row["oracle_width"], row["oracle_width_se"] = _between_quantiles(estimate - truth)
-    row["normal_width"], row["normal_width_se"] = _normal_width(means["bias"])
+    row["oracle_width"], row["oracle_width_se"] = _between_quantiles(estimate - truth, level)
+    row["normal_width"], row["normal_width_se"] = _normal_width(means["bias"], level)
+    row["estimate_sd"] = float(estimate.std(ddof=1)) if len(estimate) > 1 else float("nan")
     return row
 
 
@@ -79,19 +81,19 @@ def _quantile(values: Vector, share: float) -> tuple[float, float]:
     return float(middle), float(high - low) / 2
 
 
-def _between_quantiles(deviations: Vector) -> tuple[float, float]:
+def _between_quantiles(deviations: Vector, level: float) -> tuple[float, float]:
     """Width between the quantiles that leave out as much as the intervals may; they are hardly correlated."""
-    tail = (1 - LEVEL) / 2
+    tail = (1 - level) / 2
     (low, low_se), (high, high_se) = _quantile(deviations, tail), _quantile(deviations, 1 - tail)
     shared = 2 * tail / (1 - tail) * low_se * high_se
     return high - low, float(np.sqrt(low_se**2 + high_se**2 - shared))
 
 
-def _normal_width(deviations: Vector) -> tuple[float, float]:
+def _normal_width(deviations: Vector, level: float) -> tuple[float, float]:
     """The same from their standard deviation, as if they were normal: the design's oracle width."""
     if len(deviations) < 2:
         return float("nan"), float("nan")
-    factor, spread = 2 * float(special.ndtri(0.5 + LEVEL / 2)), float(deviations.std(ddof=1))
+    factor, spread = 2 * float(special.ndtri(0.5 + level / 2)), float(deviations.std(ddof=1))
     squares = np.square(deviations - deviations.mean())
     return factor * spread, factor * float(squares.std(ddof=1)) / np.sqrt(len(squares)) / (2 * spread)
 

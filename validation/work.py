@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from onefit.errors import OneFitWarning
 
-from .analyses import LEVEL, Figures
+from .analyses import Figures
 from .progress import Bar
 from .settings import SETTINGS, Setting
 
@@ -117,7 +117,7 @@ def take_up(setting: Setting, blocks: Sequence[Block], work: Path) -> None:
     first, path = blocks[0].start, blocks[0].path(work)
     again, kept = figures_of(Block(setting.name, first, first + 1))[0], np.load(path)[0]
     same = again.shape == kept.shape and np.allclose(again, kept, rtol=SAME, atol=0, equal_nan=True)
-    if not same or facts_of(setting, work).get("confidence_level", LEVEL) != LEVEL:
+    if not same or facts_of(setting, work).get("confidence_level", setting.level) != setting.level:
         raise SystemExit(
             f"{path} was made by other code: replication {first} of {setting.name}, computed again, differs by "
             f"more than {SAME:g}. Delete {path.parent} if the change of the code is right, or give another --work."
@@ -143,8 +143,8 @@ def record(setting: Setting, work: Path, note: str | None = None) -> None:
     noted = known.get("versions", [])
     facts = {
         "digest": setting.digest,
-        "confidence_level": LEVEL,
-        "data": {"maker": f"onefit.datasets.{setting.data.maker}", **dict(setting.data.arguments)},
+        "confidence_level": setting.level,
+        "data": setting.data.facts(),
         "drawn_by": repr(setting.data),
         "analyses": [repr(analysis) for analysis in setting.analyses],
         "versions": noted if versions in noted else [*noted, versions],

@@ -14,7 +14,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 from helpers import quiet_nested_cv, random_folds
 from onefit.errors import DataError
 from onefit.inference.ends import ends_of_mean, hall, logarithmic, wilson
-from onefit.inference.skewness import skewness_of_mean
+from onefit.inference.skewness import ThirdSums, skewness_of_mean
 
 SCALES = st.sampled_from(["log", "identity"])
 POSITIVE = st.floats(1e-150, 1e150)
@@ -109,6 +109,20 @@ def test_skewness_of_a_mean_is_that_of_its_units_over_the_root_of_their_number_o
     units = (losses - losses.mean()) * 10.0**power
     found = skewness_of_mean(units[None, :, None, None]).item()
     assert found == pytest.approx(stats.skew(losses) / np.sqrt(n), rel=1e-9, abs=1e-12)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(3, 40), st.integers(-1060, 1000), st.booleans())
+def test_sums_of_third_powers_tell_the_skewness_on_any_scale(seed, n, power, is_weighted):
+    """Down to losses that are themselves too small for all digits, and up to those whose squares overflow."""
+    rng = np.random.default_rng(seed)
+    losses = np.ldexp(np.round(2**10 * np.exp(rng.standard_normal(n))), power - 10)  # exact, even where they are tiny
+    weights = rng.integers(1, 9, n) / 4 if is_weighted else None
+    sums, weighed = ThirdSums(losses.mean().reshape(1, 1)), losses if weights is None else weights * losses
+    sums.add(0, weighed[:, None], weights, tuple(np.empty((2, n, 1))))
+    plain = np.ldexp(losses, -power)
+    units = plain - plain.mean() if weights is None else weights * (plain - np.average(plain, weights=weights))
+    expected = skewness_of_mean(units[None, :, None, None]).item()
+    assert sums.skewness().item() == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -734,6 +734,7 @@ def test_i15_stopping_rule_turns_at_its_bounds(which, nudge, settled):
         repeat_mse=lambda e, scale: mse,
         repeat_centre=lambda e, scale: centre,
         repeat_floor=lambda e, scale: np.full((L, 1, 1), 0.5),
+        repeat_bounds=None,
     )
     assert is_precise(errors, rule, "log") is settled
 

@@ -68,9 +68,10 @@ def residuals(last=n - 1, sizes=(2, 2, 1), axes=(n, K, m, d, C)):
 
 def score(last=n - 1, sizes=(2, 2, 1), parents=(0, 0), axes=(n, K, m, d, V, 0)):
     members = np.array([[0, 1], [2, 3], [4, last]])
-    arrays = np.zeros((n, d)), np.zeros((K, d, V)), np.ones(n), np.zeros(K)
+    arrays = np.zeros((n, d)), np.zeros((K, d, V)), np.ones(n), np.zeros(K), np.ones((2, V))
     integers = members, np.array(sizes, dtype=np.int64), np.array(parents, dtype=np.int64)
-    compiled._kernel.score(*arrays, *integers, *np.zeros((2, n, V)), np.zeros((K, V + 2, V + 2)), *axes)
+    sums = *np.zeros((2, n, V)), np.zeros((K, V + 2, V + 2)), np.zeros((4, 4, V))
+    compiled._kernel.score(*arrays, *integers, *sums, *axes)
 
 
 CALLS = [gram, moments, onestep, leavetwo, predict, predict_by_row, collect, residuals, score]

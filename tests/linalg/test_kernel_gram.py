@@ -164,17 +164,18 @@ def test_scores_of_rows_equal_the_twin(seed, K, m, d, V, weighted):
     rng = np.random.default_rng(seed)
     n = K * m + 3  # some rows are in no fold
     rows, maps, shift = rng.standard_normal((n, d)), rng.standard_normal((K, d, V)), rng.random((K, 1))
+    middle = d * rng.random((V, 1)) * rng.integers(0, 2, (V, 1))  # some are zero
     weights = rng.random(n) + 0.1 if weighted else None
     sizes = rng.integers(0, m + 1, K)
     members = rng.permutation(n)[: K * m].reshape(K, m)
     chain = ascending(rng.standard_normal(V))
-    found, expected = (RowSums(chain, shift, None) for _ in range(2))
+    found, expected = (RowSums(chain, shift, middle, None) for _ in range(2))
     totals = np.ones((2, n, V))  # they are added to
     ones = np.ones(n) if weights is None else weights
     for _ in range(2):
-        sums = (*totals, found.products)
-        compiled.score(rows, maps, ones, shift[:, 0], members, sizes, chain.parents, sums)
-    wanted = np.ones((2, n, V))
+        sums, about = (*totals, found.products, found.thirds.sums), found.thirds.about[..., 0]
+        compiled.score(rows, maps, ones, shift[:, 0], about, members, sizes, chain.parents, sums)
+    wanted, largest = np.ones((2, n, V)), np.zeros((4, 4, V, 1))
     for fold in range(K):
         own = members[fold, : sizes[fold]]
         u = rows[own] @ maps[fold]
@@ -183,10 +184,15 @@ def test_scores_of_rows_equal_the_twin(seed, K, m, d, V, weighted):
         for _ in range(2):
             space = np.empty((2, max(1, len(own)), V + 2))
             expected.add(weighed[..., None], [(fold, slice(None))], w, None, space)
+        scale, scaled = about
+        T = scale * weighed + ones[own, None] * scaled  # as large as if nothing cancelled
+        largest[..., 0] += [[2 * (ones[own, None] ** a * T**b).sum(axis=0) for b in range(4)] for a in range(4)]
     np.testing.assert_allclose(totals, wanted, rtol=1e-11, atol=1e-11)
     size = np.sqrt(np.einsum("krii->kri", expected.products))
     scale = 1e-12 * (1 + size[..., :, None] * size[..., None, :])
     assert (np.abs(found.products - expected.products) <= scale).all()
+    assert (np.abs(found.thirds.sums - expected.thirds.sums) <= 1e-13 * largest).all()
+    assert (found.thirds.sums[0, 0] == 2 * sizes.sum()).all()
 
 
 @settings(max_examples=40)

@@ -1,4 +1,4 @@
-"""The coverage study's page: references, verdicts, random partitions; and the stopping rule that it leans on."""
+"""The coverage study's page: targets, verdicts, random partitions; and the stopping rule that it leans on."""
 
 from __future__ import annotations
 
@@ -38,55 +38,26 @@ def spawned(*key):
     return [np.random.default_rng(seed) for seed in np.random.SeedSequence(key).spawn(2)]
 
 
-def test_every_reference_belongs_to_a_row():
-    from validation.reference import REFERENCE
-    from validation.settings import SETTINGS
-    from validation.summary import KEY
-
-    known = pd.read_csv(REFERENCE, dtype={"folds": str})
-    rows = {(name, *key.fields().values()) for name, setting in SETTINGS.items() for key in setting.rows()}
-    assert set(known[KEY].itertuples(index=False, name=None)) <= rows
-    assert not known.duplicated([*KEY, "quantity"]).any()
-    assert known.loc[known["quantity"] == "coverage", "se"].between(0.005, 0.008).all()  # as the design says
-    assert (known["low"] <= known["high"]).all()
+def results_of(coverage, width=1.0):
+    """A row of the covariance rule with these figures."""
+    row = {"setting": "ols-1", "rule": "covariance", "folds": "n", "target": "error", "coverage": coverage}
+    return pd.DataFrame([{**row, "median_width": width, "oracle_width": 1.0}])
 
 
-def test_a_difference_beyond_three_standard_errors_is_listed():
-    from validation.reference import known, report
-    from validation.summary import KEY
+@pytest.mark.parametrize(("coverage", "verdict"), [(0.885, "met"), (0.8844, "missed"), (0.926, "missed")])
+def test_a_target_is_met_within_its_bounds_and_missed_beyond_them(coverage, verdict):
+    from validation.targets import TARGETS
 
-    design = known().query("quantity == 'coverage' and setting == 'ols-100-20'")
-    table = design[KEY].assign(title="", coverage=design["low"], coverage_se=0.006, width=0.6, width_se=9.0)
-    table = table.assign(normal_width=0.73, normal_width_se=0.01)
-    assert "4 rows have a reference in reference.csv, 4 of the rows with the design's own setting; 0 diff" in report(
-        table
-    )
-    at = table.index[1]
-    table.loc[at, "coverage"] -= 0.0005 + 4 * np.hypot(0.006, design.loc[at, "se"])
-    assert "(-4.0 se)" in report(table)
-    assert len(report(table).splitlines()) == 2
+    line = TARGETS[0].line(results_of(coverage))
+    assert line[1:] == ["0.885 to 0.925", f"{coverage:.3f}", verdict]
 
 
-def test_a_range_of_the_design_is_no_difference_and_its_end_is():
-    from validation.reference import compare
-    from validation.summary import KEY
+def test_a_target_of_several_figures_says_how_many_miss_it():
+    from validation.targets import TARGETS
 
-    row = dict(
-        zip(KEY, ["tuned-50-20", "ridge, tuned outside", "squared_error", "error", "covariance", "n", 1], strict=True)
-    )
-    figures = {"title": "", "width": 1.0, "width_se": 0.1, "coverage_se": 0.006}
-    for coverage, z in ((0.8, 0.0), (0.884, 0.0), (0.905, 0.02 / 0.01), (0.695, -0.02 / 0.01)):
-        assert compare(pd.DataFrame([{**row, **figures, "coverage": coverage}]))["z"].item() == pytest.approx(
-            z, abs=1e-9
-        )
-
-
-def test_every_difference_from_the_design_is_explained():
-    from validation.__main__ import RESULTS
-    from validation.reference import differences
-    from validation.summary import read
-
-    assert (differences(read(RESULTS)[0])["why"] != "").all()
+    width = next(target for target in TARGETS if target.high == 1.08)
+    both = pd.concat([results_of(0.9, 1.05), results_of(0.9, 1.2)], ignore_index=True)
+    assert width.line(both)[1:] == ["at most 1.08", "1.050 to 1.200", "missed by 1 of 2"]
 
 
 def test_the_page_is_what_the_results_give():
@@ -104,6 +75,7 @@ def test_figures_of_the_page_are_looked_up():
     rows = [{**row, **more}, {**row, **more, "folds": "10", "coverage": 0.9951, "median_width": 3.0}]
     results = Results(pd.DataFrame(rows), pd.DataFrame(), pd.DataFrame())
     assert render(results, "{{coverage; setting=a}}, {{coverage; setting=a; folds=n|10}}") == "90%, 90 to 99.5%"
+    assert render(results, "{{mean; setting=a; folds=any}} {{coverage; setting=*}}") == "94.8% 90%"
     assert render(results, "{{relative; setting=a}} {{times; setting=a; folds=10 // setting=a}}") == "1.25 1.50"
     with pytest.raises(ValueError, match="correct the template"):
         render(results, "{{coverage; setting=b}}")

@@ -12,6 +12,7 @@ from onefit.inference import row_sums
 from onefit.inference.chain import ascending
 from onefit.inference.fold_errors import RowRoles, spread_of_losses
 from onefit.linalg import compiled
+from onefit.results import build
 from onefit.routes import collect, gram, gramstream
 from onefit.running import job
 from reference import refit_predictions
@@ -46,6 +47,20 @@ def passes(monkeypatch):
 
     monkeypatch.setattr(gramstream.StreamedEngine, "stream", counted)
     return done
+
+
+@pytest.fixture
+def skewness(monkeypatch):
+    """That of the losses (L, V, Q) of every answer, of which its intervals are all that a user sees."""
+    found = []
+    begin = build.Figures.__init__
+
+    def noted(self, job, outcome):
+        found.append(outcome.errors.skewness)
+        begin(self, job, outcome)
+
+    monkeypatch.setattr(build.Figures, "__init__", noted)
+    return found
 
 
 def both_ways(monkeypatch, function, *args, **kwargs):
@@ -147,6 +162,22 @@ def test_rows_scored_by_the_kernel_are_those_scored_by_tables(options, folds, mo
     np.testing.assert_allclose(error, twin.difference.standard_error, rtol=1e-9, atol=1e-13 * twin.estimate.max())
 
 
+@pytest.mark.parametrize("factor", [1.0, 1e-55, 1e55])
+@pytest.mark.parametrize("case", ["ridge", "weights", "groups", "groups with weights", "rows in no fold"])
+def test_losses_are_as_skewed_by_the_kernel_as_without_it_and_by_tables(case, factor, monkeypatch, passes, skewness):
+    """On scales, too, where third powers of losses are beyond the range of doubles."""
+    estimator, y, options = CASES[case]
+    arguments = {"param_name": "alpha", "param_range": np.logspace(-2, 5, 11), **SETTINGS, **options}
+    with compiled.switched(False):
+        helpers.quietly(onefit.error_curve, estimator, X, factor * y, **arguments)
+    both_ways(monkeypatch, onefit.error_curve, estimator, X, factor * y, **arguments)
+    assert len(passes) == 2
+    without, by_kernel, by_tables = skewness
+    assert (by_tables > 0.001).all()  # squares are skewed to the right, by far more than rounding errors
+    np.testing.assert_allclose(without, by_tables, rtol=1e-10)
+    np.testing.assert_allclose(by_kernel, by_tables, rtol=1e-10)
+
+
 @pytest.mark.parametrize("noise", [1e-2, 1e-4, 1e-6])
 def test_a_nearly_perfect_fit_keeps_the_digits_of_its_errors(noise, passes):
     """Down to 1 - R2 = 1e-12, against refits in extended precision."""
@@ -191,15 +222,24 @@ def test_columns_that_lose_digits_go_by_tables(passes):
     assert result.route == "gram"
 
 
-@pytest.mark.parametrize("options", [{}, {"sample_weight": WEIGHTS, "groups": GROUPS}], ids=["plain", "both"])
-def test_the_bits_do_not_depend_on_the_number_of_jobs(options, passes):
+@pytest.mark.parametrize("on", [True, False], ids=["kernel", "no kernel"])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"sample_weight": WEIGHTS}, {"sample_weight": WEIGHTS, "groups": GROUPS}],
+    ids=["plain", "weights", "both"],
+)
+def test_the_bits_do_not_depend_on_the_number_of_jobs(options, on, passes, skewness):
     path = {"param_name": "alpha", "param_range": np.logspace(-2, 5, 4)}
-    one, two = (
-        helpers.quietly(onefit.error_curve, Ridge(), X, Y, **path, **options, **SETTINGS, n_jobs=jobs)
-        for jobs in (1, 2)
-    )
+    with compiled.switched(on):
+        one, two = (
+            helpers.quietly(onefit.error_curve, Ridge(), X, Y, **path, **options, **SETTINGS, n_jobs=jobs)
+            for jobs in (1, 2)
+        )
     assert len(passes) == 2
     assert np.array_equal(one.low, two.low)
+    assert np.array_equal(one.high, two.high)
+    assert (skewness[0] != 0).all()
+    assert np.array_equal(*skewness)
     assert np.array_equal(one.difference.standard_error, two.difference.standard_error)
     assert one.results[1].heldout.equals(two.results[1].heldout)
 

@@ -12,6 +12,9 @@ from ..typing import FloatArray
 
 __all__ = ["ThirdSums", "skewness_of_mean"]
 
+EXPONENTS = (-1022, 1022)
+"""Powers of two that are normal numbers, as are their inverses."""
+
 
 def skewness_of_mean(units: FloatArray) -> FloatArray:
     """Of units (L, G, V, R) that sum to zero; zero where all are zero, and where they are not finite."""
@@ -23,29 +26,30 @@ def skewness_of_mean(units: FloatArray) -> FloatArray:
 
 
 class ThirdSums:
-    """Sums over the rows of one repeat of ``w^a T^b``, a and b up to 3, with ``T = w (l - middle) / unit``.
+    """Sums over the rows of one repeat of ``w^a T^b``, a + b up to 3, with ``T = w (l - middle) scale``.
 
-    ``middle`` (V, R) is near the mean of the losses, so that nothing cancels.
+    ``middle`` (V, R) is near the mean of the losses, so that nothing cancels, and ``scale`` a power of two that takes
+    it to about one: third powers overflow where squares do not.
     """
 
     def __init__(self, middle: FloatArray) -> None:
-        self.middle = middle
-        self.unit = np.where(middle != 0, np.abs(middle), 1.0)
+        scale = np.ldexp(1.0, -np.clip(np.frexp(middle)[1], *EXPONENTS))
+        self.about = np.stack([scale, scale * middle])
         self.sums = np.zeros((4, 4, *middle.shape))
 
     def add(
         self, output: int, losses: FloatArray, weights: FloatArray | None, space: tuple[FloatArray, FloatArray]
     ) -> None:
         """Take in the weighted losses (b, V) of some rows; ``space``, two tables like these, is to compute in."""
-        unit, middle = self.unit[:, output], self.middle[:, output]
+        scale, middle = self.about[..., output]
         about, power = space
-        np.divide(losses, unit, out=about)
-        about -= middle / unit if weights is None else weights[:, None] * (middle / unit)
+        np.multiply(losses, scale, out=about)
+        about -= middle if weights is None else weights[:, None] * middle
         powers_of_weights = np.ones((len(losses), 1)) if weights is None else np.vander(weights, 4, increasing=True)
         self.sums[:, 0, :, output] += powers_of_weights.sum(axis=0)[:, None]
         power[:] = about
         for order in (1, 2, 3):
-            self.sums[:, order, :, output] += powers_of_weights.T @ power
+            self.sums[: 4 - order, order, :, output] += powers_of_weights[:, : 4 - order].T @ power
             power *= about
 
     def merge(self, other: ThirdSums) -> None:

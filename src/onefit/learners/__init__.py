@@ -8,11 +8,12 @@ from .adapt import adapt, frozen
 from .contract import Learner, Path, Refusal, Scores, Task
 from .design import DesignSmoother
 from .encoded import EncodedLearner, EncodedSets
-from .encoding import Features, Moments, SetFailure, SetStatistics
+from .encoding import Features, FixedFeatures, Moments, SetFailure, SetStatistics
 from .fitrows import FitRows
 from .interpolation import free_columns, is_near_interpolation
 from .kernel import KernelSmoother
 from .refitted import RefitLearner
+from .searched import SearchedLearner
 from .smoother import Smoother
 from .sparse import SparseSmoother
 from .statistics import Coefficients, SmoothedLearner, StatisticsLearner, TrainingStatistics
@@ -25,6 +26,7 @@ __all__ = [
     "EncodedSets",
     "Features",
     "FitRows",
+    "FixedFeatures",
     "KernelSmoother",
     "Learner",
     "Moments",
@@ -32,6 +34,7 @@ __all__ = [
     "RefitLearner",
     "Refusal",
     "Scores",
+    "SearchedLearner",
     "SetFailure",
     "SetStatistics",
     "SmoothedLearner",

@@ -16,14 +16,15 @@ from ..typing import Estimator
 from ..validation import numeric_matrix
 from ..vocabulary import EXACT
 from .contract import Learner, Path, Refusal, Task, joins
-from .encoding import Block, FixedFeatures
+from .encoding import Encoding
 from .kernel_ridge import kernel_ridge
 from .refitted import RefitLearner
 from .ridge import encoded_least_squares, encoded_ridge, least_squares, ridge
 from .ridge_cv import encoded_ridge_cv, ridge_cv
 from .scaled import ScaledLearner, scales_only
+from .search import LastSteps, is_search, searched
 from .smoother import Smoother
-from .steps import encode_steps
+from .steps import FITTED_ANEW, encode_steps
 from .target import adapt_target, has_target
 from .transformed import is_stateless, names_of, steps_of, transformed, without_trace
 from .tuned import TunedLearner
@@ -44,7 +45,7 @@ class Known(NamedTuple):
     make: Callable[[Any, Task, Path | None], Learner]
     penalty: str | None = None
     is_ridge: bool = True
-    encoded: Callable[[Any, Task, Path | None, Block, FixedFeatures], Learner] | None = None
+    encoded: Callable[[Any, Task, Path | None, Encoding], Learner] | None = None
 
 
 LEARNERS: dict[type, Known] = {
@@ -63,6 +64,8 @@ def adapt(estimator: Estimator, task: Task, path: Path | None = None) -> Learner
         return adapt_target(estimator, task, path, adapt)
     if type(estimator) is Pipeline:
         return _adapt_pipeline(estimator, task, path)
+    if is_search(estimator):
+        return _adapt_search(estimator, [], estimator, task, path)
     try:
         if joins(estimator):
             return _checked(estimator, estimator.__onefit_learner__(task, path), task, path)
@@ -118,12 +121,14 @@ def _adapt_pipeline(pipeline: Pipeline, task: Task, path: Path | None) -> Learne
         if not path.name.startswith(f"{name}__"):
             return Refusal(f"the parameter {path.name} is not the last step's, so the model is refitted")
         path = Path(path.name.removeprefix(f"{name}__"), path.values)
-    if not joins(last) and type(last) not in LEARNERS:
+    if not joins(last) and type(last) not in LEARNERS and not is_search(last):
         return _unknown(last)
     stateful = [step for step in steps if not is_stateless(step)]
     if not stateful or task.transformers == "freeze":
         found = adapt(last, transformed(task, steps), path)
         return found.given_transformers() if stateful and isinstance(found, Learner) else found
+    if is_search(last):
+        return _adapt_search(pipeline, steps, last, task, path)
     if scales_only(steps, task.problem) and (joins(last) or LEARNERS[type(last)].is_ridge):
         scaled = _adapt_scaled(steps, last, task, path)
         if scaled is not None:
@@ -131,7 +136,7 @@ def _adapt_pipeline(pipeline: Pipeline, task: Task, path: Path | None) -> Learne
     encoded = _adapt_encoded(steps, last, task, path)
     if isinstance(encoded, Learner):
         return encoded
-    return _refused(stateful, steps, last, task, path)
+    return _refused(stateful, steps, last, task, path, encoded)
 
 
 def _adapt_scaled(steps: list[Any], last: Estimator, task: Task, path: Path | None) -> Learner | Refusal | None:
@@ -150,24 +155,54 @@ def _adapt_scaled(steps: list[Any], last: Estimator, task: Task, path: Path | No
     return inner if is_absorbed else ScaledLearner(inner, X)
 
 
-def _adapt_encoded(steps: list[Any], last: Estimator, task: Task, path: Path | None) -> Learner | Refusal:
-    """A linear fit to what steps learn anew in every training set, if that is linear in fixed features."""
+def _adapt_encoded(steps: list[Any], last: Estimator, task: Task, path: Path | None) -> Learner | Refusal | None:
+    """A linear fit to what steps learn anew in every training set, if that is linear in fixed features.
+
+    None if the last step is no such fit, or the path not of its penalty.
+    """
     known = LEARNERS.get(type(last))
-    if known is None or known.encoded is None:
-        return _unknown(last)
-    if path is not None and path.name != known.penalty:
-        return Refusal(f"the parameter {path.name} is not a penalty, so the model is refitted")
+    if known is None or known.encoded is None or (path is not None and path.name != known.penalty):
+        return None
     try:
-        _check_parameters(last)
-        fixed = FixedFeatures(task.problem.n)
-        return known.encoded(last, task, path, encode_steps(steps, task.problem.X, fixed), fixed)
+        return _behind(last, task, path, encode_steps(steps, task.problem))
     except RouteError as error:
         return Refusal(str(error))
 
 
-def _refused(stateful: list[Any], steps: list[Any], last: Estimator, task: Task, path: Path | None) -> Refusal:
+def _adapt_search(
+    estimator: Estimator, steps: list[Any], search: Estimator, task: Task, path: Path | None
+) -> Learner | Refusal:
+    """A search, or a pipeline that ends in one, whose steps learn from every training set."""
+    if path is not None:
+        return Refusal(f"the parameter {path.name} is not a penalty, so the model is refitted")
+    try:
+        return searched(estimator, steps, search, task, LastSteps(_penalty_of, _behind))
+    except RouteError as error:
+        return Refusal(str(error))
+
+
+def _penalty_of(last: object) -> str | None:
+    """The name of the penalty of a last step."""
+    known = LEARNERS.get(type(last))
+    return None if known is None else known.penalty
+
+
+def _behind(last: Estimator, task: Task, path: Path | None, encoding: Encoding) -> Learner:
+    """The learner of a last step; raises RouteError if there is none."""
+    known = LEARNERS.get(type(last))
+    if known is None or known.encoded is None:
+        raise RouteError(str(_unknown(last)))
+    _check_parameters(last)
+    return known.encoded(last, task, path, encoding)
+
+
+def _refused(
+    stateful: list[Any], steps: list[Any], last: Estimator, task: Task, path: Path | None, encoded: Refusal | None
+) -> Refusal:
     """What stands in the way of a fast route; "freeze" is the remedy if it has been seen to work, at little cost."""
-    reason = f"{names_of(stateful)} must be fitted anew in every training set"
+    reason = f"{names_of(stateful)} {FITTED_ANEW}"
+    if encoded is not None and not encoded.reason.endswith(FITTED_ANEW):
+        reason += f", as {encoded.reason}"
     found = _tried(steps, last, task, path)
     if isinstance(found, Refusal):
         return found

@@ -5,6 +5,8 @@ A `Learner` is a model as a route sees it, on one axis of parameter values. Its 
 - `Smoother`, linear in y: the gram, one-step and leave-two-out routes take rows out of one decomposition;
 - `TunedLearner`, a smoother whose penalty is chosen anew in every training set;
 - `StatisticsLearner`, whatever is learned from the statistics of a training set without its rows;
+- `EncodedLearner`, a linear fit to what steps learn from the statistics of a training set;
+- `SearchedLearner`, a search among such fits by splits of each training set;
 - `RefitLearner`, an estimator that is fitted again and again.
 
 An estimator of another package joins by one method, ``__onefit_learner__(task, path)``, which returns a learner, or a

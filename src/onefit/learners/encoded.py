@@ -11,11 +11,11 @@ import numpy as np
 from scipy import linalg
 
 from ..linalg import batched
-from ..linalg.columns import Columns, norms
+from ..linalg.columns import EPS, Columns, norms
 from ..linalg.stacked import fit_stacked
 from ..typing import BoolArray, FloatArray
 from .contract import Learner, Refusal, Scores, Task
-from .encoding import Block, Features, FixedFeatures, Matrix, Moments, as_dense
+from .encoding import Encoding, Features, FixedFeatures, Moments
 from .fitrows import FitRows
 
 __all__ = ["EncodedLearner", "EncodedSets", "free_and_penalized"]
@@ -52,10 +52,8 @@ class EncodedLearner(FitRows, Learner):
 
     Parameters
     ----------
-    block : Block
+    encoding : Encoding
         What the steps make of the columns.
-    fixed : FixedFeatures
-        Of which they are made.
     lams : array (V, 1) or (V, Q)
     weights : array (n,) or None
         Weights in the fit; the steps count every row once.
@@ -66,11 +64,14 @@ class EncodedLearner(FitRows, Learner):
     n_candidates = 0  # penalties among which each training set chooses by leaving out its rows
     reason = "what its steps learn in each training set, and the fit, follow from sums and counts of its rows"
 
-    def __init__(
-        self, block: Block, fixed: FixedFeatures, lams: FloatArray, weights: FloatArray | None, fit_intercept: bool
-    ) -> None:
-        self.block, self.fixed, self.lams = block, fixed, lams
+    def __init__(self, encoding: Encoding, lams: FloatArray, weights: FloatArray | None, fit_intercept: bool) -> None:
+        self.encoding, self.lams = encoding, lams
         self.weights, self.fit_intercept = weights, fit_intercept
+
+    @property
+    def fixed(self) -> FixedFeatures:
+        """Of which its outputs are made."""
+        return self.encoding.fixed
 
     @property
     def n(self) -> int:
@@ -125,9 +126,7 @@ class EncodedLearner(FitRows, Learner):
         """Products of the outputs with themselves and with y, about their means or, without an intercept, zero."""
         features, moments = sets.features, sets.moments
         A = moments.gram(features)
-        varies, pattern = features.varies, features.pattern
-        coef = features.coef * varies[:, pattern.output]
-        h = pattern.sums(coef[:, :, None] * sets.right[:, pattern.source], axis=1)
+        h = features.products_with(sets.right)
         if not self.fit_intercept:
             mean = moments.means(features)
             A = A + moments.n[:, None, None] * mean[:, :, None] * mean[:, None]
@@ -141,12 +140,6 @@ class EncodedLearner(FitRows, Learner):
         means = sets.moments.means(sets.features)
         constant: FloatArray = sets.y_mean[:, None] - np.einsum("sp,svpq->svq", means, beta)
         return constant
-
-    def design(self, features: Features, index: int, rows: Matrix) -> FloatArray:
-        """Outputs (n, p) of one training set in some rows of B."""
-        pattern, coef = features.pattern, features.coef[index]
-        outputs: FloatArray = pattern.sums(as_dense(rows[:, pattern.source]) * coef) + features.shift[index]
-        return outputs
 
     def fit_rows(self, Z: FloatArray, y: FloatArray, root: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Coefficients (V, p, Q) and constants (V, Q) of one training set from its rows; constant columns are zero."""
@@ -176,7 +169,8 @@ def _fit_one(columns: Columns, y: FloatArray, lam: float) -> tuple[FloatArray, F
         return fit_stacked(columns, y, lam)
     N = columns.N
     Q = linalg.qr(N, mode="economic")[0]
-    a = linalg.lstsq(columns.E - Q @ (Q.T @ columns.E), y - Q @ (Q.T @ y))[0]
+    rounding = max(columns.E.shape) * EPS
+    a = linalg.lstsq(columns.E - Q @ (Q.T @ columns.E), y - Q @ (Q.T @ y), cond=rounding)[0]
     return a, linalg.lstsq(N, y - columns.E @ a)[0] if N.shape[1] else np.zeros((0, y.shape[1]))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from ..criteria import NEARLY_REACHED, RowPart, Spectrum, spectrum_of_rows
 from ..typing import BoolArray, FloatArray
 from .encoded import EncodedLearner, EncodedSets, free_and_penalized
-from .encoding import Block, FixedFeatures
+from .encoding import Encoding
 from .tuned import Tuning
 
 __all__ = ["TunedEncodedLearner"]
@@ -29,13 +29,12 @@ class TunedEncodedLearner(EncodedLearner):
 
     def __init__(
         self,
-        block: Block,
-        fixed: FixedFeatures,
+        encoding: Encoding,
         tuning: Tuning,
         weights: FloatArray | None,
         fit_intercept: bool,
     ) -> None:
-        super().__init__(block, fixed, np.ones((1, 1)), weights, fit_intercept)
+        super().__init__(encoding, np.ones((1, 1)), weights, fit_intercept)
         self.tuning = tuning
         self.n_candidates = 0 if tuning.grid is None else len(tuning.grid)
 

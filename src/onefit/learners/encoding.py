@@ -6,22 +6,28 @@ A `Block` is what a step makes of the columns before it. Asked for some training
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
 
 from ..checks import MOST_SIZE
 from ..errors import RouteError
 from ..linalg.columns import middle
+from ..sources import Source
 from ..typing import AnyArray, BoolArray, FloatArray, IntArray
 
 __all__ = [
     "Block",
+    "BlockAfter",
+    "Encoding",
     "Features",
     "FixedFeatures",
     "Moments",
@@ -36,6 +42,10 @@ MOST_DENSE_BYTES = 2**28
 """Fixed features of which a dense matrix would take more stay sparse."""
 
 Matrix: TypeAlias = FloatArray | sparse.csr_matrix
+RowCheck: TypeAlias = Callable[[IntArray], bool]
+
+MOST_ENTRIES = 4
+"""Columns of B an output up to which these are picked; beyond, matrices are multiplied."""
 
 
 def as_dense(rows: Matrix) -> FloatArray:
@@ -54,16 +64,33 @@ class SetFailure(Exception):
 class FixedFeatures:
     """The columns of B, as steps ask for them: values about their middle, and indicators.
 
-    A value that is missing is zero; an indicator of its own says where. What is asked for twice is there once.
+    A value that is missing is zero; an indicator of its own says where. What is asked for twice is there once. Steps
+    that look at the target, as it was given, ask for columns of it.
     """
 
-    def __init__(self, n: int) -> None:
-        self.n = n
+    def __init__(self, n: int, target: AnyArray) -> None:
+        self.n, self.target = n, target
         self._parts: list[Matrix] = []
         self._places: dict[Hashable, IntArray] = {}
         self._centres: list[FloatArray] = []
         self.values: list[AnyArray] = []
         self.value_sources: list[int] = []
+        self._of_training: list[RowCheck] = []
+        self._of_all: list[RowCheck] = []
+
+    def require(self, check: RowCheck, *, of_held_out: bool) -> None:
+        """Let a check of some rows hold for every training set, or for rows that are predicted, too."""
+        (self._of_all if of_held_out else self._of_training).append(check)
+
+    def are_fixed(self, train: IntArray, tests: Sequence[IntArray]) -> bool:
+        """Whether what was found for all rows is what the steps find in a training set, and in what it predicts."""
+        in_training = all(check(train) for check in (*self._of_training, *self._of_all))
+        return in_training and all(check(rows) for check in self._of_all for rows in tests)
+
+    @property
+    def has_checks(self) -> bool:
+        """Whether there is something that may not be the same in every training set."""
+        return bool(self._of_training or self._of_all)
 
     @property
     def n_columns(self) -> int:
@@ -103,10 +130,16 @@ class FixedFeatures:
 
     @cached_property
     def matrix(self) -> Matrix:
-        """B, dense unless that is large."""
-        if 8 * self.n * self.n_columns <= MOST_DENSE_BYTES:
+        """B, dense unless that is large and holds indicators."""
+        is_small = 8 * self.n * self.n_columns <= MOST_DENSE_BYTES
+        if is_small or not any(sparse.issparse(part) for part in self._parts):
             return np.hstack([as_dense(part) for part in self._parts]) if self._parts else np.zeros((self.n, 0))
         return sparse.csr_matrix(sparse.hstack(self._parts, format="csr"))
+
+    @property
+    def centres(self) -> FloatArray:
+        """What was subtracted from the columns of values, in the order of ``value_sources``."""
+        return np.concatenate([np.zeros(0), *self._centres])
 
     @cached_property
     def is_value(self) -> BoolArray:
@@ -128,6 +161,28 @@ class Pattern:
     def is_plain(self) -> bool:
         """Whether every output is made of one column."""
         return len(self.output) == self.n_outputs
+
+    @cached_property
+    def is_wide(self) -> bool:
+        """Whether outputs are made of so many columns that a matrix says it better."""
+        return len(self.output) > MOST_ENTRIES * self.n_outputs
+
+    @cached_property
+    def _cells(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """The order of entries by source and output, where each such pair begins, and the pairs."""
+        order = np.lexsort((self.output, self.source))
+        pairs = np.stack([self.source[order], self.output[order]])
+        is_new = np.append(True, (np.diff(pairs, axis=1) != 0).any(axis=0)) if len(order) else np.zeros(0, dtype=bool)
+        starts = np.flatnonzero(is_new)
+        return order, starts, pairs[0, starts], pairs[1, starts]
+
+    def matrices(self, coef: FloatArray, q: int) -> FloatArray:
+        """T (S, q, p) of coefficients (S, m), for B of q columns."""
+        order, starts, sources, outputs = self._cells
+        found = np.zeros((len(coef), q, self.n_outputs))
+        if len(order):
+            found[:, sources, outputs] = np.add.reduceat(coef[:, order], starts, axis=1)
+        return found
 
     @cached_property
     def starts(self) -> IntArray:
@@ -185,17 +240,59 @@ class Features:
         """``(x - subtract) by`` for factors (S, p) that are not negative."""
         ends = [(end - subtract) * by for end in (self.low, self.high)]
         coef = self.coef * by[:, self.pattern.output]
-        return replace(self, coef=coef, shift=(self.shift - subtract) * by, low=ends[0], high=ends[1])
+        shift = np.where(self.present, (self.shift - subtract) * by, 0.0)  # what is not there stays zero
+        return replace(self, coef=coef, shift=shift, low=ends[0], high=ends[1])
 
     def kept(self, present: BoolArray) -> Features:
         """The same without some outputs."""
         coef = np.where(present[:, self.pattern.output], self.coef, 0.0)
         return replace(self, coef=coef, shift=np.where(present, self.shift, 0.0), present=present)
 
+    def chosen(self, present: BoolArray) -> Features:
+        """The same with some outputs only: levels do not sum to one any more."""
+        return replace(self.kept(present), closed=np.full_like(self.closed, -1))
+
     @property
     def varies(self) -> BoolArray:
         """Which outputs are there and not constant."""
         return self.present & (self.low < self.high)
+
+    @property
+    def is_zero(self) -> BoolArray:
+        """Which outputs are zero in every row."""
+        found: BoolArray = (self.low == 0) & (self.high == 0)
+        return found
+
+    def products_with(self, products: FloatArray) -> FloatArray:
+        """Products (S, p, Q) of outputs from those (S, q, Q) of columns of B; zero where they are constant."""
+        pattern = self.pattern
+        coef = self.coef * self.varies[:, pattern.output]
+        if pattern.is_wide:
+            wide: FloatArray = pattern.matrices(coef, products.shape[1]).swapaxes(1, 2) @ products
+            return wide
+        return pattern.sums(coef[:, :, None] * products[:, pattern.source], axis=1)
+
+    def to_fixed(self, beta: FloatArray, q: int) -> FloatArray:
+        """Coefficients (S, V, q, Q) of the columns of B from those of outputs (S, V, p, Q)."""
+        pattern = self.pattern
+        if pattern.is_wide:
+            wide: FloatArray = pattern.matrices(self.coef, q)[:, None] @ beta
+            return wide
+        entries = self.coef[:, None, :, None] * beta[:, :, pattern.output]
+        found = np.zeros((*beta.shape[:2], q, beta.shape[3]))
+        order = np.argsort(pattern.source, kind="stable")
+        sources, starts = np.unique(pattern.source[order], return_index=True)
+        found[:, :, sources] = np.add.reduceat(entries[:, :, order], starts, axis=2)
+        return found
+
+    def in_rows(self, index: int, B: Matrix) -> FloatArray:
+        """Outputs (n, p) of one training set in some rows of B."""
+        pattern, coef = self.pattern, self.coef[index]
+        if pattern.is_wide:
+            wide: FloatArray = B @ pattern.matrices(coef[None], B.shape[1])[0] + self.shift[index]
+            return wide
+        outputs: FloatArray = pattern.sums(as_dense(B[:, pattern.source]) * coef) + self.shift[index]
+        return outputs
 
 
 def side_by_side(parts: Sequence[Features]) -> Features:
@@ -217,6 +314,10 @@ class Moments:
     mean: FloatArray
     products: FloatArray
 
+    def part(self, sets: slice) -> Moments:
+        """Those of some of the training sets."""
+        return Moments(self.n[sets], self.mean[sets], self.products[sets])
+
     def means(self, features: Features) -> FloatArray:
         """Means of outputs, (S, p)."""
         pattern = features.pattern
@@ -226,6 +327,10 @@ class Moments:
     def variances(self, features: Features) -> FloatArray:
         """Variances of outputs, (S, p); zero where they are constant."""
         pattern = features.pattern
+        if pattern.is_wide:
+            T = pattern.matrices(features.coef, self.products.shape[1])
+            squares = np.einsum("sqp,sqp->sp", T, self.products @ T)
+            return np.where(features.varies, np.maximum(squares, 0.0) / self.n[:, None], 0.0)
         first, second, begins = pattern.pairs
         products = self.products[:, pattern.source[first], pattern.source[second]]
         squares = np.add.reduceat(products * features.coef[:, first] * features.coef[:, second], begins, axis=1)
@@ -235,6 +340,10 @@ class Moments:
         """Products (S, p, p) of outputs about their means; zero where they are constant."""
         pattern = features.pattern
         coef = features.coef * features.varies[:, pattern.output]
+        if pattern.is_wide:
+            T = pattern.matrices(coef, self.products.shape[1])
+            wide: FloatArray = T.swapaxes(1, 2) @ (self.products @ T)
+            return wide
         at = pattern.source
         is_same = len(at) == self.products.shape[1] and bool((at == np.arange(len(at))).all())
         gram = (self.products if is_same else self.products[:, at[:, None], at]) * coef[:, :, None]
@@ -245,12 +354,22 @@ class Moments:
 class SetStatistics(ABC):
     """What S training sets say of the columns of B, each row counted once."""
 
-    moments: Moments
+    def __init__(self, moments: Moments) -> None:
+        self.moments = moments
+        self.in_doubt: BoolArray = np.zeros(len(moments.n), dtype=bool)
+
+    def doubt(self, some: BoolArray | np.bool_) -> None:
+        """Leave some training sets (S,) to the steps themselves: what they would do is within rounding, or rare."""
+        self.in_doubt |= some
 
     @property
     def n(self) -> FloatArray:
         """Rows, (S,)."""
         return self.moments.n
+
+    def whole(self) -> tuple[SetStatistics, IntArray]:
+        """Statistics of the training sets that these are parts of, and of which each is one; themselves, if of none."""
+        return self, np.arange(len(self.n))
 
     def counts(self, sources: IntArray) -> FloatArray:
         """How often indicators are one, (S, k): whole numbers."""
@@ -274,10 +393,56 @@ class SetStatistics(ABC):
 
 
 class Block(ABC):
-    """What a step makes of the columns before it."""
+    """What a step makes of the columns before it.
 
+    Attributes
+    ----------
+    n_outputs : int
+        Of all training sets; each has some of them.
+    may_be_sparse : bool
+        Whether the step returns a sparse matrix, which others do not take or take in their own way.
+    is_rotated : bool
+        Whether its outputs are mixed so that their extremes, signs and order say nothing.
+    """
+
+    n_outputs: int
     may_be_sparse: bool = False
+    is_rotated: bool = False
 
     @abstractmethod
     def learn(self, sets: SetStatistics) -> Features:
         """Its outputs in some training sets."""
+
+
+class BlockAfter(Block):
+    """A step that passes the outputs of another on, changed each by itself."""
+
+    def __init__(self, inner: Block) -> None:
+        self.inner, self.n_outputs = inner, inner.n_outputs
+        self.may_be_sparse, self.is_rotated = inner.may_be_sparse, inner.is_rotated
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """Steps before a fit, as fixed features and what makes outputs of them, and as they are."""
+
+    block: Block
+    fixed: FixedFeatures
+    steps: Sequence[Any]
+    source: Source
+    target: AnyArray
+
+    def of_rows(self, train: IntArray, tests: Sequence[IntArray]) -> list[FloatArray]:
+        """Outputs in training rows, and in others, of the steps themselves; raises what they raise."""
+        steps = make_pipeline(*(clone(step) for step in self.steps))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = [steps.fit_transform(self.source.take(train), self.target[train])]
+            found += [steps.transform(self.source.take(rows)) for rows in tests]
+        tables = [np.asarray(Z.toarray() if sparse.issparse(Z) else Z, dtype=np.float64) for Z in found]
+        for Z, rows in zip(tables, (train, *tests), strict=True):
+            if Z.ndim != 2 or len(Z) != len(rows) or not Z.shape[1]:
+                raise ValueError(f"the steps make a table of shape {Z.shape} of {len(rows)} rows")
+            if not np.isfinite(Z).all():
+                raise ValueError("the steps leave missing or infinite values")
+        return tables

@@ -16,7 +16,7 @@ from ..validation import Problem, check_columns, numeric_matrix
 from .contract import Path, Task
 from .design import DesignSmoother
 from .encoded import EncodedLearner
-from .encoding import Block, FixedFeatures
+from .encoding import Encoding
 from .smoother import Smoother
 from .sparse import SparseSmoother
 
@@ -43,11 +43,11 @@ def least_squares(estimator: LinearRegression, task: Task, path: Path | None) ->
 
 
 def encoded_least_squares(
-    estimator: LinearRegression, task: Task, path: Path | None, block: Block, fixed: FixedFeatures
+    estimator: LinearRegression, task: Task, path: Path | None, encoding: Encoding
 ) -> EncodedLearner:
     """The same on what steps learn."""
     _check_linear(estimator, task.problem)
-    return EncodedLearner(block, fixed, np.zeros((1, 1)), task.problem.weights, bool(estimator.fit_intercept))
+    return EncodedLearner(encoding, np.zeros((1, 1)), task.problem.weights, bool(estimator.fit_intercept))
 
 
 def ridge(estimator: Ridge | RidgeClassifier, task: Task, path: Path | None) -> Smoother:
@@ -56,11 +56,11 @@ def ridge(estimator: Ridge | RidgeClassifier, task: Task, path: Path | None) -> 
 
 
 def encoded_ridge(
-    estimator: Ridge | RidgeClassifier, task: Task, path: Path | None, block: Block, fixed: FixedFeatures
+    estimator: Ridge | RidgeClassifier, task: Task, path: Path | None, encoding: Encoding
 ) -> EncodedLearner:
     """The same on what steps learn."""
     lams = _penalties(estimator, task, path)
-    return EncodedLearner(block, fixed, lams, task.problem.weights, bool(estimator.fit_intercept))
+    return EncodedLearner(encoding, lams, task.problem.weights, bool(estimator.fit_intercept))
 
 
 def _penalties(estimator: Ridge | RidgeClassifier, task: Task, path: Path | None) -> FloatArray:

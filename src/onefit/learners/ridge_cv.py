@@ -10,7 +10,7 @@ from ..checks import check_penalty_value
 from ..errors import DataError, RouteError
 from .contract import Path, Task
 from .encoded_tuned import TunedEncodedLearner
-from .encoding import Block, FixedFeatures
+from .encoding import Encoding
 from .ridge import class_obstacle, design_of, sparse_obstacle
 from .smoother import MOST_DENSE_BYTES
 from .sparse import SparseSmoother
@@ -51,8 +51,8 @@ def _tuning(estimator: RidgeCV | RidgeClassifierCV, task: Task) -> Tuning:
 
 
 def encoded_ridge_cv(
-    estimator: RidgeCV | RidgeClassifierCV, task: Task, path: Path | None, block: Block, fixed: FixedFeatures
+    estimator: RidgeCV | RidgeClassifierCV, task: Task, path: Path | None, encoding: Encoding
 ) -> TunedEncodedLearner:
     """The same on what steps learn."""
     tuning = _tuning(estimator, task)
-    return TunedEncodedLearner(block, fixed, tuning, task.problem.weights, bool(estimator.fit_intercept))
+    return TunedEncodedLearner(encoding, tuning, task.problem.weights, bool(estimator.fit_intercept))

@@ -145,10 +145,11 @@ def score(
     maps: FloatArray,
     weights: FloatArray,
     shift: FloatArray,
+    about: FloatArray,
     members: IntArray,
     sizes: IntArray,
     parents: IntArray,
-    sums: tuple[FloatArray, FloatArray, FloatArray],
+    sums: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
 ) -> None:
     """Add what the residuals ``rows maps_f`` of every fold f, at all values, and their weighted squares amount to.
 
@@ -158,13 +159,15 @@ def score(
     maps : (F, d, V)
     weights : (n,)
     shift : (F,), what the weighted squares at the root of the chain are taken about
+    about : (2, V), scale and scaled middle of the squares, for their third powers
     members, sizes : (F, m), (F,), the rows of each fold, the first of which are there
     parents : (V,), of the chain of values; its root is its own parent
-    sums : residuals (n, V) and squares (n, V) of each row, and the products (F, V + 2, V + 2) of the columns ``1``,
-        ``weights - 1`` and the increments along the chain; contiguous, and added to
+    sums : residuals (n, V) and squares (n, V) of each row, the products (F, V + 2, V + 2) of the columns ``1``,
+        ``weights - 1`` and the increments along the chain, and the sums (4, 4, V) over all folds of the powers
+        ``w^a T^b``, a + b up to 3, of the weights and ``T = w (scale square - middle)``; contiguous, and added to
     """
     F, d, V = maps.shape
-    arrays = (np.ascontiguousarray(each, dtype=np.float64) for each in (rows, maps, weights, shift))
+    arrays = (np.ascontiguousarray(each, dtype=np.float64) for each in (rows, maps, weights, shift, about))
     integers = (np.ascontiguousarray(each, dtype=np.int64) for each in (members, sizes, parents))
     root = int(np.flatnonzero(parents == np.arange(V))[0])
     _kernel.score(*arrays, *integers, *sums, len(rows), F, members.shape[1], d, V, root)

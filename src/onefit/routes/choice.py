@@ -16,6 +16,7 @@ from .leavetwo import LeaveTwoOutRoute
 from .onestep import OneStepRoute
 from .refit import RefitRoute
 from .repeats import RepeatedRoute, SideBySide
+from .searched import SearchedRoute
 from .tuned import TunedRoute
 
 __all__ = ["ROUTES", "Bid", "automatic_folds", "choose_routes", "explain", "usual_refit_folds"]
@@ -27,6 +28,7 @@ ROUTES: tuple[Route, ...] = (
     TunedRoute(),
     LearnedRoute(),
     EncodedRoute(),
+    SearchedRoute(),
     RefitRoute(),
 )
 """All routes; of equal offers the first wins."""

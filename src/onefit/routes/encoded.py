@@ -10,8 +10,18 @@ from scipy import sparse
 
 from ..errors import TrainingSetError
 from ..folds import Folds
-from ..learners import EncodedLearner, EncodedSets, Features, Learner, Moments, Refusal, SetFailure, SetStatistics, Task
-from ..learners.encoding import as_dense
+from ..learners import (
+    EncodedLearner,
+    EncodedSets,
+    Features,
+    Learner,
+    Moments,
+    Refusal,
+    SearchedLearner,
+    SetFailure,
+    SetStatistics,
+    Task,
+)
 from ..linalg import compiled
 from ..metrics.losses import Loss
 from ..typing import AnyArray, BoolArray, FloatArray, IntArray
@@ -19,9 +29,10 @@ from ..validation import Problem
 from .contract import Engine, FoldPlan, Offer, Workers
 from .engine import FailureLog
 from .repeats import RepeatedRoute
+from .rowsets import quantiles_inside
 from .trainingsets import Sets, TrainingSetsEngine
 
-__all__ = ["EncodedEngine", "EncodedRoute"]
+__all__ = ["EncodedEngine", "EncodedRoute", "FeatureSets", "FeaturesEngine", "Products", "coefficients"]
 
 CANCELLED = 1e-5
 """Part of a column's squares, of all rows, below which those of a training set have lost too many digits."""
@@ -64,7 +75,7 @@ class EncodedRoute(RepeatedRoute):
         return EncodedEngine(task.problem, learner, task.loss)
 
 
-class EncodedEngine(TrainingSetsEngine):
+class FeaturesEngine(TrainingSetsEngine):
     r"""Statistics of fixed features B by folds, of which those of every training set are differences.
 
     Notes
@@ -74,10 +85,12 @@ class EncodedEngine(TrainingSetsEngine):
     varies in all rows that the difference has lost its digits, it is fitted from its rows.
     """
 
-    def __init__(self, problem: Problem, learner: EncodedLearner, loss: Loss) -> None:
-        super().__init__(problem, learner, loss, learner.n_values)
-        self.learner = learner
-        B = learner.fixed.matrix
+    def __init__(
+        self, problem: Problem, learner: EncodedLearner | SearchedLearner, loss: Loss, n_values: int = 1
+    ) -> None:
+        super().__init__(problem, learner, loss, n_values)
+        self.fixed = learner.fixed
+        B = self.fixed.matrix
         ones = np.ones((problem.n, 1))
         if sparse.issparse(B):
             self.rows = sparse.csr_matrix(sparse.hstack([B, ones]))
@@ -86,34 +99,66 @@ class EncodedEngine(TrainingSetsEngine):
         self.weights = None if learner.weights is None else np.append(learner.weights, 0.0)
 
     @cached_property
-    def plain(self) -> _Products:
+    def plain(self) -> Products:
         """Products over all rows, each counted once."""
         return self.products(np.arange(len(self.y)), None)
 
     @cached_property
-    def weighted(self) -> _Products:
+    def weighted(self) -> Products:
         """The same with the weights of the fit."""
         return self.plain if self.weights is None else self.products(np.arange(len(self.y)), self.weights)
 
-    def products(self, rows: IntArray, weights: FloatArray | None) -> _Products:
+    def products(self, rows: IntArray, weights: FloatArray | None) -> Products:
         """Products of the fixed features, and a constant, with themselves and with y over some rows."""
         B, y = self.rows[rows], self.y[rows]
         heavy = B if weights is None else _times(weights[rows], B)
         gram = heavy.T @ B
-        return _Products(gram.toarray() if sparse.issparse(gram) else np.asarray(gram), np.asarray(heavy.T @ y))
+        return Products(gram.toarray() if sparse.issparse(gram) else np.asarray(gram), np.asarray(heavy.T @ y))
 
-    def by_folds(self, members: IntArray, sizes: IntArray, weights: FloatArray | None) -> _Products:
+    def by_folds(self, members: IntArray, sizes: IntArray, weights: FloatArray | None) -> Products:
         """The same for each fold (F, m)."""
         width = self.rows.shape[1]
         if not sparse.issparse(self.rows) and compiled.collects(width):
             w = np.ones(len(self.padded_y)) if weights is None else weights
-            return _Products(*compiled.collect(self.rows, self.padded_y, w, members, sizes))
+            return Products(*compiled.collect(self.rows, self.padded_y, w, members, sizes))
         each = [self.products(some[:size], weights) for some, size in zip(members, sizes, strict=True)]
-        return _Products(np.stack([one.gram for one in each]), np.stack([one.right for one in each]))
+        return Products(np.stack([one.gram for one in each]), np.stack([one.right for one in each]))
+
+    def has_lost_digits(self, statistics: SetStatistics, weighted: Moments) -> BoolArray:
+        """Sets (S,) that have so little of what a column has in all rows that differences do not tell."""
+        fixed = self.fixed
+        at = np.array(fixed.value_sources, dtype=np.intp)
+        low, high = statistics.extremes(at)
+        squares = np.einsum("sqq->sq", statistics.moments.products)
+        varies = squares > 0  # of indicators exactly so
+        varies[:, at] = low < high
+        is_lost = varies & fixed.is_value & (squares < CANCELLED * np.diag(self.plain.gram)[:-1])
+        if self.weights is not None:
+            squares = np.einsum("sqq->sq", weighted.products)
+            is_lost |= varies & (squares < CANCELLED * np.diag(self.weighted.gram)[:-1])
+        found: BoolArray = is_lost.any(axis=1)
+        return found
+
+
+class EncodedEngine(FeaturesEngine):
+    """Fits each training set from its statistics."""
+
+    def __init__(self, problem: Problem, learner: EncodedLearner, loss: Loss) -> None:
+        super().__init__(problem, learner, loss, learner.n_values)
+        self.learner = learner
 
     def sets(self, folds: Folds, repeats: range, log: FailureLog) -> Sets:
         """The training sets of some partitions."""
         return _Sets(self, folds, repeats, log)
+
+
+def coefficients(learner: EncodedLearner, sets: EncodedSets) -> tuple[FloatArray, BoolArray]:
+    """Coefficients (S, V, q + 1, Q) of the fixed features and a constant, and which sets have them to all digits."""
+    beta, is_known = learner.fit(sets)
+    gamma = sets.features.to_fixed(beta, sets.moments.mean.shape[1])
+    shift = np.einsum("sp,svpq->svq", sets.features.shift, beta)
+    constant = learner.intercepts(sets, beta) + shift
+    return np.concatenate([gamma, constant[:, :, None]], axis=2), is_known
 
 
 def _times(weights: FloatArray, B: FloatArray | sparse.csr_matrix) -> FloatArray | sparse.csr_matrix:
@@ -121,19 +166,19 @@ def _times(weights: FloatArray, B: FloatArray | sparse.csr_matrix) -> FloatArray
     return sparse.diags(weights) @ B if sparse.issparse(B) else weights[:, None] * B
 
 
-class _Products:
+class Products:
     """``B'B`` and ``B'y``, a constant being the last column of B."""
 
     def __init__(self, gram: FloatArray, right: FloatArray) -> None:
         self.gram, self.right = gram, right
 
-    def without(self, folds: _Products, out: IntArray) -> _Products:
+    def without(self, folds: Products, out: IntArray) -> Products:
         """Those of all rows but some folds."""
         gram, right = self.gram - folds.gram[out[:, 0]], self.right - folds.right[out[:, 0]]
         for fold in out.T[1:]:
             gram -= folds.gram[fold]
             right -= folds.right[fold]
-        return _Products(gram, right)
+        return Products(gram, right)
 
     def about_means(self) -> tuple[Moments, FloatArray, FloatArray]:
         """Moments of many sets (S,), products with y about the means, and the means of y."""
@@ -145,101 +190,23 @@ class _Products:
         return Moments(n, mean, products), right, y_mean
 
 
-class _Sets(Sets):
-    """The training sets of some partitions."""
+class FeatureSets(Sets):
+    """The training sets of some partitions, with their products by folds."""
 
-    engine: EncodedEngine
-
-    def floats_each(self, n_out: int) -> int:
-        """Numbers that a training set needs."""
-        q, Q = self.engine.rows.shape[1], self.engine.y.shape[1]
-        return int(6 * q * q + self.engine.n_values * Q * (q + n_out * self.members.shape[1]))
+    engine: FeaturesEngine
 
     @cached_property
-    def plain(self) -> _Products:
+    def plain(self) -> Products:
         """Products by folds."""
         return self.engine.by_folds(self.members, self.sizes, None)
 
     @cached_property
-    def weighted(self) -> _Products:
+    def weighted(self) -> Products:
         """The same with the weights of the fit."""
         weights = self.engine.weights
         return self.plain if weights is None else self.engine.by_folds(self.members, self.sizes, weights)
 
-    @cached_property
-    def always(self) -> BoolArray:
-        """Rows of each repeat that are in no fold, (L, n)."""
-        return self.folds.ids[self.repeats.start : self.repeats.stop] < 0
-
-    @cached_property
-    def extremes(self) -> tuple[FloatArray, FloatArray]:
-        """Least and largest values by folds, (L, K + 1, r): the last are of rows that are in no fold."""
-        values, L, K = self.engine.learner.fixed.values, len(self.repeats), self.folds.n_folds
-        low, high = np.full((L, K + 1, len(values)), np.inf), np.full((L, K + 1, len(values)), -np.inf)
-        for at, column in enumerate(values):
-            padded = np.append(column, np.nan)[self.members].reshape(L, K, -1)
-            low[:, :K, at] = np.fmin.reduce(padded, axis=2, initial=np.inf)
-            high[:, :K, at] = np.fmax.reduce(padded, axis=2, initial=-np.inf)
-            for repeat in np.flatnonzero(self.always.any(axis=1)):
-                rest = column[self.always[repeat]]
-                low[repeat, K, at] = np.fmin.reduce(rest, initial=np.inf)
-                high[repeat, K, at] = np.fmax.reduce(rest, initial=-np.inf)
-        return low, high
-
-    def stays(self, out: IntArray, with_rest: bool = True) -> BoolArray:
-        """Which folds of its repeat each training set has, (B, K + 1), the rows in no fold last."""
-        K = self.folds.n_folds
-        found: BoolArray = np.ones((len(out), K + 1), dtype=bool)
-        found[np.arange(len(out))[:, None], out % K] = False
-        return found
-
-    def residuals(self, out: IntArray) -> FloatArray:
-        """Residuals of the folds that are out."""
-        engine, learner = self.engine, self.engine.learner
-        sets, is_sound = self._learn(out)
-        beta, is_known = learner.fit(sets)
-        gamma = _to_fixed(sets.features, beta, engine.rows.shape[1] - 1)  # (B, V, q, Q)
-        constant = learner.intercepts(sets, beta)
-        shift = np.einsum("sp,svpq->svq", sets.features.shift, beta)
-        gamma = np.concatenate([gamma, (constant + shift)[:, :, None]], axis=2)
-        found = self._predicted(out, gamma)
-        for index in np.flatnonzero(~(is_sound & is_known)):
-            found[index] = self.from_rows(out[index])
-        return found
-
-    def _learn(self, out: IntArray) -> tuple[EncodedSets, BoolArray]:
-        """What the training sets say, and where it has kept its digits."""
-        engine = self.engine
-        plain = engine.plain.without(self.plain, out)
-        moments, right, y_mean = plain.about_means()
-        statistics = _Statistics(self, out, moments)
-        try:
-            features = engine.learner.block.learn(statistics)
-        except SetFailure as failure:
-            raise self._failure(out[failure.index], str(failure)) from None
-        if engine.weights is not None:
-            moments, right, y_mean = engine.weighted.without(self.weighted, out).about_means()
-        at = np.array(engine.learner.fixed.value_sources, dtype=np.intp)
-        low, high = statistics.extremes(at)
-        varies = low < high
-        whole = engine.weighted.gram[at, at]
-        lost: BoolArray = varies & (moments.products[:, at, at] < CANCELLED * whole)
-        is_sound = np.logical_not(lost.any(axis=1))
-        return EncodedSets(features, moments, right, y_mean, partial(self._rows, out, features)), is_sound
-
-    def _rows(self, out: IntArray, features: Features, index: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Outputs of one training set in its rows, y, both about their means, and the roots of the weights."""
-        engine, learner = self.engine, self.engine.learner
-        rows = self.training_rows(out[index])
-        root = learner.root_weights(rows)
-        Z = np.where(features.varies[index], learner.design(features, index, engine.rows[rows, :-1]), 0.0)
-        y = engine.y[rows]
-        if learner.fit_intercept:
-            share = np.square(root) / np.square(root).sum()
-            Z, y = Z - share @ Z, y - share @ y
-        return Z, y, root
-
-    def _predicted(self, out: IntArray, gamma: FloatArray) -> FloatArray:
+    def predicted(self, out: IntArray, gamma: FloatArray) -> FloatArray:
         """Residuals (B, t, m, V, Q) of the folds that are out, fold by fold."""
         engine = self.engine
         _, V, w, Q = gamma.shape
@@ -253,22 +220,110 @@ class _Sets(Sets):
             found[which, slot, : len(rows)] = np.moveaxis(u, 0, 1)
         return found
 
-    def from_rows(self, out: IntArray) -> FloatArray:
-        """Residuals (t, m, V, Q) of the folds that one training set leaves out, from its rows."""
-        engine, learner = self.engine, self.engine.learner
+    def train_and_tests(self, out: IntArray) -> tuple[IntArray, list[IntArray]]:
+        """Rows of one training set, and of the folds that it leaves out."""
         repeat, folds = self.place(out)
-        train = self.folds.training_rows(repeat, *folds)
-        statistics = _OneSet(self, out, train)
-        features = learner.block.learn(statistics)
-        counted = np.intersect1d(train, learner.fitted_rows)
-        B = engine.rows[:, :-1]
-        Z = np.where(features.varies[0], learner.design(features, 0, B[counted]), 0.0)
-        beta, constant = learner.fit_rows(Z, engine.y[counted], learner.root_weights(counted))
+        tests = [self.members[fold, : self.sizes[fold]] for fold in out]
+        return self.folds.training_rows(repeat, *folds), tests
+
+
+class _Sets(FeatureSets):
+    """The training sets of some partitions."""
+
+    engine: EncodedEngine
+
+    def floats_each(self, n_out: int) -> int:
+        """Numbers that a training set needs."""
+        q, Q = self.engine.rows.shape[1], self.engine.y.shape[1]
+        return int(6 * q * q + self.engine.n_values * Q * (q + n_out * self.members.shape[1]))
+
+    @cached_property
+    def always(self) -> BoolArray:
+        """Rows of each repeat that are in no fold, (L, n)."""
+        return self.folds.ids[self.repeats.start : self.repeats.stop] < 0
+
+    @cached_property
+    def extremes(self) -> tuple[FloatArray, FloatArray]:
+        """Least and largest values by folds, (L, K + 1, r): the last are of rows that are in no fold."""
+        values, L, K = self.engine.fixed.values, len(self.repeats), self.folds.n_folds
+        low, high = np.full((L, K + 1, len(values)), np.inf), np.full((L, K + 1, len(values)), -np.inf)
+        for at, column in enumerate(values):
+            padded = np.append(column, np.nan)[self.members].reshape(L, K, -1)
+            low[:, :K, at] = np.fmin.reduce(padded, axis=2, initial=np.inf)
+            high[:, :K, at] = np.fmax.reduce(padded, axis=2, initial=-np.inf)
+            for repeat in np.flatnonzero(self.always.any(axis=1)):
+                rest = column[self.always[repeat]]
+                low[repeat, K, at] = np.fmin.reduce(rest, initial=np.inf)
+                high[repeat, K, at] = np.fmax.reduce(rest, initial=-np.inf)
+        return low, high
+
+    def stays(self, out: IntArray) -> BoolArray:
+        """Which folds of its repeat each training set has, (B, K + 1), the rows in no fold last."""
+        K = self.folds.n_folds
+        found: BoolArray = np.ones((len(out), K + 1), dtype=bool)
+        found[np.arange(len(out))[:, None], out % K] = False
+        return found
+
+    def residuals(self, out: IntArray) -> FloatArray:
+        """Residuals of the folds that are out."""
+        sets, is_sound = self._learn(out)
+        gamma, is_known = coefficients(self.engine.learner, sets)
+        found = self.predicted(out, gamma)
+        for index in np.flatnonzero(~(is_sound & is_known)):
+            found[index] = self.from_rows(out[index])
+        return found
+
+    def _learn(self, out: IntArray) -> tuple[EncodedSets, BoolArray]:
+        """What the training sets say, and where it has kept its digits."""
+        engine = self.engine
+        plain = engine.plain.without(self.plain, out)
+        moments, right, y_mean = plain.about_means()
+        statistics = _Statistics(self, out, moments)
+        try:
+            features = engine.learner.encoding.block.learn(statistics)
+        except SetFailure as failure:
+            raise self._failure(out[failure.index], str(failure)) from None
+        if engine.weights is not None:
+            moments, right, y_mean = engine.weighted.without(self.weighted, out).about_means()
+        is_sound = ~(statistics.in_doubt | engine.has_lost_digits(statistics, moments)) & self._are_fixed(out)
+        return EncodedSets(features, moments, right, y_mean, partial(self._rows, out, features)), is_sound
+
+    def _are_fixed(self, out: IntArray) -> BoolArray:
+        """Whether steps find in each training set what they found in all rows, where that is not sure beforehand."""
+        fixed = self.engine.fixed
+        if not fixed.has_checks:
+            return np.ones(len(out), dtype=bool)
+        return np.array([fixed.are_fixed(*self.train_and_tests(each)) for each in out], dtype=bool)
+
+    def _rows(self, out: IntArray, features: Features, index: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Outputs of one training set in its rows, y, both about their means, and the roots of the weights."""
+        engine, learner = self.engine, self.engine.learner
+        rows = self.training_rows(out[index])
+        root = learner.root_weights(rows)
+        Z = features.in_rows(index, engine.rows[rows, :-1])
+        y = engine.y[rows]
+        if learner.fit_intercept:
+            Z = np.where(features.varies[index], Z, 0.0)
+            share = np.square(root) / np.square(root).sum()
+            Z, y = Z - share @ Z, y - share @ y
+        return Z, y, root
+
+    def from_rows(self, out: IntArray) -> FloatArray:
+        """Residuals (t, m, V, Q) of the folds that one training set leaves out, by its steps and from its rows."""
+        engine, learner = self.engine, self.engine.learner
+        train, tests = self.train_and_tests(out)
+        try:
+            Z, *predicted = learner.encoding.of_rows(train, tests)
+        except Exception as error:
+            raise self._failure(out, f"{type(error).__name__}: {error}") from error
+        is_counted = np.isin(train, learner.fitted_rows)
+        train, Z = train[is_counted], Z[is_counted]
+        varies = (Z.min(axis=0) < Z.max(axis=0)) | (not learner.fit_intercept)
+        beta, constant = learner.fit_rows(np.where(varies, Z, 0.0), engine.y[train], learner.root_weights(train))
         found = np.zeros((len(out), self.members.shape[1], *beta.shape[::2]))
-        for at, fold in enumerate(out):
-            rows = self.members[fold, : self.sizes[fold]]
-            Z = np.where(features.varies[0], learner.design(features, 0, B[rows]), 0.0)
-            found[at, : len(rows)] = engine.y[rows][:, None] - (np.moveaxis(Z @ beta, 0, 1) + constant)
+        for at, (rows, Z) in enumerate(zip(tests, predicted, strict=True)):
+            fitted = np.moveaxis(np.where(varies, Z, 0.0) @ beta, 0, 1) + constant
+            found[at, : len(rows)] = engine.y[rows][:, None] - fitted
         return found
 
     def _failure(self, out: IntArray, why: str) -> TrainingSetError:
@@ -280,22 +335,12 @@ class _Sets(Sets):
         )
 
 
-def _to_fixed(features: Features, beta: FloatArray, q: int) -> FloatArray:
-    """Coefficients (S, V, q, Q) of the columns of B from those of outputs (S, V, p, Q)."""
-    pattern = features.pattern
-    entries = features.coef[:, None, :, None] * beta[:, :, pattern.output]
-    found = np.zeros((*beta.shape[:2], q, beta.shape[3]))
-    order = np.argsort(pattern.source, kind="stable")
-    sources, starts = np.unique(pattern.source[order], return_index=True)
-    found[:, :, sources] = np.add.reduceat(entries[:, :, order], starts, axis=2)
-    return found
-
-
 class _Statistics(SetStatistics):
     """Statistics of some training sets, by differences."""
 
     def __init__(self, sets: _Sets, out: IntArray, moments: Moments) -> None:
-        self.sets, self.out, self.moments = sets, out, moments
+        super().__init__(moments)
+        self.sets, self.out = sets, out
         self._repeat = out[:, 0] // sets.folds.n_folds
 
     def held_out(self, sources: IntArray) -> FloatArray:
@@ -316,37 +361,11 @@ class _Statistics(SetStatistics):
 
     def extremes(self, sources: IntArray) -> tuple[FloatArray, FloatArray]:
         """Over the folds that stay."""
-        places = np.searchsorted(self.sets.engine.learner.fixed.value_sources, sources)
+        places = np.searchsorted(self.sets.engine.fixed.value_sources, sources)
         stays = self.sets.stays(self.out)[:, :, None]
         low, high = (end[self._repeat][:, :, places] for end in self.sets.extremes)
         return np.where(stays, low, np.inf).min(axis=1), np.where(stays, high, -np.inf).max(axis=1)
 
     def quantiles(self, values: AnyArray, probabilities: Sequence[float]) -> FloatArray:
-        """From the order of all rows, without those that are out."""
-        order = np.argsort(values, kind="stable")
-        order = order[: np.count_nonzero(~np.isnan(values))]
-        sets = self.sets
-        is_out = sets.is_out(self.out)[:, order]
-        ranks = np.cumsum(~is_out, axis=1)
-        count = ranks[:, -1] if len(order) else np.zeros(len(self.out))
-        found = np.full((len(self.out), len(probabilities)), np.nan)
-        some = np.flatnonzero(count)
-        ordered = values[order]
-        for at, probability in enumerate(probabilities):
-            place = probability * (count[some] - 1)
-            ends = [np.minimum(np.floor(place) + step, count[some] - 1) for step in (0, 1)]
-            low, high = (ordered[(ranks[some] <= end[:, None]).sum(axis=1)] for end in ends)
-            found[some, at] = low + (high - low) * (place - np.floor(place))
-        return found
-
-
-class _OneSet(_Statistics):
-    """Statistics of one training set, from its rows."""
-
-    def __init__(self, sets: _Sets, out: IntArray, train: IntArray) -> None:
-        B = sets.engine.rows[train, :-1]
-        dense = as_dense(B)
-        mean = dense.mean(axis=0)
-        centred = dense - mean
-        moments = Moments(np.array([float(len(train))]), mean[None], (centred.T @ centred)[None])
-        super().__init__(sets, out[None], moments)
+        """Without the rows that are out."""
+        return quantiles_inside(values, ~self.sets.is_out(self.out), probabilities)

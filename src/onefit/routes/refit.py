@@ -222,6 +222,12 @@ class RefitEngine(Engine):
         )
         return fit
 
+    def residuals(self, folds: Folds, repeat: int, held: tuple[int, ...]) -> list[FloatArray]:
+        """Residuals (rows, Q) of the folds that one training set leaves out, from a fit here and now."""
+        fit, arguments, _ = self._fit(folds, repeat, held, 0)
+        tests = [np.flatnonzero(folds.ids[repeat] == fold) for fold in held]
+        return [self._residuals(*each) for each in zip(tests, _unless_error(fit(*arguments)), strict=True)]
+
     def _residuals(self, rows: IntArray, predictions: AnyArray) -> FloatArray:
         """Residuals (rows, Q), of the codes if the predictions are classes."""
         y, classes = self.problem.y[rows], self.loss.classes

@@ -140,7 +140,6 @@ def _score_span(
             if is_compiled:
                 alone.both.fill(0.0)
                 _score_compiled(question, repeat, start, order, design[: stop - start], alone, repeats[repeat])
-                _add_thirds(question, repeat, start, alone.losses[: stop - start, :, 0], repeats[repeat], tables)
                 if alone is not rows:
                     rows.both += alone.both
             if is_compiled and pairs is None:
@@ -168,24 +167,11 @@ def _score_compiled(
         question.sets.own_residuals[repeat],
         np.ones(b) if weights is None else weights[start : start + b],
         question.shift[repeat, :, 0],
+        sums.thirds.about[..., 0],
         *order.members(),
         question.chain.parents,
-        (totals.residuals[:b, :, 0], totals.losses[:b, :, 0], sums.products),
+        (totals.residuals[:b, :, 0], totals.losses[:b, :, 0], sums.products, sums.thirds.sums),
     )
-
-
-def _add_thirds(
-    question: Question, repeat: int, start: int, losses: FloatArray, sums: RowSums, space: FloatArray
-) -> None:
-    """Third powers of the losses (b, V) of a block in one repeat, which the kernel does not sum."""
-    these = slice(start, start + len(losses))
-    weights, scored = question.roles.weights, question.folds.ids[repeat, these] >= 0
-    if weights is not None:
-        losses, weights = losses * weights[these, None], weights[these]
-    if not scored.all():
-        losses, weights = losses[scored], None if weights is None else weights[scored]
-    b, V = losses.shape
-    sums.thirds.add(0, losses, weights, (space[0, :b, :V], space[1, :b, :V]))
 
 
 class _Block:

@@ -10,11 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from sklearn import get_config
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
-from sklearn.impute import SimpleImputer
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.feature_selection import SelectKBest, SelectPercentile, VarianceThreshold
+from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import (
+    FunctionTransformer,
     MaxAbsScaler,
     MinMaxScaler,
     OneHotEncoder,
@@ -24,15 +28,19 @@ from sklearn.preprocessing import (
 )
 
 from ...errors import RouteError
-from ..encoding import Block, FixedFeatures
+from ...validation import Problem
+from ..encoding import Block, Encoding, FixedFeatures
 from ..transformed import is_stateless
 from .compose import Table, chain, columns, union
 from .encode import one_hot, ordinal
-from .impute import impute
+from .function import function
+from .impute import impute, missing
+from .rotate import principal, truncated
 from .scale import max_abs, min_max, robust, standard
+from .select import above_variance, best, percentile
 from .table import RawTable, as_block
 
-__all__ = ["STEPS", "encode_steps"]
+__all__ = ["FITTED_ANEW", "STEPS", "encode_steps"]
 
 STEPS: dict[type, Callable[[Any, Any, FixedFeatures], Table]] = {
     StandardScaler: standard,
@@ -40,33 +48,78 @@ STEPS: dict[type, Callable[[Any, Any, FixedFeatures], Table]] = {
     MaxAbsScaler: max_abs,
     RobustScaler: robust,
     SimpleImputer: impute,
+    MissingIndicator: missing,
     OneHotEncoder: one_hot,
     OrdinalEncoder: ordinal,
+    VarianceThreshold: above_variance,
+    SelectKBest: best,
+    SelectPercentile: percentile,
+    PCA: principal,
+    TruncatedSVD: truncated,
+    FunctionTransformer: function,
 }
+
+FITTED_ANEW = "must be fitted anew in every training set"
 
 COMPOSED: dict[type, Callable[..., Table]] = {ColumnTransformer: columns, FeatureUnion: union, Pipeline: chain}
 """Steps that are made of others."""
 
 
-def encode_steps(steps: Sequence[Any], X: Any, fixed: FixedFeatures) -> Block:
-    """The columns that a fit gets after some steps; raises RouteError if they are not linear in fixed features."""
-    table: Table = RawTable.of(X)
+def encode_steps(
+    steps: Sequence[Any], problem: Problem, before: tuple[RawTable | Block, FixedFeatures] | None = None
+) -> Encoding:
+    """The columns that a fit gets after some steps; raises RouteError if they are not linear in fixed features.
+
+    Several sequences of steps share their fixed features if these, and the columns ``before`` the steps, are given.
+    """
+    table: Table
+    table, fixed = before or (RawTable.of(problem.X, problem.n), FixedFeatures(problem.n, problem.target))
     for step in steps:
         table = _encode(step, table, fixed)
-    if isinstance(table, RawTable | Block):
-        return as_block(table, fixed)
-    raise RouteError("levels of text reach the fit")
+    if not isinstance(table, RawTable | Block):
+        raise RouteError("levels of text reach the fit")
+    return Encoding(as_block(table, fixed), fixed, steps, problem.source, problem.target)
 
 
 def _encode(step: Any, table: Table, fixed: FixedFeatures) -> Table:
     """The columns after one step."""
     name = type(step).__name__
     if type(step) in COMPOSED:
-        return COMPOSED[type(step)](step, table, fixed, _encode)
-    if type(step) in STEPS:
-        return STEPS[type(step)](step, table, fixed)
-    if is_stateless(step) and isinstance(table, RawTable):
-        return RawTable.of(clone(step).fit_transform(table.X))
-    if is_stateless(step):
+        found = COMPOSED[type(step)](step, table, fixed, _encode)
+    elif type(step) in STEPS:
+        _check_parameters(step)
+        found = STEPS[type(step)](step, table, fixed)
+    elif not is_stateless(step):
+        raise RouteError(f"{name} {FITTED_ANEW}")
+    elif isinstance(table, RawTable):
+        found = _without_state(step, table, fixed)
+    else:
         raise RouteError(f"{name} stands behind another step that learns")
-    raise RouteError(f"{name} must be fitted anew in every training set")
+    if isinstance(found, Block) and found.may_be_sparse and _makes_frames(step):
+        raise RouteError(f"{name} is to make a frame of what may be a sparse matrix")
+    return found
+
+
+def _without_state(step: Any, table: RawTable, fixed: FixedFeatures) -> RawTable:
+    """Columns that a step makes of each row by itself."""
+    try:
+        made = clone(step).fit_transform(table.X)
+    except Exception as error:
+        raise RouteError(f"{type(step).__name__} failed on all rows: {type(error).__name__}: {error}") from error
+    return RawTable.of(made, fixed.n)
+
+
+def _check_parameters(step: Any) -> None:
+    """The checks that the step's own fit would make."""
+    try:
+        step._validate_params()
+    except AttributeError:
+        return  # not of scikit-learn
+    except ValueError as error:
+        raise RouteError(str(error)) from error
+
+
+def _makes_frames(step: Any) -> bool:
+    """Whether ``set_output`` asks for frames, which hold no sparse matrices."""
+    own = getattr(step, "_sklearn_output_config", {}).get("transform")
+    return bool((own or get_config()["transform_output"]) != "default")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Final
+from collections.abc import Callable, Hashable
+from typing import Any, Final
 
 import numpy as np
-import pandas as pd
 from sklearn.preprocessing import OneHotEncoder
 
 from ...errors import RouteError
@@ -23,28 +22,34 @@ MOST_FREQUENT: Final = object()
 class Levels:
     """One column: its levels in scikit-learn's order, where their indicators are in B, and which level each row has.
 
-    ``gap`` is the indicator of rows that are filled by the most frequent level, if there are such.
+    ``gap`` is the indicator of rows that are filled in, if there are such; by the most frequent level if none has been
+    put there.
     """
 
-    def __init__(self, name: str, levels: AnyArray, sources: IntArray, gap: int | None, is_complete: bool) -> None:
-        self.name, self.levels, self.sources, self.gap, self.is_complete = name, levels, sources, gap, is_complete
+    def __init__(
+        self, name: str, levels: AnyArray, sources: IntArray, gap: int | None, has_mode: bool, is_complete: bool
+    ) -> None:
+        self.name, self.levels, self.sources, self.is_complete = name, levels, sources, is_complete
+        self._filled, self.gap = gap, gap if has_mode else None
 
     def __len__(self) -> int:
         return len(self.levels)
 
     def counts(self, sets: SetStatistics) -> FloatArray:
         """How often a training set has each level, (S, k), with gaps filled in."""
-        counts = sets.counts(self.sources)
-        if self.gap is None:
-            return counts
-        return counts + sets.counts(np.array([self.gap])) * self.most_frequent(sets)
+        if self._filled is not None:  # whether a column without values is dropped differs by version
+            sets.doubt(sets.counts(np.array([self._filled]))[:, 0] == sets.n)
+        return self._with_gaps(sets.counts, sets)
 
     def held_out(self, sets: SetStatistics) -> FloatArray:
         """The same in the rows that are predicted."""
-        counts = sets.held_out(self.sources)
+        return self._with_gaps(sets.held_out, sets)
+
+    def _with_gaps(self, count: Callable[[IntArray], FloatArray], sets: SetStatistics) -> FloatArray:
+        counts = count(self.sources)
         if self.gap is None:
             return counts
-        return counts + sets.held_out(np.array([self.gap])) * self.most_frequent(sets)
+        return counts + count(np.array([self.gap])) * self.most_frequent(sets)
 
     def most_frequent(self, sets: SetStatistics) -> BoolArray:
         """Which level fills the gaps, (S, k): the first of the most frequent; none if all are missing."""
@@ -54,37 +59,34 @@ class Levels:
 
 
 class Categories:
-    """Columns of levels: of a table as it came, or with what is missing filled in by ``fill``."""
+    """Columns of levels: of a table as it came, or with ``missing`` values filled in by ``fill``."""
 
-    def __init__(self, table: RawTable, fixed: FixedFeatures, fill: object = None) -> None:
-        self.table, self.fixed, self.fill = table, fixed, fill
+    def __init__(self, table: RawTable, fixed: FixedFeatures, fill: object = None, missing: Any = np.nan) -> None:
+        self.table, self.fixed, self.fill, self.missing = table, fixed, fill, missing
 
     def levels(self, at: int, given: AnyArray | None = None) -> Levels:
         """A column, with the levels that its rows have, or those given."""
-        column, fill = self.table.objects(at), self.fill
-        gap: int | None = None
-        key: tuple[Hashable, ...] = (self.table.keys[at], "levels", repr(given))
-        if fill is not None:
-            missing: BoolArray = np.asarray(pd.isna(column), dtype=bool)
-            if missing.all():
-                raise RouteError(f"column {self.table.name(at)!r} has no values")
-            if fill is MOST_FREQUENT and missing.any():
-                gap = self.fixed.indicator((self.table.keys[at], "missing"), missing)
-                column, key = column[~missing], (*key, "seen")
-            elif missing.any():
-                column = column.astype(object)
-                column[missing] = fill
-                key = (*key, repr(fill))
+        table, name = self.table, self.table.name(at)
+        column, gap, has_mode = table.objects(at), None, self.fill is MOST_FREQUENT
+        key: tuple[Hashable, ...] = (table.keys[at], "levels", None if given is None else (*given.tolist(),))
+        kept: BoolArray = np.ones(len(column), dtype=bool)
+        if self.fill is not None and (is_gap := table.missing(at, self.missing)).any():
+            gap = self.fixed.indicator((table.keys[at], "missing", repr(self.missing)), is_gap)
+            key = (*key, repr(self.missing), None if has_mode else repr(self.fill))
+            kept = ~is_gap if has_mode else kept
+            column = column.astype(object)
+            column[is_gap] = self.fill
         encoder = OneHotEncoder(categories="auto" if given is None else [given], handle_unknown="ignore")
         try:
-            table = encoder.fit_transform(column[:, None]).tocsr()
+            indicators = encoder.fit_transform(column[kept][:, None]).tocsr()
         except (TypeError, ValueError) as error:
-            raise RouteError(f"levels of column {self.table.name(at)!r} cannot be told apart: {error}") from error
-        found = np.full(table.shape[0], -1, dtype=np.intp)
-        found[np.flatnonzero(np.diff(table.indptr))] = table.indices
-        codes = found
-        if gap is not None:
-            codes = np.full(self.fixed.n, -1, dtype=np.intp)
-            codes[~missing] = found
-        sources = self.fixed.levels(key, codes, len(encoder.categories_[0]))
-        return Levels(self.table.name(at), encoder.categories_[0], sources, gap, bool((found >= 0).all()))
+            raise RouteError(f"levels of column {name!r} cannot be told apart: {error}") from error
+        levels = encoder.categories_[0]
+        if has_mode and any(level is None for level in levels):
+            raise RouteError(f"column {name!r} has None among levels of which the most frequent is asked for")
+        found = np.full(indicators.shape[0], -1, dtype=np.intp)
+        found[np.flatnonzero(np.diff(indicators.indptr))] = indicators.indices
+        codes = np.full(self.fixed.n, -1, dtype=np.intp)
+        codes[kept] = found
+        sources = self.fixed.levels(key, codes, len(levels))
+        return Levels(name, levels, sources, gap, has_mode, bool((found >= 0).all()))

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.compose import ColumnTransformer
+from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.utils import _safe_indexing
 from sklearn.utils._indexing import _get_column_indices
 
 from ...errors import RouteError
-from ..encoding import Block, Features, FixedFeatures, SetStatistics, side_by_side
+from ...typing import IntArray
+from ..encoding import Block, BlockAfter, Features, FixedFeatures, SetStatistics, side_by_side
 from .categories import Categories
 from .table import RawTable, as_block
 
@@ -26,10 +29,25 @@ class _SideBySide(Block):
 
     def __init__(self, blocks: Sequence[Block], may_be_sparse: bool) -> None:
         self._blocks, self.may_be_sparse = list(blocks), may_be_sparse
+        self.n_outputs = sum(block.n_outputs for block in blocks)
+        self.is_rotated = any(block.is_rotated for block in blocks)
 
     def learn(self, sets: SetStatistics) -> Features:
         """The outputs of all."""
         return side_by_side([block.learn(sets) for block in self._blocks])
+
+
+class _Weighted(BlockAfter):
+    """Outputs times a factor."""
+
+    def __init__(self, inner: Block, factor: float) -> None:
+        super().__init__(inner)
+        self._factor = factor
+
+    def learn(self, sets: SetStatistics) -> Features:
+        """The outputs, multiplied."""
+        found = self.inner.learn(sets)
+        return found.affine(np.zeros_like(found.shift), np.full_like(found.shift, self._factor))
 
 
 def chain(step: Pipeline, table: Table, fixed: FixedFeatures, encode: Encode) -> Table:
@@ -42,53 +60,68 @@ def chain(step: Pipeline, table: Table, fixed: FixedFeatures, encode: Encode) ->
 
 def union(step: FeatureUnion, table: Table, fixed: FixedFeatures, encode: Encode) -> Block:
     """FeatureUnion."""
-    if step.transformer_weights:
-        raise RouteError("FeatureUnion weighs its parts")
-    kept = [each for _, each in step.transformer_list if not _is(each, "drop")]
-    parts = [table if _is(each, "passthrough") else encode(each, table, fixed) for each in kept]
-    return _joined(parts, fixed, is_sparse=None)
+    kept = [(name, each) for name, each in step.transformer_list if not _is(each, "drop")]
+    parts = [(name, table if _is(each, "passthrough") else encode(each, table, fixed)) for name, each in kept]
+    return _joined(step, parts, fixed, may_be_sparse=True)
 
 
 def columns(step: ColumnTransformer, table: Table, fixed: FixedFeatures, encode: Encode) -> Block:
     """ColumnTransformer."""
     if not isinstance(table, RawTable):
         raise RouteError("ColumnTransformer stands behind another step that learns")
-    if step.transformer_weights:
-        raise RouteError("ColumnTransformer weighs its parts")
     parts = []
-    for each, some in _parts(step, table):
+    for name, each, some in _parts(step, table, fixed):
         if len(some) and not _is(each, "drop"):
             taken = table.select(some)
-            parts.append(taken if _is(each, "passthrough") else encode(each, taken, fixed))
-    return _joined(parts, fixed, is_sparse=step.sparse_threshold > 0)
+            parts.append((name, taken if _is(each, "passthrough") else encode(each, taken, fixed)))
+    return _joined(step, parts, fixed, may_be_sparse=step.sparse_threshold > 0)
 
 
-def _joined(parts: Sequence[Table], fixed: FixedFeatures, is_sparse: bool | None) -> Block:
-    """Parts side by side; ``is_sparse`` says whether a sparse part may make all of it sparse, None that it does."""
-    blocks = [as_block(part, fixed) for part in parts if not isinstance(part, Categories)]
-    if len(blocks) < len(parts):
-        raise RouteError("levels of text are left as they are")
+def _joined(
+    step: ColumnTransformer | FeatureUnion, parts: list[tuple[str, Table]], fixed: FixedFeatures, may_be_sparse: bool
+) -> Block:
+    """Parts by their names side by side; ``may_be_sparse`` says whether a sparse part makes all of it sparse."""
+    weights, blocks = step.transformer_weights or {}, []
+    for name, part in parts:
+        if isinstance(part, Categories):
+            raise RouteError("levels of text are left as they are")
+        block, factor = as_block(part, fixed), weights.get(name)
+        if factor is not None and not factor > 0:
+            raise RouteError(f"{type(step).__name__} multiplies a part by {factor!r}")
+        blocks.append(block if factor is None else _Weighted(block, float(factor)))
     if not blocks:
         raise RouteError("its steps leave no columns")
-    return _SideBySide(blocks, is_sparse is not False and any(block.may_be_sparse for block in blocks))
+    return _SideBySide(blocks, may_be_sparse and any(block.may_be_sparse for block in blocks))
 
 
-def _parts(step: ColumnTransformer, table: RawTable) -> Iterator[tuple[Any, list[int]]]:
-    """Transformers with the places of their columns, those of the remainder last."""
+def _parts(step: ColumnTransformer, table: RawTable, fixed: FixedFeatures) -> Iterator[tuple[str, Any, list[int]]]:
+    """Transformers by their names, with the places of their columns, those of the remainder last."""
     X, left = table.X, set(range(table.n_columns))
-    for _, each, spec in step.transformers:
-        chosen = spec(X) if callable(spec) else spec
-        some = _places(X, chosen)
+    for name, each, spec in step.transformers:
+        some = _places(X, spec)
+        if callable(spec) and type(spec) is not make_column_selector:  # which goes by names and types alone
+            fixed.require(partial(_chooses, X, spec, some), of_held_out=False)
         left -= set(some)
-        yield each, some
-    yield step.remainder, sorted(left)
+        yield name, each, some
+    yield "remainder", step.remainder, sorted(left)
 
 
-def _places(X: Any, chosen: Any) -> list[int]:
-    """Columns by name, position, slice or mask, as scikit-learn reads them."""
+def _chooses(X: Any, spec: Any, some: list[int], rows: IntArray) -> bool:
+    """Whether a function chooses the same columns in some rows."""
     try:
-        return [int(at) for at in np.atleast_1d(_get_column_indices(X, chosen))]
-    except (TypeError, ValueError, KeyError) as error:
+        return _places(_safe_indexing(X, rows), spec) == some
+    except RouteError:
+        return False
+
+
+def _places(X: Any, spec: Any) -> list[int]:
+    """Columns by name, position, slice, mask or function, as scikit-learn reads them."""
+    try:
+        chosen = spec(X) if callable(spec) else spec
+        if np.ndim(chosen) == 0 and not isinstance(chosen, slice):
+            raise ValueError(f"{chosen!r} is one column, not a list of columns")
+        return [int(at) for at in _get_column_indices(X, chosen)]
+    except Exception as error:
         raise RouteError(f"columns of a ColumnTransformer cannot be found: {error}") from error
 
 

@@ -85,6 +85,7 @@ class _OneHot(_Encoded):
         self._order = np.argsort(output, kind="stable")
         self._pattern = Pattern(np.concatenate(sources)[self._order], output[self._order], first)
         self._closed = np.concatenate(closed)
+        self.n_outputs = first
 
     def learn(self, sets: SetStatistics) -> Features:
         """Indicators of the levels that the training set knows."""
@@ -162,6 +163,7 @@ class _Ordinal(_Encoded):
             sources += each
             outputs.append(np.full(sum(map(len, each)), number))
         self._pattern = Pattern(np.concatenate(sources), np.concatenate(outputs), len(columns))
+        self.n_outputs = len(columns)
 
     def learn(self, sets: SetStatistics) -> Features:
         """Numbers of levels."""

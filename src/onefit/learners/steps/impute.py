@@ -2,35 +2,62 @@
 
 from __future__ import annotations
 
+import numbers
+from typing import Any
+
 import numpy as np
-import pandas as pd
-from sklearn.impute import SimpleImputer
+from sklearn.impute import MissingIndicator, SimpleImputer
 
 from ...errors import RouteError
-from ...typing import BoolArray, FloatArray, IntArray
-from ..encoding import Block, Features, FixedFeatures, Pattern, SetStatistics, side_by_side
+from ...typing import FloatArray, IntArray
+from ..encoding import Block, Features, FixedFeatures, Pattern, SetFailure, SetStatistics, side_by_side
 from .categories import MOST_FREQUENT, Categories
 from .table import RawTable
 
-__all__ = ["impute"]
+__all__ = ["impute", "missing"]
+
+
+class _Gaps:
+    """Where columns have a value that stands for a missing one."""
+
+    def __init__(self, table: RawTable, missing: Any, fixed: FixedFeatures, of_all: bool = False) -> None:
+        self.masks, self._of_all = [table.missing(at, missing) for at in range(table.n_columns)], of_all
+        self.gapped: IntArray = np.flatnonzero([of_all or bool(mask.any()) for mask in self.masks])
+        keys = [(table.keys[at], "missing", repr(missing)) for at in self.gapped]
+        found = [fixed.indicator(key, self.masks[at]) for key, at in zip(keys, self.gapped, strict=True)]
+        self.sources: IntArray = np.array(found, dtype=np.intp)
+
+    def counts(self, sets: SetStatistics) -> FloatArray:
+        """How many are missing of each column, (S, p)."""
+        found = np.zeros((len(sets.n), len(self.masks)))
+        found[:, self.gapped] = sets.counts(self.sources)
+        return found
+
+    def indicators(self, sets: SetStatistics) -> Features:
+        """Of columns in which the training set has gaps, or of all."""
+        k, counts = len(self.sources), sets.counts(self.sources)
+        ones = np.ones((len(sets.n), k))
+        low, high = (counts == sets.n[:, None]).astype(float), (counts > 0).astype(float)
+        pattern, present = Pattern(self.sources, np.arange(k), k), (counts > 0) | self._of_all
+        return Features(pattern, ones, 0 * ones, present, low, high, np.full(k, -1)).kept(present)
 
 
 class _Imputed(Block):
     """Columns of numbers with gaps that are filled in."""
 
     def __init__(self, step: SimpleImputer, table: RawTable, fixed: FixedFeatures) -> None:
-        self.step, self.columns = step, [table.numbers(at) for at in range(table.n_columns)]
-        found = [fixed.value(key, column) for key, column in zip(table.keys, self.columns, strict=True)]
+        self.step, self._gaps = step, _Gaps(table, step.missing_values, fixed)
+        numbers = [table.numbers(at) for at in range(table.n_columns)]
+        self.columns = [np.where(mask, np.nan, column) for mask, column in zip(self._gaps.masks, numbers, strict=True)]
+        keys = [(key, "without", repr(step.missing_values)) for key in table.keys]
+        found = [fixed.value(key, column) for key, column in zip(keys, self.columns, strict=True)]
         self._values: IntArray = np.array([source for source, _ in found], dtype=np.intp)
         self._centre = np.array([centre for _, centre in found])
-        masks = [np.isnan(column) for column in self.columns]
-        self._gapped: IntArray = np.flatnonzero([mask.any() for mask in masks])
-        gaps = [fixed.indicator((table.keys[at], "missing"), masks[at]) for at in self._gapped]
-        self._gaps: IntArray = np.array(gaps, dtype=np.intp)
-        p = len(self.columns)
-        output = np.concatenate([np.arange(p), self._gapped])
+        p, gapped = len(self.columns), self._gaps.gapped
+        self.n_outputs = p + (len(gapped) if step.add_indicator else 0)
+        output = np.concatenate([np.arange(p), gapped])
         order = np.argsort(output, kind="stable")
-        self._pattern = Pattern(np.concatenate([self._values, self._gaps])[order], output[order], p)
+        self._pattern = Pattern(np.concatenate([self._values, self._gaps.sources])[order], output[order], p)
         self._is_gap = order >= p
         if step.strategy == "most_frequent":
             self._modes = [_Modes(column) for column in self.columns]
@@ -38,26 +65,19 @@ class _Imputed(Block):
     def learn(self, sets: SetStatistics) -> Features:
         """The columns, filled in; and where they were missing, if that is asked for."""
         S, p = len(sets.n), len(self.columns)
-        missing = np.zeros((S, p))
-        missing[:, self._gapped] = sets.counts(self._gaps)
+        missing = self._gaps.counts(sets)
         is_empty = missing == sets.n[:, None]
-        fill = self._fill(sets, missing)
-        if self.step.keep_empty_features:
-            empty = (
-                self.step.fill_value if self.step.strategy == "constant" and self.step.fill_value is not None else 0.0
-            )
-            fill = np.where(is_empty, empty, fill)
-        present: BoolArray = ~is_empty | self.step.keep_empty_features
-        fill = np.where(present, fill, 0.0)
+        sets.doubt(is_empty.any(axis=1))  # whether such a column is dropped, and what fills it, differs by version
+        fill = np.where(is_empty, 0.0, self._fill(sets, missing))
         coef = np.ones((S, len(self._is_gap)))
-        coef[:, self._is_gap] = (fill - self._centre)[:, self._gapped]
+        coef[:, self._is_gap] = (fill - self._centre)[:, self._gaps.gapped]
         low, high = sets.extremes(self._values)
         low, high = (
             np.where(missing > 0, choose(end, fill), end) for choose, end in ((np.minimum, low), (np.maximum, high))
         )
-        shift = np.broadcast_to(self._centre, (S, p))
-        found = Features(self._pattern, coef, shift, present, low, high, np.full(p, -1)).kept(present)
-        return side_by_side([found, self._indicators(sets)]) if self.step.add_indicator else found
+        shift, there = np.broadcast_to(self._centre, (S, p)), np.ones((S, p), dtype=bool)
+        found = Features(self._pattern, coef, shift, there, low, high, np.full(p, -1))
+        return side_by_side([found, self._gaps.indicators(sets)]) if self.step.add_indicator else found
 
     def _fill(self, sets: SetStatistics, missing: FloatArray) -> FloatArray:
         """What stands for a missing value, (S, p)."""
@@ -71,22 +91,6 @@ class _Imputed(Block):
         if strategy == "most_frequent":
             return np.column_stack([mode.of(sets) for mode in self._modes])
         return np.full(missing.shape, 0.0 if self.step.fill_value is None else float(self.step.fill_value))
-
-    def _indicators(self, sets: SetStatistics) -> Features:
-        """Of columns in which the training set has gaps."""
-        k = len(self._gaps)
-        counts = sets.counts(self._gaps)
-        ones = np.ones((len(sets.n), k))
-        found = Features(
-            Pattern(self._gaps, np.arange(k), k),
-            ones,
-            np.zeros_like(ones),
-            counts > 0,
-            (counts == sets.n[:, None]).astype(float),
-            (counts > 0).astype(float),
-            np.full(k, -1),
-        )
-        return found.kept(counts > 0)
 
 
 class _Modes:
@@ -106,26 +110,75 @@ class _Modes:
         return modes
 
 
-def impute(step: SimpleImputer, table: RawTable | Block, fixed: FixedFeatures) -> Block | Categories:
+class _Missing(Block):
+    """Indicators of missing values alone."""
+
+    def __init__(self, step: MissingIndicator, table: RawTable, fixed: FixedFeatures) -> None:
+        self.step, self._gaps = step, _Gaps(table, step.missing_values, fixed, step.features == "all")
+        self.may_be_sparse = step.sparse is True
+        self.n_outputs = len(self._gaps.sources)
+        self._names = [table.name(at) for at in self._gaps.gapped]
+
+    def learn(self, sets: SetStatistics) -> Features:
+        """Of columns in which the training set has gaps, or of all."""
+        if self.step.features == "missing-only" and self.step.error_on_new:
+            self._refuse_new(sets)
+        found = self._gaps.indicators(sets)
+        sets.doubt(~found.present.any(axis=1))
+        return found
+
+    def _refuse_new(self, sets: SetStatistics) -> None:
+        is_new = (sets.counts(self._gaps.sources) == 0) & (sets.held_out(self._gaps.sources) > 0)
+        if is_new.any():
+            at, column = (int(index) for index in np.argwhere(is_new)[0])
+            raise SetFailure(
+                at,
+                f"column {self._names[column]!r} has missing values where it is predicted and none in the training "
+                'set; use MissingIndicator(features="all") or error_on_new=False.',
+            )
+
+
+def missing(step: MissingIndicator, table: RawTable | Categories | Block, fixed: FixedFeatures) -> Block:
+    """MissingIndicator."""
+    if not isinstance(table, RawTable):
+        raise RouteError("MissingIndicator stands behind another step that learns")
+    found = _Missing(step, table, fixed)
+    if not found.n_outputs:
+        raise RouteError("MissingIndicator finds nothing that is missing")
+    return found
+
+
+def impute(step: SimpleImputer, table: RawTable | Categories | Block, fixed: FixedFeatures) -> Block | Categories:
     """SimpleImputer, of numbers or of levels."""
     if not isinstance(table, RawTable):
         raise RouteError("SimpleImputer stands behind another step that learns")
-    if not (step.missing_values is None or pd.isna(step.missing_values)):
-        raise RouteError("SimpleImputer takes a value for a missing one")
-    if step.strategy not in ("mean", "median", "most_frequent", "constant"):
+    if callable(step.strategy):
         raise RouteError("SimpleImputer has a strategy of its own")
-    if all(table.is_numeric(at) for at in range(table.n_columns)):
-        if step.strategy == "constant" and isinstance(step.fill_value, str):
-            raise RouteError("SimpleImputer fills numbers by text")
+    kinds = {str(table.objects(at).dtype.kind) for at in range(table.n_columns)}
+    if step.strategy in ("mean", "median"):
         return _Imputed(step, table, fixed)
+    if kinds <= set("fiu"):
+        _check_fill(step, kinds)
+        return _Imputed(step, table, fixed)
+    if "b" in kinds:
+        raise RouteError(f"SimpleImputer(strategy={step.strategy!r}) meets booleans")
     return _impute_levels(step, table, fixed)
+
+
+def _check_fill(step: SimpleImputer, kinds: set[str]) -> None:
+    """Refuse what scikit-learn does not put among numbers."""
+    fill = step.fill_value
+    if step.strategy != "constant" or fill is None:
+        return
+    if not isinstance(fill, numbers.Real) or not np.isfinite(float(fill)):
+        raise RouteError(f"SimpleImputer fills numbers by {fill!r}")
+    if "f" not in kinds and not isinstance(fill, numbers.Integral):
+        raise RouteError(f"SimpleImputer fills whole numbers by {fill!r}")
 
 
 def _impute_levels(step: SimpleImputer, table: RawTable, fixed: FixedFeatures) -> Categories:
     """Levels of text, the missing one merged with another."""
-    if step.strategy not in ("most_frequent", "constant"):
-        raise RouteError(f"SimpleImputer(strategy={step.strategy!r}) meets columns that hold no numbers")
     if step.add_indicator or step.keep_empty_features:
         raise RouteError("SimpleImputer adds columns to levels of text")
     fill = "missing_value" if step.fill_value is None else step.fill_value
-    return Categories(table, fixed, fill if step.strategy == "constant" else MOST_FREQUENT)
+    return Categories(table, fixed, fill if step.strategy == "constant" else MOST_FREQUENT, step.missing_values)

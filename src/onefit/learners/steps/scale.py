@@ -11,18 +11,18 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 from ...errors import RouteError
 from ...linalg.columns import EPS
 from ...typing import FloatArray
-from ..encoding import Block, Features, FixedFeatures, SetStatistics
+from ..encoding import Block, BlockAfter, Features, FixedFeatures, SetStatistics
 from .table import RawTable, Values, as_block
 
 __all__ = ["max_abs", "min_max", "robust", "standard"]
 
 
-class _Scaled(Block):
+class _Scaled(BlockAfter):
     """A scaler with its options, and the columns before it."""
 
     def __init__(self, scaler: Any, inner: Block) -> None:
-        self.scaler, self.inner = scaler, inner
-        self.may_be_sparse = inner.may_be_sparse
+        super().__init__(inner)
+        self.scaler = scaler
 
 
 class _Standard(_Scaled):
@@ -93,9 +93,17 @@ def standard(step: StandardScaler, table: RawTable | Block, fixed: FixedFeatures
     return _Standard(step, inner)
 
 
+def _with_extremes(step: Any, table: RawTable | Block, fixed: FixedFeatures) -> Block:
+    """Columns of which extremes are known."""
+    inner = as_block(table, fixed)
+    if inner.is_rotated:
+        raise RouteError(f"{type(step).__name__} needs extremes of columns that another step has mixed")
+    return inner
+
+
 def min_max(step: MinMaxScaler, table: RawTable | Block, fixed: FixedFeatures) -> Block:
     """MinMaxScaler."""
-    inner = as_block(table, fixed)
+    inner = _with_extremes(step, table, fixed)
     if step.clip:
         raise RouteError("MinMaxScaler(clip=True) is not linear in its columns")
     if inner.may_be_sparse:
@@ -107,7 +115,7 @@ def max_abs(step: MaxAbsScaler, table: RawTable | Block, fixed: FixedFeatures) -
     """MaxAbsScaler."""
     if getattr(step, "clip", False):
         raise RouteError("MaxAbsScaler(clip=True) is not linear in its columns")
-    return _MaxAbs(step, as_block(table, fixed))
+    return _MaxAbs(step, _with_extremes(step, table, fixed))
 
 
 def robust(step: RobustScaler, table: RawTable | Block, fixed: FixedFeatures) -> Block:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, check_array
+from sklearn.utils._mask import _get_mask
+from sklearn.utils._missing import is_scalar_nan
 
 from ...errors import RouteError
 from ...typing import AnyArray, BoolArray, FloatArray, IntArray
@@ -26,13 +29,16 @@ class RawTable:
     keys: tuple[Hashable, ...]
 
     @classmethod
-    def of(cls, X: Any) -> RawTable:
-        """A table as it was given, or as steps that learn nothing have made it."""
+    def of(cls, X: Any, n: int) -> RawTable:
+        """A table of n rows as it was given, or as steps that learn nothing have made it."""
         if not len(getattr(X, "shape", ())) == 2:
             raise RouteError("its steps make no table of columns")
+        if X.shape[0] != n:
+            raise RouteError(f"its steps make {X.shape[0]} rows of {n}")
         if sparse.issparse(X):
             raise RouteError("its steps learn from a sparse matrix")
-        return cls(X, tuple((id(X), at) for at in range(X.shape[1])))
+        origin = object()  # not the id of X, which another table may have once this one is gone
+        return cls(X, tuple((origin, at) for at in range(X.shape[1])))
 
     @property
     def n_columns(self) -> int:
@@ -44,8 +50,9 @@ class RawTable:
         return RawTable(_safe_indexing(self.X, list(columns), axis=1), tuple(self.keys[at] for at in columns))
 
     def objects(self, at: int) -> AnyArray:
-        """A column as NumPy has it."""
-        return np.asarray(_safe_indexing(self.X, at, axis=1))
+        """A column as scikit-learn sees it."""
+        column = _safe_indexing(self.X, at, axis=1)
+        return np.asarray(check_array(column, ensure_2d=False, dtype=None, ensure_all_finite=False))
 
     def name(self, at: int) -> str:
         """How people call a column."""
@@ -59,10 +66,25 @@ class RawTable:
             return column.astype(np.float64)
         if column.dtype.kind == "O" and not any(isinstance(value, str) for value in column):
             try:
-                return np.where(pd.isna(column), np.nan, column).astype(np.float64)
+                return column.astype(np.float64)  # None is NaN, and pandas' NA an error, as in scikit-learn
             except (TypeError, ValueError):
                 pass
         raise RouteError(f"column {self.name(at)!r} holds no numbers where a step needs them")
+
+    def missing(self, at: int, value: Any) -> BoolArray:
+        """Where a column has a value that stands for a missing one, as scikit-learn finds it."""
+        column = self.objects(at)
+        is_number = isinstance(value, numbers.Real)
+        if column.dtype.kind in "fiub" and not (is_number or value is pd.NA):
+            raise RouteError(f"column {self.name(at)!r} holds numbers, and {value!r} cannot be missing there")
+        try:
+            mask = _get_mask(column, value)
+            unseen = np.zeros_like(mask) if value is pd.NA or is_scalar_nan(value) else pd.isna(column) & ~mask
+        except (TypeError, ValueError) as error:
+            raise RouteError(f"missing values of column {self.name(at)!r} cannot be told: {error}") from error
+        if np.any(unseen):
+            raise RouteError(f"column {self.name(at)!r} has missing values beside {value!r}")
+        return np.asarray(mask, dtype=bool)
 
     def is_numeric(self, at: int) -> bool:
         """Whether a column is of a type of numbers."""
@@ -79,7 +101,7 @@ class Values(Block):
         found = [fixed.value(key, column) for key, column in zip(table.keys, columns, strict=True)]
         self.sources: IntArray = np.array([source for source, _ in found], dtype=np.intp)
         self._centre = np.array([centre for _, centre in found])
-        self.columns = columns
+        self.columns, self.n_outputs = columns, len(columns)
         self._pattern = Pattern(self.sources, np.arange(len(found)), len(found))
 
     def learn(self, sets: SetStatistics) -> Features:

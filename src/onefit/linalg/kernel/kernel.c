@@ -348,15 +348,16 @@ static PyObject *py_residuals(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-/* score(rows (n, d), maps (F, d, V), weights (n,), shift (F,), members (F, m), sizes (F,), parents (V,), residuals (n, V),
- * losses (n, V), products (F, V + 2, V + 2), n, F, m, d, V, root); the last three arrays are added to */
+/* score(rows (n, d), maps (F, d, V), weights (n,), shift (F,), about (2, V), members (F, m), sizes (F,), parents (V,),
+ * residuals (n, V), losses (n, V), products (F, V + 2, V + 2), thirds (4, 4, V), n, F, m, d, V, root); the last four arrays
+ * are added to */
 static PyObject *py_score(PyObject *self, PyObject *args) {
     (void)self;
-    PyObject *o[10];
+    PyObject *o[12];
     score_task t = {0};
     long n;
-    if (!PyArg_ParseTuple(args, "OOOOOOOOOOllllll", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6], &o[7], &o[8], &o[9], &n,
-                          &t.F, &t.m, &t.d, &t.V, &t.root))
+    if (!PyArg_ParseTuple(args, "OOOOOOOOOOOOllllll", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6], &o[7], &o[8], &o[9],
+                          &o[10], &o[11], &n, &t.F, &t.m, &t.d, &t.V, &t.root))
         return NULL;
     if (t.d < 1) return PyErr_Format(PyExc_ValueError, "kernel: there are no columns");
     buffers b = {.count = 0};
@@ -364,12 +365,14 @@ static PyObject *py_score(PyObject *self, PyObject *args) {
     t.maps = take(&b, o[1], 0, SIZE(t.F, t.d, t.V), "maps");
     t.weights = take(&b, o[2], 0, SIZE(n), "weights");
     t.shift = take(&b, o[3], 0, SIZE(t.F), "shift");
-    t.members = take(&b, o[4], 0, SIZE(t.F, t.m), "members");
-    t.sizes = take(&b, o[5], 0, SIZE(t.F), "sizes");
-    t.parents = take(&b, o[6], 0, SIZE(t.V), "parents");
-    t.residuals = take(&b, o[7], 1, SIZE(n, t.V), "residuals");
-    t.losses = take(&b, o[8], 1, SIZE(n, t.V), "losses");
-    t.products = take(&b, o[9], 1, SIZE(t.F, t.V + 2, t.V + 2), "products");
+    t.about = take(&b, o[4], 0, SIZE(2, t.V), "about");
+    t.members = take(&b, o[5], 0, SIZE(t.F, t.m), "members");
+    t.sizes = take(&b, o[6], 0, SIZE(t.F), "sizes");
+    t.parents = take(&b, o[7], 0, SIZE(t.V), "parents");
+    t.residuals = take(&b, o[8], 1, SIZE(n, t.V), "residuals");
+    t.losses = take(&b, o[9], 1, SIZE(n, t.V), "losses");
+    t.products = take(&b, o[10], 1, SIZE(t.F, t.V + 2, t.V + 2), "products");
+    t.thirds = take(&b, o[11], 1, SIZE(4, 4, t.V), "thirds");
     if (b.count < 0) return NULL;
     if (!in_range(t.members, SIZE(t.F, t.m), n)) return refuse(&b, "members");
     if (!lie_between(t.sizes, SIZE(t.F), 0, t.m)) return refuse(&b, "sizes");
@@ -377,7 +380,8 @@ static PyObject *py_score(PyObject *self, PyObject *args) {
     if (t.root < 0 || t.root >= t.V) return refuse(&b, "root");
     const kernels *k = chosen;
     t.wide = (t.V + 2 + k->lanes - 1) / k->lanes * k->lanes;
-    const size_t doubles = (size_t)t.wide * (t.d + 2 * CHUNK + t.V + 2 + k->TI + 1);
+    const size_t lines = t.d + 2 * CHUNK + (t.V + 2 + k->TI) + 1 + 2 + 16; /* as score() cuts the space up */
+    const size_t doubles = (size_t)t.wide * lines;
     double *space = workspace(doubles);
     if (space) {
         Py_BEGIN_ALLOW_THREADS

@@ -37,12 +37,41 @@ INLINE void NAME(score_row)(const score_task *t, long row, double shift, const d
     table[2 + t->root] = loss[t->root] - shift;
 }
 
+/* Add powers w^a T^b, a + b <= 3, of some rows to their sums (4, 4, wide), with T = w (scale u^2 - middle): one register of
+ * values after the other, whose sums stay in registers. */
+static inline void NAME(add_thirds)(const score_task *t, const int64_t *members, long count, const double *u,
+                                    const double *about, double *sums) {
+    const long wide = t->wide;
+    for (long v = 0; v < t->V; v += W) {
+        const VEC scale = *(const VEC *)(about + v), middle = *(const VEC *)(about + wide + v);
+        VEC acc[4][4];
+        for (int a = 0; a < 4; a++)
+            for (int b = 0; a + b < 4; b++) acc[a][b] = *(const VEC *)(sums + (4 * a + b) * wide + v);
+        for (long k = 0; k < count; k++) {
+            const double w = t->weights[members[k]];
+            const VEC x = *(const VEC *)(u + k * wide + v), T = w * (scale * x * x - middle);
+            VEC left = SPREAD(1.0);
+            for (int a = 0; a < 4; a++) {
+                VEC term = left;
+                for (int b = 0; a + b < 4; b++) {
+                    acc[a][b] += term;
+                    term *= T;
+                }
+                left *= w;
+            }
+        }
+        for (int a = 0; a < 4; a++)
+            for (int b = 0; a + b < 4; b++) *(VEC *)(sums + (4 * a + b) * wide + v) = acc[a][b];
+    }
+}
+
 static void NAME(score)(const score_task *t, double *space) {
     const long d = t->d, V = t->V, wide = t->wide, width = V + 2;
     double *maps = space, *u = maps + d * wide, *table = u + CHUNK * wide, *sums = table + CHUNK * wide;
-    double *loss = sums + (width + TI) * wide;
+    double *loss = sums + (width + TI) * wide, *about = loss + wide, *thirds = about + 2 * wide;
     const double *left[CHUNK];
     for (long k = 0; k < CHUNK; k++) left[k] = table + k * wide;
+    for (int i = 0; i < 2; i++) memcpy(about + i * wide, t->about + i * V, 8 * V);
     for (long f = 0; f < t->F; f++) {
         const int64_t *members = t->members + f * t->m;
         for (long c = 0; c < d; c++) memcpy(maps + c * wide, t->maps + (f * d + c) * V, 8 * V);
@@ -63,6 +92,7 @@ static void NAME(score)(const score_task *t, double *space) {
             for (long k = 0; k < count; k++)
                 NAME(score_row)(t, members[low + k], t->shift[f], u + k * wide, loss, table + k * wide);
             NAME(add_tiles)(left, table, wide, count, width, (VEC *)sums);
+            NAME(add_thirds)(t, members + low, count, u, about, thirds);
         }
         double *products = t->products + f * width * width;
         for (long i = 0; i < width; i++)
@@ -71,5 +101,7 @@ static void NAME(score)(const score_task *t, double *space) {
                 if (c > i) products[c * width + i] += sums[i * wide + c];
             }
     }
+    for (long i = 0; i < 16; i++)
+        for (long v = 0; v < V; v++) t->thirds[i * V + v] += thirds[i * wide + v];
 }
 #undef MOST

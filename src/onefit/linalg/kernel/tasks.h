@@ -62,9 +62,9 @@ typedef struct {
 } residuals_task;
 
 typedef struct {
-    const double *rows, *maps, *weights, *shift;
+    const double *rows, *maps, *weights, *shift, *about;
     const int64_t *members, *sizes, *parents;
-    double *residuals, *losses, *products; /* all are added to */
+    double *residuals, *losses, *products, *thirds; /* all are added to */
     long F, m, d, V, root;
     long wide; /* values and the two columns beside them, as whole registers */
 } score_task;

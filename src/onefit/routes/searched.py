@@ -1,0 +1,251 @@
+"""The gram route for searches inside every training set: its splits are taken out of its statistics, none refitted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..folds import Folds
+from ..learners import EncodedSets, Learner, Refusal, SearchedLearner, SetFailure, Task
+from ..linalg import compiled
+from ..typing import BoolArray, FloatArray, IntArray
+from .contract import Engine, FoldPlan, Offer, Workers
+from .encoded import FeaturesEngine, FeatureSets, Products, coefficients
+from .engine import FailureLog
+from .refit import RefitEngine
+from .repeats import RepeatedRoute
+from .rowsets import Ends, MaskedStatistics
+from .trainingsets import Sets
+
+__all__ = ["SearchedEngine", "SearchedRoute"]
+
+AGREED = 1e-11
+"""Predictions of close candidates that differ by less, relative to y, are the same: whichever is best."""
+
+
+class SearchedRoute(RepeatedRoute):
+    """Searches among linear fits."""
+
+    name = "gram"
+
+    def offer(self, learners: Sequence[Learner], task: Task, plan: FoldPlan) -> Offer | Refusal:
+        """The cost of a system for each candidate in each split of each training set."""
+        (learner,) = learners
+        if not isinstance(learner, SearchedLearner):
+            return Refusal("it serves searches inside every training set")
+        if plan.is_trial:
+            return Refusal("it takes few folds, each with its statistics")
+        q, n_sets = learner.width + 1, learner.n_splits + 1
+        sets = plan.likely_repeats * plan.n_folds * (plan.n_folds + 1) / 2
+        systems = n_sets * len(learner.places) * (5e-6 + 1e-9 * q**3)
+        rows = task.problem.n * q * (q + len(learner.places))
+        return Offer(sets * (1e-4 + systems + 5e-10 * rows), learner.reason)
+
+    def engine(self, learner: Learner, task: Task, workers: Workers) -> Engine:
+        """Its statistics are collected repeat by repeat."""
+        assert isinstance(learner, SearchedLearner)
+        return SearchedEngine(task, learner)
+
+
+class SearchedEngine(FeaturesEngine):
+    r"""Scores every candidate in the splits of each training set S, and fits the best to S.
+
+    Notes
+    -----
+    With T the rows of a split that are scored, ``B_{S-T}'B_{S-T} = B_S'B_S - B_T'B_T``, so that all splits of S cost
+    one pass over its rows. S itself is one more set of the batch: the fit of the best candidate is then among those
+    known. Where that is not what scikit-learn would certainly do, scikit-learn searches S itself.
+    """
+
+    def __init__(self, task: Task, learner: SearchedLearner) -> None:
+        super().__init__(task.problem, learner, task.loss)
+        self.learner = learner
+        self.refits = RefitEngine(learner.task, [learner.estimator])
+
+    @property
+    def observed(self) -> FloatArray:
+        """Y as it was given, or its codes, (n + 1, Q)."""
+        return self._observed
+
+    @cached_property
+    def ends(self) -> Ends:
+        """The order of all rows in the columns of values."""
+        return Ends(self.fixed)
+
+    def sets(self, folds: Folds, repeats: range, log: FailureLog) -> Sets:
+        """The training sets of some partitions."""
+        return _Sets(self, folds, repeats, log)
+
+
+@dataclass(frozen=True)
+class _Splits:
+    """All F splits of some training sets, one after the other.
+
+    Attributes
+    ----------
+    owner : (F,), whose splits they are
+    inside, scored : (F, n), rows that are fitted and scored
+    members, sizes : (F, m) and (F,), those that are scored, padded by the row n
+    """
+
+    owner: IntArray
+    inside: BoolArray
+    scored: BoolArray
+    members: IntArray
+    sizes: IntArray
+
+    @property
+    def present(self) -> BoolArray:
+        """Which members are rows, (F, m)."""
+        present: BoolArray = np.arange(self.members.shape[1]) < self.sizes[:, None]
+        return present
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """Candidates in the splits of some training sets.
+
+    Attributes
+    ----------
+    scores : (F, C)
+    gamma : (B, C, q + 1, Q), coefficients of their fits to the training sets
+    is_sure : (B,), whether all of it is what scikit-learn would find
+    """
+
+    scores: FloatArray
+    gamma: FloatArray
+    is_sure: BoolArray
+
+
+class _Sets(FeatureSets):
+    """The training sets of some partitions."""
+
+    engine: SearchedEngine
+
+    def floats_each(self, n_out: int) -> int:
+        """Numbers that a training set needs."""
+        learner = self.engine.learner
+        (n, Q), q, C = self.engine.y.shape, self.engine.rows.shape[1], len(learner.places)
+        return int((learner.n_splits + 1) * (6 * q * q + 3 * C * Q * q + n // 2) + 3 * n * C * Q)
+
+    def residuals(self, out: IntArray) -> FloatArray:
+        """Residuals of the folds that are out."""
+        try:
+            splits = self._splits(out)
+            scored = self._scored(out, splits)
+        except SetFailure:  # a split or a fit that scikit-learn refuses: it says what comes of that
+            if len(out) == 1:
+                return self.from_rows(out[0])[None]
+            return np.concatenate([self.residuals(each[None]) for each in out])
+        found = np.empty((*out.shape, self.members.shape[1], 1, self.engine.y.shape[1]))
+        for index, own in enumerate(np.split(np.arange(len(splits.owner)), np.flatnonzero(np.diff(splits.owner)) + 1)):
+            best = self.engine.learner.score.best(np.ascontiguousarray(scored.scores[own].T))
+            each = self.predicted(out[index : index + 1], scored.gamma[index : index + 1, best])[0]
+            if scored.is_sure[index] and self._agree(each):
+                found[index] = each[..., :1, :]
+            else:
+                found[index] = self.from_rows(out[index])
+        return found
+
+    def _agree(self, residuals: FloatArray) -> bool:
+        """Whether all candidates (t, m, C, Q) that may be the best predict the same."""
+        apart = np.abs(residuals - residuals[..., :1, :]).max()
+        return bool(apart <= AGREED * np.abs(self.engine.y).max())
+
+    def from_rows(self, out: IntArray) -> FloatArray:
+        """Residuals (t, m, 1, Q) of the folds that one training set leaves out, by the search itself."""
+        repeat, folds = self.place(out)
+        found = np.zeros((len(out), self.members.shape[1], 1, self.engine.y.shape[1]))
+        for at, residuals in enumerate(self.engine.refits.residuals(self.folds, repeat, folds)):
+            found[at, : len(residuals), 0] = residuals
+        return found
+
+    def _splits(self, out: IntArray) -> _Splits:
+        """The splits of some training sets, by scikit-learn's own splitter on the order of their rows."""
+        n, parts = self.folds.n, list(self._parts(out))
+        inside, scored = np.zeros((2, len(parts), n), dtype=bool)
+        sizes = np.array([len(test) for _, _, test in parts])
+        members = np.full((len(parts), sizes.max()), n)
+        for at, (_, train, test) in enumerate(parts):
+            inside[at, train] = scored[at, test] = True
+            members[at, : len(test)] = test
+        return _Splits(np.array([owner for owner, _, _ in parts]), inside, scored, members, sizes)
+
+    def _parts(self, out: IntArray) -> Iterator[tuple[int, IntArray, IntArray]]:
+        """The number of each training set, rows that are fitted, and rows that are scored."""
+        for index, held in enumerate(out):
+            repeat, folds = self.place(held)
+            rows = self.folds.training_rows(repeat, *folds)
+            try:
+                splits = self.engine.learner.splits(rows)
+            except ValueError as error:
+                raise SetFailure(index, str(error)) from error
+            for train, test in splits:
+                yield index, rows[train], rows[test]
+
+    def _scored(self, out: IntArray, splits: _Splits) -> _Scored:
+        """All candidates in the splits, and in the training sets themselves."""
+        engine, learner, F = self.engine, self.engine.learner, len(splits.owner)
+        is_out = self.is_out(out)
+        moments, right, y_mean = self._products(out, splits).about_means()
+        B = engine.rows[: self.folds.n, :-1]
+        whole = MaskedStatistics(engine.ends, B, ~is_out, is_out, moments.part(slice(F, None)))
+        owner = np.append(splits.owner, np.arange(len(out)))
+        statistics = MaskedStatistics(
+            engine.ends,
+            B,
+            np.vstack([splits.inside, ~is_out]),
+            np.vstack([splits.scored, is_out]),
+            moments,
+            (whole, owner),
+        )
+        is_sure = ~engine.has_lost_digits(statistics, moments)
+        found = []
+        for group in learner.groups:
+            features = group.encoding.block.learn(statistics)
+            gamma, is_known = coefficients(group, EncodedSets(features, moments, right, y_mean, _no_rows))
+            found.append(gamma)
+            is_sure &= is_known
+        is_sure &= ~statistics.in_doubt
+        gammas = np.stack([found[group][:, value] for group, value in learner.places], axis=1)
+        u = self._residuals(splits, gammas[:F])
+        scores, is_certain = learner.score.of(engine.observed[splits.members], u, splits.present)
+        is_sure[:F] &= is_certain
+        if engine.fixed.has_checks:
+            is_sure &= [engine.fixed.are_fixed(*each) for each in statistics.rows()]
+        return _Scored(scores, gammas[F:], np.bincount(owner, ~is_sure) == 0)
+
+    def _products(self, out: IntArray, splits: _Splits) -> Products:
+        """Products of what is fitted in each split, then of the training sets."""
+        engine = self.engine
+        whole = engine.plain.without(self.plain, out)
+        is_rest = (splits.inside.sum(axis=1) + splits.sizes == whole.gram[splits.owner, -1, -1]).all()
+        if is_rest:
+            scored = engine.by_folds(splits.members, splits.sizes, None)
+            fitted = Products(whole.gram[splits.owner] - scored.gram, whole.right[splits.owner] - scored.right)
+        else:
+            each = [engine.products(np.flatnonzero(rows), None) for rows in splits.inside]
+            fitted = Products(np.stack([one.gram for one in each]), np.stack([one.right for one in each]))
+        return Products(np.concatenate([fitted.gram, whole.gram]), np.concatenate([fitted.right, whole.right]))
+
+    def _residuals(self, splits: _Splits, gamma: FloatArray) -> FloatArray:
+        """Residuals (F, m, C, Q) of the rows that are scored, zero for padding."""
+        engine = self.engine
+        F, C, w, Q = gamma.shape
+        change = np.moveaxis(gamma, 2, 1).reshape(F, w, C * Q)
+        if compiled.is_on() and isinstance(engine.rows, np.ndarray):
+            u = compiled.residuals(engine.rows, np.tile(engine.padded_y, C), -change, splits.members, splits.sizes)
+            return u.reshape(F, -1, C, Q)
+        u = np.zeros((F, splits.members.shape[1], C, Q))
+        for at, size in enumerate(splits.sizes):
+            rows = splits.members[at, :size]
+            u[at, :size] = engine.y[rows][:, None] - np.asarray(engine.rows[rows] @ change[at]).reshape(-1, C, Q)
+        return u
+
+
+def _no_rows(index: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """What a learner that needs no rows never asks for."""
+    raise NotImplementedError
