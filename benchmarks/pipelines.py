@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,14 +119,4 @@ def _seconds_of_a_refit(model: Any, X: pd.DataFrame, y: Any, budget: float) -> f
     def refit() -> None:
         clone(model).fit(X.iloc[train], y[train]).predict(X.iloc[out])
 
-    return _mean_seconds(refit, budget)
-
-
-def _mean_seconds(call: Callable[[], None], budget: float) -> float:
-    """Seconds of the processor a call, over all that fit in the budget."""
-    call()
-    start, count = time.process_time(), 0
-    while count < 3 or time.process_time() - start < budget:
-        call()
-        count += 1
-    return (time.process_time() - start) / count
+    return best_of(refit, budget)[0]  # as onefit is timed: a mean would count what disturbs the machine

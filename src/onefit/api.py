@@ -53,8 +53,9 @@ def nested_cv(
     For linear smoothers (LinearRegression, Ridge, RidgeClassifier, KernelRidge, `PenalizedRegression`) the result is
     that of refitting the model on all K(K+1)/2 training sets of every repeat, computed from one decomposition. Tuned
     ones (RidgeCV, RidgeClassifierCV, `PenalizedRegression` with ``lam="gcv"``, "loo" or "reml") are tuned anew in
-    every training set, without refits, and so are encoders, scalers and imputers in a pipeline before scikit-learn's
-    linear models. Any other estimator with ``fit`` and ``predict`` is refitted.
+    every training set, without refits, and so are encoders, scalers, imputers, selections and PCA in a pipeline before
+    scikit-learn's least squares and ridge regressions, and searches over these. Any other estimator with ``fit`` and
+    ``predict`` is refitted.
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ def nested_cv(
         estimator has one, else "refit".
     transformers : {"refit", "freeze"}, default="refit"
         In a pipeline, whether stateful transformers are fitted anew in every training set (honest; by refits, unless
-        they are encoders, scalers and imputers before a linear model), or once on all rows (the result says so).
+        what they learn follows from statistics of it), or once on all rows (the result says so).
     max_fits : int, default=150
         How many refits ``n_repeats="auto"`` may take for each model and value: a repeat takes K(K+1)/2, which is 15 for
         five folds. At least one repeat is made; if it is the only one, the interval has no Monte Carlo term, and a

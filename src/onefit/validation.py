@@ -298,7 +298,7 @@ def _to_float(values: ArrayLike | Shaped, what: str, names: tuple[str, ...] | No
     where = _first_text_column(array, names)
     raise DataError(
         f"{what} holds values that are not numbers{where}. Encode text and dates as numbers first "
-        "(for X, for example in a pipeline with OneHotEncoder, which before a linear fit takes no refits)."
+        "(for X, for example in a pipeline with OneHotEncoder, which before Ridge takes no refits)."
     )
 
 
