@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     options = parser.parse_args(arguments)
 
-    # The noise differs much before and after the impact, so that a few rows carry the variance: `summary` says it below.
+    # The noise differs much before and after the impact, so a few rows carry the variance: `summary` says it below.
     warnings.simplefilter("ignore", onefit.errors.HeavyTailWarning)
     X, y = load_motorcycle(return_X_y=True)
     print(f"A cubic regression spline through {len(y)} measurements of a head's acceleration after an impact (in g)\n")

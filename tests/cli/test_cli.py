@@ -396,7 +396,8 @@ def test_compare_calls_no_model_best_that_is_not_told_apart(tmp_path):
 
 def test_json_is_valid_and_says_what_was_asked(tmp_path):
     path = tmp_path / "out.json"
-    outcome = onefit_cli("run", HOUSES, "--target", "price", *DROPPED, "--model", "spline", "--folds", "n", "--json", path)
+    options = ["--target", "price", *DROPPED, "--model", "spline", "--folds", "n", "--json", path]
+    outcome = onefit_cli("run", HOUSES, *options)
     assert outcome.exit_code == 0
 
     def refuse(word):

@@ -8,12 +8,13 @@ from .adapt import adapt, frozen
 from .contract import Learner, Path, Refusal, Scores, Task
 from .design import DesignSmoother
 from .encoded import EncodedLearner, EncodedSets
-from .encoding import Features, FixedFeatures, Moments, SetFailure, SetStatistics
+from .features import Features, FixedFeatures
 from .fitrows import FitRows
 from .interpolation import free_columns, is_near_interpolation
 from .kernel import KernelSmoother
 from .refitted import RefitLearner
 from .searched import SearchedLearner
+from .setstatistics import Moments, SetFailure, SetStatistics
 from .smoother import Smoother
 from .sparse import SparseSmoother
 from .statistics import Coefficients, SmoothedLearner, StatisticsLearner, TrainingStatistics

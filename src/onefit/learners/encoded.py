@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, TypeAlias
 
 import numpy as np
 from scipy import linalg
@@ -15,13 +15,21 @@ from ..linalg.columns import EPS, Columns, norms
 from ..linalg.stacked import fit_stacked
 from ..typing import BoolArray, FloatArray
 from .contract import Learner, Refusal, Scores, Task
-from .encoding import Encoding, Features, FixedFeatures, Moments
+from .encoding import Encoding
+from .features import Features, FixedFeatures
 from .fitrows import FitRows
+from .setstatistics import Moments
 
 __all__ = ["EncodedLearner", "EncodedSets", "free_and_penalized"]
 
 NULL = 1e-11
-"""Eigenvalues of a matrix with ones on its diagonal below this are those of columns that depend on each other."""
+"""Eigenvalues of a matrix with ones on its diagonal below this may be those of columns that depend on each other."""
+
+SAME = 1e-12
+"""Columns of length one that depend on each other add up to no more than this, by rounding errors."""
+
+SetRows: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
+RowsOfSet: TypeAlias = Callable[[int], SetRows]
 
 
 @dataclass(frozen=True)
@@ -37,14 +45,15 @@ class EncodedSets:
     rows : function
         Of the place of a training set: its outputs about their means (n, p), zero where they are constant, y (n, Q)
         about its mean, and the roots of the weights (n,); without an intercept nothing is subtracted. Asked for by
-        what is chosen by leaving out rows.
+        what is chosen by leaving out rows, and where columns seem to depend on each other; None if there are none to
+        ask.
     """
 
     features: Features
     moments: Moments
     right: FloatArray
     y_mean: FloatArray
-    rows: Callable[[int], tuple[FloatArray, FloatArray, FloatArray]]
+    rows: RowsOfSet | None
 
 
 class EncodedLearner(FitRows, Learner):
@@ -117,7 +126,7 @@ class EncodedLearner(FitRows, Learner):
         for value, lams in enumerate(self.lams):
             for lam in np.unique(lams):
                 outputs = np.flatnonzero(np.broadcast_to(lams == lam, h.shape[2]))
-                solution, is_known = _solve(A, D, right, float(lam))
+                solution, is_known = _solve(A, D, right, float(lam), sets.rows)
                 found[:, value, :, outputs] = np.moveaxis(D[:, :, None] * solution[..., outputs], 2, 0)
                 is_sound &= is_known
         return found, is_sound
@@ -189,7 +198,9 @@ def _hold_closed(A: FloatArray, D: FloatArray, features: Features) -> None:
         A[:, some[:, None], some] += along[:, :, None] * along[:, None]
 
 
-def _solve(A: FloatArray, D: FloatArray, right: FloatArray, lam: float) -> tuple[FloatArray, BoolArray]:
+def _solve(
+    A: FloatArray, D: FloatArray, right: FloatArray, lam: float, rows: RowsOfSet | None
+) -> tuple[FloatArray, BoolArray]:
     """``(A + lam D^2)^-1`` times the right-hand sides, and where that is known well; the last one is a probe."""
     S, p, _ = A.shape
     penalty = lam * np.square(D)
@@ -201,18 +212,28 @@ def _solve(A: FloatArray, D: FloatArray, right: FloatArray, lam: float) -> tuple
         system = A[index] + np.diag(penalty[index])
         if batched.smallest_eigenvalues(system) >= batched.TRUSTED and np.isfinite(solution[index]).all():
             continue
-        held = system + _dependences(A[index], D[index])
-        is_known[index] = batched.smallest_eigenvalues(held) >= batched.TRUSTED
-        if is_known[index]:
-            solution[index] = linalg.solve(held, right[index], assume_a="pos")
+        is_known[index], solution[index] = False, 0.0
+        null = _dependences(A[index], D[index], None if rows is None else rows(int(index)))
+        held = system + null
+        if null.any() and batched.smallest_eigenvalues(held) >= batched.TRUSTED:
+            found = batched.solve_definite(held[None], right[index : index + 1])[0]
+            if np.isfinite(found).all():
+                is_known[index], solution[index] = True, found
     return solution[..., :-1], is_known
 
 
-def _dependences(A: FloatArray, D: FloatArray) -> FloatArray:
-    """A projection, in scaled coordinates, on combinations of columns that are constant, in which no fit goes."""
+def _dependences(A: FloatArray, D: FloatArray, rows: SetRows | None) -> FloatArray:
+    """A projection, in scaled coordinates, on combinations of columns that are constant, in which no fit goes.
+
+    Columns that nearly depend on each other are not told by their products, of which the square of the gap is lost:
+    the rows must say so, of which the gap itself is not.
+    """
     values, vectors = np.linalg.eigh(A)
     null = vectors[:, values < NULL]
-    if not null.shape[1]:
+    if not null.shape[1] or rows is None:
+        return np.zeros_like(A)
+    Z, _, root = rows
+    if np.linalg.norm((root[:, None] * Z) @ (D[:, None] * null), axis=0).max() > SAME:
         return np.zeros_like(A)
     orthogonal = linalg.qr(D[:, None] * null, mode="economic")[0]
     along = linalg.qr(D[:, None] * orthogonal, mode="economic")[0]

@@ -50,6 +50,7 @@ class TunedEncodedLearner(EncodedLearner):
             mu, V = np.linalg.eigh(A[index])
             kept = mu > p * np.finfo(float).eps * max(mu[-1], 0.0)
             mu, V = mu[kept], V[:, kept]
+            assert sets.rows is not None
             Z, y, root = sets.rows(index)
             U = (root[:, None] * Z) @ (V / np.sqrt(mu))
             gamma = U.T @ (root[:, None] * y)

@@ -32,7 +32,8 @@ from ..metrics.losses import Classes
 from ..typing import Estimator
 from .contract import Learner, Path, Task
 from .encoded import EncodedLearner
-from .encoding import Block, Encoding, FixedFeatures
+from .encoding import Block, Encoding
+from .features import FixedFeatures
 from .searched import ERRORS, Held, InnerScore, SearchedLearner
 from .steps import encode_steps
 from .steps.table import RawTable
@@ -107,8 +108,8 @@ def searched(estimator: Any, steps: Sequence[Any], search: Any, task: Task, last
     found = SearchedLearner(learners, places, splitter, score, estimator, task)
     if found.width >= problem.n:
         raise RouteError(f"{name} fits as many columns as rows, for which products of columns are no shortcut")
-    if 8 * (found.n_splits + 1) * found.width**2 > MOST_BYTES:
-        raise RouteError(f"the products of {found.width} columns in all splits of {name} take too much memory")
+    if (found.n_splits + 1) * max(8 * found.width**2, 16 * problem.n) > MOST_BYTES:
+        raise RouteError(f"{found.n_splits} splits of {found.width} columns in {name} take too much memory")
     return found
 
 

@@ -13,8 +13,10 @@ from ..metrics.losses import Classes
 from ..typing import BoolArray, Estimator, FloatArray, IntArray
 from .contract import Learner, Task
 from .encoded import EncodedLearner
-from .encoding import Block, BlockAfter, Features, FixedFeatures, SetStatistics
+from .encoding import Block, BlockAfter
+from .features import Features, FixedFeatures
 from .fitrows import FitRows
+from .setstatistics import SetStatistics
 
 __all__ = ["Held", "InnerScore", "SearchedLearner"]
 

@@ -7,22 +7,27 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.compose import TransformedTargetRegressor
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+from sklearn.feature_selection import SelectKBest, SelectPercentile
 from sklearn.linear_model import LinearRegression
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
-from sklearn.utils import get_tags
 
 from ..errors import DataError, RouteError
 from ..metrics import Loss
 from ..typing import AnyArray, Estimator, FloatArray
 from .contract import Learner, Path, Refusal, Task
 from .fitrows import FitRows
+from .steps import STEPS
+from .transformed import is_stateless
 
 __all__ = ["adapt_target", "has_target"]
 
 AFFINE = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
 """What only moves and stretches y: a linear fit with an intercept is the same without it."""
+
+SUPERVISED = (SelectKBest, SelectPercentile)
+"""Steps that learn from y."""
 
 
 @dataclass(frozen=True)
@@ -127,13 +132,16 @@ def _absorbs(found: Learner | Refusal) -> bool:
 
 
 def _uses_y(step: Any) -> bool:
-    """Whether a step learns from y; what does not tell may."""
+    """Whether a step may learn from y."""
     if step is None or isinstance(step, str):
         return False
-    try:
-        return bool(get_tags(step).target_tags.required)
-    except (AttributeError, TypeError):
-        return True
+    if isinstance(step, Pipeline):
+        return any(_uses_y(each) for _, each in step.steps)
+    if isinstance(step, FeatureUnion):
+        return any(_uses_y(each) for _, each in step.transformer_list)
+    if isinstance(step, ColumnTransformer):
+        return any(map(_uses_y, [*(each for _, each, _ in step.transformers), step.remainder]))
+    return not is_stateless(step) and (type(step) not in STEPS or type(step) in SUPERVISED)
 
 
 def _transform_of(outer: TransformedTargetRegressor, task: Task) -> TargetTransform | None:
@@ -146,9 +154,12 @@ def _transform_of(outer: TransformedTargetRegressor, task: Task) -> TargetTransf
         return None
     if outer.func is None or outer.inverse_func is None:
         raise RouteError("TransformedTargetRegressor has one of func and inverse_func only")
-    for function, values in ((outer.func, task.problem.y), (outer.inverse_func, _applied(outer.func, task.problem.y))):
+    y = task.problem.y
+    for function, values in ((outer.func, y), (outer.inverse_func, _applied(outer.func, y))):
         if not _is_elementwise(function, values):
             raise RouteError("a function of TransformedTargetRegressor sees more than one value of y at a time")
+    if not np.allclose(_applied(outer.inverse_func, _applied(outer.func, y)), y, rtol=1e-10, atol=0):
+        raise RouteError("inverse_func of TransformedTargetRegressor does not undo func on y")
     return TargetTransform(outer.func, outer.inverse_func)
 
 
@@ -157,8 +168,10 @@ def _is_elementwise(function: Callable[[AnyArray], AnyArray], values: FloatArray
     if isinstance(function, np.ufunc):
         return True
     together = _applied(function, values)
-    alone = [_applied(function, row[None]) for row in values]
-    return together.shape == values.shape and np.array_equal(together, np.vstack(alone), equal_nan=True)
+    if together.shape != values.shape:
+        return False
+    alone = [_applied(function, value[None]) for value in values.reshape(-1, 1)]
+    return np.array_equal(together.ravel(), np.concatenate(alone).ravel(), equal_nan=True)
 
 
 def _applied(function: Callable[[AnyArray], AnyArray], values: FloatArray) -> FloatArray:

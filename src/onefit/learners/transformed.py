@@ -42,8 +42,10 @@ def is_stateless(step: Any) -> bool:
     if type(step) is FunctionTransformer:
         # its function sees all rows of a set at once and may centre them; only an elementwise one cannot
         return step.func is None or isinstance(step.func, np.ufunc)
+    # a tag that a class inherits says nothing of what it does otherwise than its parent
+    is_its_own = type(step).__module__.split(".")[0] == "sklearn" or "__sklearn_tags__" in vars(type(step))
     try:
-        return type(step) is PolynomialFeatures or not get_tags(step).requires_fit
+        return type(step) is PolynomialFeatures or (is_its_own and not get_tags(step).requires_fit)
     except (AttributeError, TypeError):
         return False
 

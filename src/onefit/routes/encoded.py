@@ -37,6 +37,9 @@ __all__ = ["EncodedEngine", "EncodedRoute", "FeatureSets", "FeaturesEngine", "Pr
 CANCELLED = 1e-5
 """Part of a column's squares, of all rows, below which those of a training set have lost too many digits."""
 
+MOST_TUNED_ROWS = 20_000
+"""Rows up to which leave-one-out inside, from the rows of every training set, is faster than refits."""
+
 FEW_FEATURES = 200
 """So many may be more than there are rows: small Gram matrices take less than a refit does."""
 
@@ -64,6 +67,12 @@ class EncodedRoute(RepeatedRoute):
         seconds = sets * each + L * n * (1e-6 * V + 5e-10 * (q**2 + plan.n_folds * q * V))
         fits = plan.n_folds * (plan.n_folds + 1) // 2 * V
         reason = f"{learner.reason} ({q} fixed features); refits would be {fits:,} fits a repeat"
+        if learner.n_candidates and n > MOST_TUNED_ROWS:
+            tall = Refusal(
+                f"leave-one-out looks at each of {n:,} rows in every training set, which takes as long as refits",
+                "GridSearchCV over Ridge, with few splits, is found without",
+            )
+            return Offer(seconds, reason, settle=lambda: tall)
         if q <= max(n, FEW_FEATURES) and 8 * plan.n_folds * q**2 <= MOST_GRAM_BYTES:
             return Offer(seconds, reason)
         wide = Refusal(f"the steps make {q:,} features of {n:,} rows, too many for their Gram matrices")
@@ -345,7 +354,7 @@ class _Statistics(SetStatistics):
 
     def held_out(self, sources: IntArray) -> FloatArray:
         """Counts in the folds that are out."""
-        counts: FloatArray = self.sets.plain.gram[self.out][:, :, -1, sources].sum(axis=1)
+        counts: FloatArray = self.sets.plain.gram[:, -1][self.out][:, :, sources].sum(axis=1)
         return counts
 
     def tally(self, codes: IntArray, n_codes: int) -> FloatArray:

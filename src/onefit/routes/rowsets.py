@@ -16,6 +16,9 @@ __all__ = ["Ends", "MaskedStatistics", "quantiles_inside"]
 PEEK = 12
 """Rows at either end of a column among which most sets have their extremes."""
 
+RANKS = 2**20
+"""Ranks of rows that are held at a time."""
+
 
 class Ends:
     """The order of the rows in every column of values."""
@@ -119,7 +122,14 @@ def quantiles_inside(values: AnyArray, inside: BoolArray, probabilities: Sequenc
     """Quantiles (S, k) of a column (n,) in sets of rows (S, n), from the order of all; NaN if all are missing."""
     order = np.argsort(values, kind="stable")
     order = order[: np.count_nonzero(~np.isnan(values))]
-    ranks = np.cumsum(inside[:, order], axis=1)
+    step = max(1, RANKS // max(len(values), 1))
+    parts = range(0, len(inside), step)
+    return np.vstack([_quantiles(values, order, inside[at : at + step], probabilities) for at in parts])
+
+
+def _quantiles(values: AnyArray, order: IntArray, inside: BoolArray, probabilities: Sequence[float]) -> FloatArray:
+    """The same with the order of the values that are there."""
+    ranks = np.cumsum(inside[:, order], axis=1, dtype=np.int32)
     count = ranks[:, -1] if len(order) else np.zeros(len(inside))
     found = np.full((len(inside), len(probabilities)), np.nan)
     some = np.flatnonzero(count)

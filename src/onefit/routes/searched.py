@@ -206,7 +206,7 @@ class _Sets(FeatureSets):
         found = []
         for group in learner.groups:
             features = group.encoding.block.learn(statistics)
-            gamma, is_known = coefficients(group, EncodedSets(features, moments, right, y_mean, _no_rows))
+            gamma, is_known = coefficients(group, EncodedSets(features, moments, right, y_mean, None))
             found.append(gamma)
             is_sure &= is_known
         is_sure &= ~statistics.in_doubt
@@ -244,8 +244,3 @@ class _Sets(FeatureSets):
             rows = splits.members[at, :size]
             u[at, :size] = engine.y[rows][:, None] - np.asarray(engine.rows[rows] @ change[at]).reshape(-1, C, Q)
         return u
-
-
-def _no_rows(index: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """What a learner that needs no rows never asks for."""
-    raise NotImplementedError

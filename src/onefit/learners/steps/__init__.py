@@ -29,7 +29,8 @@ from sklearn.preprocessing import (
 
 from ...errors import RouteError
 from ...validation import Problem
-from ..encoding import Block, Encoding, FixedFeatures
+from ..encoding import Block, Encoding
+from ..features import FixedFeatures
 from ..transformed import is_stateless
 from .compose import Table, chain, columns, union
 from .encode import one_hot, ordinal

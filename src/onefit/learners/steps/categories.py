@@ -10,7 +10,8 @@ from sklearn.preprocessing import OneHotEncoder
 
 from ...errors import RouteError
 from ...typing import AnyArray, BoolArray, FloatArray, IntArray
-from ..encoding import FixedFeatures, SetStatistics
+from ..features import FixedFeatures
+from ..setstatistics import SetStatistics
 from .table import RawTable
 
 __all__ = ["MOST_FREQUENT", "Categories", "Levels"]

@@ -14,7 +14,9 @@ from sklearn.utils._indexing import _get_column_indices
 
 from ...errors import RouteError
 from ...typing import IntArray
-from ..encoding import Block, BlockAfter, Features, FixedFeatures, SetStatistics, side_by_side
+from ..encoding import Block, BlockAfter
+from ..features import Features, FixedFeatures, side_by_side
+from ..setstatistics import SetStatistics
 from .categories import Categories
 from .table import RawTable, as_block
 

@@ -11,7 +11,9 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
 from ...errors import RouteError
 from ...typing import BoolArray, FloatArray, IntArray
-from ..encoding import Block, Features, FixedFeatures, Pattern, SetFailure, SetStatistics
+from ..encoding import Block
+from ..features import Features, FixedFeatures, Pattern
+from ..setstatistics import SetFailure, SetStatistics
 from .categories import Categories, Levels
 from .table import RawTable
 
@@ -27,6 +29,7 @@ class _Encoded(Block):
         self.encoder, self.columns = encoder, list(columns)
         self.groups_rare = encoder.min_frequency is not None or encoder.max_categories is not None
         self.is_fixed = not isinstance(encoder.categories, str)
+        self.is_complete = all(column.is_complete for column in self.columns)
 
     def _known(self, column: Levels, counts: FloatArray, sets: SetStatistics) -> BoolArray:
         """Which levels a training set knows, (S, k); raises if one that it does not is to be predicted."""
@@ -177,6 +180,9 @@ class _Ordinal(_Encoded):
             codes = np.cumsum(frequent, axis=1) - 1.0
             codes = np.where(rare, frequent.sum(axis=1, keepdims=True), codes)
             codes = np.where(known, codes, self._unknown_value())
+            if self.encoder.unknown_value is not None:  # scikit-learn refuses the number of a level
+                value = self._unknown_value()
+                sets.doubt((value >= 0) & (value < known.sum(axis=1)))
             coef.append(codes)
             if column.gap is not None:
                 coef.append((codes * column.most_frequent(sets)).sum(axis=1, keepdims=True))
@@ -206,7 +212,10 @@ def _dropped(encoder: OneHotEncoder, columns: Sequence[Levels]) -> list[object]:
 
 def one_hot(step: OneHotEncoder, table: RawTable | Categories | Block, fixed: FixedFeatures) -> Block:
     """OneHotEncoder."""
-    return _OneHot(step, _columns(step, table, fixed))
+    encoder = _OneHot(step, _columns(step, table, fixed))
+    if encoder.groups_rare and step.handle_unknown != "ignore" and not encoder.is_complete:
+        raise RouteError("OneHotEncoder groups levels that are not among its categories with rare ones")
+    return encoder
 
 
 def ordinal(step: OrdinalEncoder, table: RawTable | Categories | Block, fixed: FixedFeatures) -> Block:
@@ -217,7 +226,10 @@ def ordinal(step: OrdinalEncoder, table: RawTable | Categories | Block, fixed: F
     value = step.unknown_value
     if value is not None and np.isnan(value):
         raise RouteError("OrdinalEncoder makes missing values of unknown levels")
-    return _Ordinal(step, columns)
+    encoder = _Ordinal(step, columns)
+    if not encoder.is_complete:
+        raise RouteError("OrdinalEncoder meets levels that are not among its categories")
+    return encoder
 
 
 def _columns(step: Any, table: RawTable | Categories | Block, fixed: FixedFeatures) -> list[Levels]:

@@ -10,7 +10,9 @@ from sklearn.impute import MissingIndicator, SimpleImputer
 
 from ...errors import RouteError
 from ...typing import FloatArray, IntArray
-from ..encoding import Block, Features, FixedFeatures, Pattern, SetFailure, SetStatistics, side_by_side
+from ..encoding import Block
+from ..features import Features, FixedFeatures, Pattern, side_by_side
+from ..setstatistics import SetFailure, SetStatistics
 from .categories import MOST_FREQUENT, Categories
 from .table import RawTable
 
@@ -85,7 +87,8 @@ class _Imputed(Block):
         if strategy == "mean":
             sums = sets.moments.mean[:, self._values] * n
             seen = n - missing
-            return self._centre + sums / np.where(seen > 0, seen, 1.0)
+            # a mean that is a rounding error beyond the values would make a column vary that does not
+            return np.clip(self._centre + sums / np.where(seen > 0, seen, 1.0), *sets.extremes(self._values))
         if strategy == "median":
             return np.hstack([sets.quantiles(column, (0.5,)) for column in self.columns])
         if strategy == "most_frequent":
@@ -160,8 +163,8 @@ def impute(step: SimpleImputer, table: RawTable | Categories | Block, fixed: Fix
     if kinds <= set("fiu"):
         _check_fill(step, kinds)
         return _Imputed(step, table, fixed)
-    if "b" in kinds:
-        raise RouteError(f"SimpleImputer(strategy={step.strategy!r}) meets booleans")
+    if kinds & set("bMm"):
+        raise RouteError(f"SimpleImputer(strategy={step.strategy!r}) meets booleans or dates")
     return _impute_levels(step, table, fixed)
 
 

@@ -7,7 +7,9 @@ from sklearn.decomposition import PCA, TruncatedSVD
 
 from ...errors import RouteError
 from ...typing import BoolArray, FloatArray, IntArray
-from ..encoding import Block, Features, FixedFeatures, Pattern, SetStatistics
+from ..encoding import Block
+from ..features import Features, FixedFeatures, Pattern
+from ..setstatistics import SetStatistics
 from .table import RawTable, as_block
 
 __all__ = ["principal", "truncated"]

@@ -11,7 +11,9 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, Stan
 from ...errors import RouteError
 from ...linalg.columns import EPS
 from ...typing import FloatArray
-from ..encoding import Block, BlockAfter, Features, FixedFeatures, SetStatistics
+from ..encoding import Block, BlockAfter
+from ..features import Features, FixedFeatures
+from ..setstatistics import SetStatistics
 from .table import RawTable, Values, as_block
 
 __all__ = ["max_abs", "min_max", "robust", "standard"]

@@ -18,7 +18,9 @@ from sklearn.feature_selection import (
 
 from ...errors import RouteError
 from ...typing import FloatArray, IntArray
-from ..encoding import Block, BlockAfter, Features, FixedFeatures, SetStatistics
+from ..encoding import Block, BlockAfter
+from ..features import Features, FixedFeatures
+from ..setstatistics import SetStatistics
 from .table import RawTable, as_block
 
 __all__ = ["above_variance", "best", "percentile"]

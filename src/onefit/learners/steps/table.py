@@ -16,7 +16,9 @@ from sklearn.utils._missing import is_scalar_nan
 
 from ...errors import RouteError
 from ...typing import AnyArray, BoolArray, FloatArray, IntArray
-from ..encoding import Block, Features, FixedFeatures, Pattern, SetStatistics
+from ..encoding import Block
+from ..features import Features, FixedFeatures, Pattern
+from ..setstatistics import SetStatistics
 
 __all__ = ["RawTable", "Values", "as_block"]
 
@@ -120,6 +122,10 @@ class Values(Block):
         )
 
 
-def as_block(table: RawTable | Block, fixed: FixedFeatures) -> Block:
+def as_block(table: object, fixed: FixedFeatures) -> Block:
     """Numbers for what follows."""
-    return Values(table, fixed) if isinstance(table, RawTable) else table
+    if isinstance(table, RawTable):
+        return Values(table, fixed)
+    if not isinstance(table, Block):
+        raise RouteError("levels of text reach a step that needs numbers")
+    return table
