@@ -142,7 +142,6 @@ def test_components_that_are_rounding_errors_end_in_no_error_of_algebra(componen
     rng = np.random.default_rng(2)
     X = rng.normal(size=(60, 3)) @ rng.normal(size=(3, 6))
     y = X[:, 0] + rng.normal(size=60)
-    try:
-        quiet_nested_cv(make_pipeline(MinMaxScaler(), components, last), X, y, **SETTINGS)
-    except OneFitError as error:
-        assert str(error)
+    with contextlib.suppress(OneFitError):  # a training set that does not determine the fit may be refused
+        found = quiet_nested_cv(make_pipeline(MinMaxScaler(), components, last), X, y, **SETTINGS)
+        assert found.route == "gram"
