@@ -86,7 +86,7 @@ def test_the_motorcycle_example_knows_where_the_noise_is(motorcycle):
 def test_the_motorcycle_example_measures_the_knots_as_nested_cv_does(motorcycle):
     X, y = load_motorcycle(return_X_y=True)
     run = {"n_folds": 10, "n_repeats": 5, "random_state": 0}
-    each = [onefit.nested_cv(SplineRegression(knots=knots), X, y, **run).estimate for knots in ("refit", None)]
+    each = [quiet_nested_cv(SplineRegression(knots=knots), X, y, **run).estimate for knots in ("refit", None)]
     printed = numbers(r"error (\S+), against (\S+) with knots placed once", motorcycle[1])[0]
     np.testing.assert_array_equal(printed, np.round(each, 1))
 
