@@ -184,12 +184,3 @@ def test_the_error_of_a_half_width_that_is_cut_is_how_much_it_varies(rule, n_col
     widths = np.array([high - low for low, high in (result.interval for result in results)])
     told = np.sqrt(np.mean([result.monte_carlo_error**2 for result in results]))
     assert told == pytest.approx(widths.std(ddof=1) / widths.mean(), rel=0.35)
-
-
-def test_a_half_width_far_below_the_floor_of_its_rule_has_a_small_error():
-    """It is the standard deviation of all losses there, whatever the mean squared errors of the repeats do."""
-    table, target = data(60, 2, seed=4)
-    for rule in ("bates", "mlr3"):
-        result = quiet_nested_cv(LinearRegression(), table, target, n_folds=5, interval=rule, **SEED)
-        assert result.inflation == 1
-        assert result.monte_carlo_error < 0.05
