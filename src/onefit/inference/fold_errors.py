@@ -171,7 +171,7 @@ class FoldErrors:
     ----------
     sizes : (L, K) rows in each fold
     n_rows : int, all rows, including those never scored
-    n_groups : int or None, number of groups that are scored
+    n_groups : int or None, number of groups that are scored in the first repeat
     e_in, e_out, v_out : (L, K, V, Q) as the paper defines them; v_out is NaN for folds of one row
     mse : (L, V, Q) the paper's mean over folds of (e_in - e_out)^2 - v_out/n_j
     raw : (L, V, Q) mean of all pair-held-out losses
@@ -287,7 +287,7 @@ def summarize(pairs: PairErrors[SingleErrors], folds: Folds, rows: RowRoles, cha
     return FoldErrors(
         sizes=folds.sizes,
         n_rows=folds.n,
-        n_groups=None if rows.groups is None else len(np.unique(rows.groups[(folds.ids >= 0).any(axis=0)])),
+        n_groups=None if rows.groups is None else len(np.unique(rows.groups[folds.ids[0] >= 0])),
         e_in=e_in,
         e_out=e_out,
         v_out=v_out,
