@@ -75,6 +75,13 @@ class Folds:
         """Which entries of `members` are rows rather than padding."""
         return np.arange(max(self.sizes.max(), self.width)) < self.sizes[:, :, None]
 
+    def words(self, repeat: int, out: Sequence[int]) -> str:
+        """A repeat of the block without some folds, for people; without any, the repeat alone."""
+        held = " and ".join(map(str, out))
+        return f"In repeat {self.first + repeat}" + (
+            f" with fold{'s' if len(out) > 1 else ''} {held} held out" if out else ""
+        )
+
     def training_rows(self, repeat: int, *out: int) -> IntArray:
         """Rows of the training set of one repeat of the block when the folds ``out`` are held out."""
         return np.flatnonzero(~np.isin(self.ids[repeat], out))

@@ -26,7 +26,7 @@ from .search import LastSteps, is_search, searched
 from .smoother import Smoother
 from .steps import FITTED_ANEW, encode_steps
 from .target import adapt_target, has_target
-from .transformed import is_stateless, names_of, steps_of, transformed, without_trace
+from .transformed import check_parameters, is_stateless, names_of, steps_of, transformed, without_trace
 from .tuned import TunedLearner
 
 __all__ = ["LEARNERS", "Known", "adapt", "frozen"]
@@ -74,7 +74,7 @@ def adapt(estimator: Estimator, task: Task, path: Path | None = None) -> Learner
             return _unknown(estimator)
         if path is not None and path.name != known.penalty:
             return Refusal(f"the parameter {path.name} is not a penalty, so the model is refitted")
-        _check_parameters(estimator)
+        check_parameters(estimator, DataError)
         return known.make(estimator, task, path)
     except RouteError as error:
         return Refusal(str(error))
@@ -104,18 +104,8 @@ def _checked(estimator: object, found: object, task: Task, path: Path | None) ->
     return found
 
 
-def _check_parameters(estimator: Any) -> None:
-    """The checks that the estimator's own fit would make."""
-    try:
-        estimator._validate_params()
-    except AttributeError:
-        return  # a private method: without it, only our own checks
-    except ValueError as error:
-        raise DataError(str(error)) from error
-
-
 def _adapt_pipeline(pipeline: Pipeline, task: Task, path: Path | None) -> Learner | Refusal:
-    """Transform X once if that is exact (stateless steps) or asked for (freeze); else only refits are honest."""
+    """Transform X once if that is exact (stateless steps) or asked for (freeze); else learn the steps from statistics."""
     (name, last), steps = pipeline.steps[-1], steps_of(pipeline)
     if path is not None:
         if not path.name.startswith(f"{name}__"):
@@ -192,7 +182,7 @@ def _behind(last: Estimator, task: Task, path: Path | None, encoding: Encoding) 
     known = LEARNERS.get(type(last))
     if known is None or known.encoded is None:
         raise RouteError(str(_unknown(last)))
-    _check_parameters(last)
+    check_parameters(last, DataError)
     return known.encoded(last, task, path, encoding)
 
 

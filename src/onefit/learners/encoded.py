@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Self, TypeAlias
 
 import numpy as np
@@ -213,7 +214,7 @@ def _solve(
         if batched.smallest_eigenvalues(system) >= batched.TRUSTED and np.isfinite(solution[index]).all():
             continue
         is_known[index], solution[index] = False, 0.0
-        null = _dependences(A[index], D[index], None if rows is None else rows(int(index)))
+        null = _dependences(A[index], D[index], None if rows is None else partial(rows, int(index)))
         held = system + null
         if null.any() and batched.smallest_eigenvalues(held) >= batched.TRUSTED:
             found = batched.solve_definite(held[None], right[index : index + 1])[0]
@@ -222,7 +223,7 @@ def _solve(
     return solution[..., :-1], is_known
 
 
-def _dependences(A: FloatArray, D: FloatArray, rows: SetRows | None) -> FloatArray:
+def _dependences(A: FloatArray, D: FloatArray, rows: Callable[[], SetRows] | None) -> FloatArray:
     """A projection, in scaled coordinates, on combinations of columns that are constant, in which no fit goes.
 
     Columns that nearly depend on each other are not told by their products, of which the square of the gap is lost:
@@ -232,7 +233,7 @@ def _dependences(A: FloatArray, D: FloatArray, rows: SetRows | None) -> FloatArr
     null = vectors[:, values < NULL]
     if not null.shape[1] or rows is None:
         return np.zeros_like(A)
-    Z, _, root = rows
+    Z, _, root = rows()
     if np.linalg.norm((root[:, None] * Z) @ (D[:, None] * null), axis=0).max() > SAME:
         return np.zeros_like(A)
     orthogonal = linalg.qr(D[:, None] * null, mode="economic")[0]

@@ -43,7 +43,7 @@ class FixedFeatures:
         self.n, self.target = n, target
         self._parts: list[Matrix] = []
         self._places: dict[Hashable, IntArray] = {}
-        self._centres: list[FloatArray] = []
+        self._centres: list[float] = []
         self.values: list[AnyArray] = []
         self.value_sources: list[int] = []
         self._of_training: list[RowCheck] = []
@@ -77,10 +77,10 @@ class FixedFeatures:
             centre = float(middle(seen[:, None])[0]) if len(seen) else 0.0
             self.value_sources.append(self.n_columns)
             self.values.append(x)
-            self._centres.append(np.array([centre]))
+            self._centres.append(centre)
             self._add((key, "value"), np.where(np.isnan(x), 0.0, x - centre)[:, None])
         at = int(self._places[key, "value"][0])
-        return at, float(self._centres[self.value_sources.index(at)][0])
+        return at, self._centres[self.value_sources.index(at)]
 
     def indicator(self, key: Hashable, mask: BoolArray) -> int:
         """Where the indicator of some rows is."""
@@ -110,7 +110,7 @@ class FixedFeatures:
     @property
     def centres(self) -> FloatArray:
         """What was subtracted from the columns of values, in the order of ``value_sources``."""
-        return np.concatenate([np.zeros(0), *self._centres])
+        return np.array(self._centres, dtype=np.float64)
 
     @cached_property
     def is_value(self) -> BoolArray:

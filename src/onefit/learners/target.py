@@ -50,7 +50,8 @@ class TransformedLoss(Loss):
     def of(self, y: FloatArray, u: FloatArray) -> FloatArray:
         """Losses of residuals of the transformed target."""
         assert self.base is not None
-        return self.base.of(self._back(np.broadcast_to(y, u.shape)), self.decided_residuals(y, u))
+        observed = self._back(np.broadcast_to(y, u.shape))
+        return self.base.of(observed, observed - self._back(y - u))
 
     def decided_residuals(self, y: FloatArray, u: FloatArray) -> FloatArray:
         """Residuals in the units of y."""

@@ -14,10 +14,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures
 from sklearn.utils import get_tags
 
-from ..errors import DataError
+from ..errors import DataError, OneFitError
 from .contract import Task
 
-__all__ = ["Transformer", "is_stateless", "names_of", "steps_of", "transformed", "without_trace"]
+__all__ = ["Transformer", "check_parameters", "is_stateless", "names_of", "steps_of", "transformed", "without_trace"]
 
 
 class Transformer(Protocol):
@@ -48,6 +48,16 @@ def is_stateless(step: Any) -> bool:
         return type(step) is PolynomialFeatures or (is_its_own and not get_tags(step).requires_fit)
     except (AttributeError, TypeError):
         return False
+
+
+def check_parameters(estimator: Any, error: type[OneFitError]) -> None:
+    """The checks that an estimator's own fit would make, if it is one of scikit-learn's."""
+    try:
+        estimator._validate_params()
+    except AttributeError:
+        return  # a private method: without it, only our own checks
+    except ValueError as wrong:
+        raise error(str(wrong)) from wrong
 
 
 def transformed(task: Task, steps: Sequence[Transformer]) -> Task:

@@ -337,11 +337,7 @@ class _Sets(FeatureSets):
 
     def _failure(self, out: IntArray, why: str) -> TrainingSetError:
         """An error that names the training set."""
-        repeat, folds = self.place(out)
-        held = " and ".join(map(str, folds))
-        return TrainingSetError(
-            f"In repeat {self.folds.first + repeat} with fold{'s' if len(folds) > 1 else ''} {held} held out: {why}"
-        )
+        return TrainingSetError(f"{self.folds.words(*self.place(out))}: {why}")
 
 
 class _Statistics(SetStatistics):

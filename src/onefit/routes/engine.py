@@ -267,11 +267,8 @@ def refit_residuals(
     try:
         residuals = y[new] - smoother.predict(rows, y, lam, new)
     except TrainingSetError as error:
-        held = " and ".join(str(fold) for fold in out)
-        failure = TrainingSetError(
-            f"In repeat {folds.first + repeat} with fold{'s' if len(out) > 1 else ''} {held} held out, the training "
-            f"set of {len(rows)} rows cannot be fitted: {error}."
-        )
+        where = folds.words(repeat, out)
+        failure = TrainingSetError(f"{where}, the training set of {len(rows)} rows cannot be fitted: {error}.")
         failure.remedy, failure.held_out = smoother.remedy, new.tolist()
         failure.lam = error.lam if error.lam is not None or lam > 0 else 0.0
         raise failure from None

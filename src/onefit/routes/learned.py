@@ -185,10 +185,7 @@ class _Sets(BasisSets):
 
     def _failure(self, reason: str, out: IntArray, lam: float | None) -> TrainingSetError:
         repeat, folds = self.place(out[0])
-        where = f"In repeat {self.folds.first + repeat}"
-        if len(out) == 1:
-            held = " and ".join(map(str, folds))
-            where += f" with fold{'s' if out.shape[1] > 1 else ''} {held} held out"
+        where = self.folds.words(repeat, folds if len(out) == 1 else ())
         failure = TrainingSetError(f'{where}: {reason} Choose other folds, or use route="refit".')
         failure.lam = lam
         return failure

@@ -31,7 +31,7 @@ from ...errors import RouteError
 from ...validation import Problem
 from ..encoding import Block, Encoding
 from ..features import FixedFeatures
-from ..transformed import is_stateless
+from ..transformed import check_parameters, is_stateless
 from .compose import Table, chain, columns, union
 from .encode import one_hot, ordinal
 from .function import function
@@ -77,8 +77,6 @@ def encode_steps(
     table, fixed = before or (RawTable.of(problem.X, problem.n), FixedFeatures(problem.n, problem.target))
     for step in steps:
         table = _encode(step, table, fixed)
-    if not isinstance(table, RawTable | Block):
-        raise RouteError("levels of text reach the fit")
     return Encoding(as_block(table, fixed), fixed, steps, problem.source, problem.target)
 
 
@@ -88,7 +86,7 @@ def _encode(step: Any, table: Table, fixed: FixedFeatures) -> Table:
     if type(step) in COMPOSED:
         found = COMPOSED[type(step)](step, table, fixed, _encode)
     elif type(step) in STEPS:
-        _check_parameters(step)
+        check_parameters(step, RouteError)
         found = STEPS[type(step)](step, table, fixed)
     elif not is_stateless(step):
         raise RouteError(f"{name} {FITTED_ANEW}")
@@ -108,16 +106,6 @@ def _without_state(step: Any, table: RawTable, fixed: FixedFeatures) -> RawTable
     except Exception as error:
         raise RouteError(f"{type(step).__name__} failed on all rows: {type(error).__name__}: {error}") from error
     return RawTable.of(made, fixed.n)
-
-
-def _check_parameters(step: Any) -> None:
-    """The checks that the step's own fit would make."""
-    try:
-        step._validate_params()
-    except AttributeError:
-        return  # not of scikit-learn
-    except ValueError as error:
-        raise RouteError(str(error)) from error
 
 
 def _makes_frames(step: Any) -> bool:

@@ -127,5 +127,5 @@ def as_block(table: object, fixed: FixedFeatures) -> Block:
     if isinstance(table, RawTable):
         return Values(table, fixed)
     if not isinstance(table, Block):
-        raise RouteError("levels of text reach a step that needs numbers")
+        raise RouteError("levels of text reach a step, or a fit, that needs numbers")
     return table
