@@ -1,0 +1,109 @@
+"""Rows of a fold with their held-out responses, and sums over them: what all families of metrics start from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..errors import DataError
+from ..typing import AnyArray, FloatArray
+from .contract import Repeat
+
+__all__ = ["Scored", "class_sums", "fold_weights", "folds_of", "kind_of", "probabilities", "row_mean", "to_rows"]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Held-out rows, with their responses for every second fold at once.
+
+    Attributes
+    ----------
+    observed : array
+        Class numbers (m, 1), or values (m, 1, Q), so that they broadcast with the responses.
+    response : array
+        (K, m, V, ...) in the form of `Repeat`, or (m, V, ...).
+    labels : array or None
+    weights : array (m,)
+    where : str
+        For messages.
+    """
+
+    observed: AnyArray
+    response: AnyArray
+    labels: AnyArray | None
+    weights: FloatArray
+    where: str
+
+    def alone(self, fold: int) -> Scored:
+        """The same rows when their own fold alone is out."""
+        return replace(self, response=self.response[fold])
+
+
+def kind_of(response: str, repeat: Repeat) -> str:
+    """Which of the responses of a repeat a metric wants."""
+    if repeat.labels is None:
+        return "residual"
+    if response != "scores":
+        return response
+    return "decision_function" if "decision_function" in repeat.responses else "predict_proba"
+
+
+def folds_of(repeat: Repeat, response: str) -> Iterator[Scored]:
+    """The folds of a repeat, one after another."""
+    kind = kind_of(response, repeat)
+    for fold, rows in enumerate(repeat.rows):
+        yield Scored(
+            observed=repeat.observed[rows][:, None],
+            response=repeat.responses[kind][fold],
+            labels=repeat.labels,
+            weights=repeat.weights_of(fold),
+            where=f"fold {fold} of repeat {repeat.number}",
+        )
+
+
+def row_mean(weights: FloatArray, values: FloatArray, n_axes: int = 2) -> FloatArray:
+    """Weighted means of values (..., m, ...) along the axis of rows, which ``n_axes`` others follow."""
+    total = weights.sum()
+    moved = np.moveaxis(values, -1 - n_axes, -1)
+    means: FloatArray = moved @ weights / total if total > 0 else np.full(moved.shape[:-1], np.nan)
+    return means
+
+
+def fold_weights(repeat: Repeat) -> FloatArray:
+    """Share of each fold in the sum of the weights of all scored rows, (K,)."""
+    sums = np.array([repeat.weights_of(fold).sum() for fold in range(repeat.n_folds)])
+    shares: FloatArray = sums / sums.sum()
+    return shares
+
+
+def class_sums(scored: Scored) -> FloatArray:
+    """Sums of weights by class, (C,)."""
+    n_classes = len(scored.labels) if scored.labels is not None else 0
+    return np.bincount(scored.observed[:, 0], weights=scored.weights, minlength=n_classes).astype(np.float64)
+
+
+def to_rows(repeat: Repeat, values: list[FloatArray]) -> FloatArray:
+    """Values of each fold's rows in the order of all rows, NaN for those that are not scored."""
+    rows: FloatArray = np.full((repeat.n, *values[0].shape[1:]), np.nan)
+    for held_out, own in zip(repeat.rows, values, strict=True):
+        rows[held_out] = own
+    return rows
+
+
+def probabilities(scored: Scored, name: str) -> FloatArray:
+    """Probabilities (..., C), if that is what they are."""
+    chances: FloatArray = scored.response
+    if not np.isfinite(chances).all() or chances.min() < 0 or chances.max() > 1:
+        raise DataError(
+            f"{name} needs probabilities, and predict_proba of the estimator gave values that are not numbers in "
+            f"[0, 1] in {scored.where}; calibrate it (CalibratedClassifierCV), or use a metric of its decisions."
+        )
+    off = np.abs(chances.sum(axis=-1) - 1)
+    if off.max() > np.sqrt(np.finfo(chances.dtype).eps):
+        raise DataError(
+            f"{name} needs probabilities, and those of predict_proba sum to {1 + off.max():.6g} or {1 - off.max():.6g} "
+            f"for a row in {scored.where}, not to one; normalise them in the estimator."
+        )
+    return chances
