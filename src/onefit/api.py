@@ -12,7 +12,7 @@ from sklearn.base import clone
 from .checks import check_choice, check_estimator
 from .errors import DataError
 from .learners import Path
-from .metrics import LossLike
+from .metrics import LossLike, ScoringLike
 from .results.build import build_comparison, build_curve, build_result
 from .results.comparison import Comparison
 from .results.curve import Deployment, ErrorCurve, as_values
@@ -21,7 +21,7 @@ from .results.planning import Plan, plan_of
 from .results.warn import emit_warnings
 from .running.job import Contender, Settings, make_job
 from .running.progress import Report
-from .typing import ArrayLike, Data, Estimator, Rows, Seed, Splitter
+from .typing import ArrayLike, CVLike, Data, Estimator, Rows, Seed, Splitter
 from .vocabulary import MAX_FITS, Folds, Repeats, RouteName, RuleName, Simpler, Transformers
 
 __all__ = ["compare", "error_curve", "nested_cv", "plan_for"]
@@ -35,11 +35,13 @@ def nested_cv(
     n_folds: Folds = "auto",
     n_repeats: Repeats = "auto",
     loss: LossLike = None,
+    scoring: ScoringLike = None,
     confidence_level: float = 0.95,
     interval: RuleName = "covariance",
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     folds: ArrayLike | Splitter | None = None,
+    cv: CVLike = None,
     bias_folds: int | ArrayLike | Splitter | None = None,
     route: RouteName = "auto",
     transformers: Transformers = "refit",
@@ -78,10 +80,15 @@ def nested_cv(
         is below 5% and that of the centre below a tenth of the half-width; if a model is refitted, until they are below
         10% and 15%, and no more than `max_fits` allows. ``result.monte_carlo_error`` is the error that was reached.
         With K = n there is one partition, whatever is asked.
-    loss : {"squared_error", "absolute_error", "huber", "pinball", "zero_one"} or callable, default=None
-        None is squared error for regressors and zero-one for classifiers. Also a function of (y, prediction) that
-        returns one loss for each row (see `onefit.losses.nonnegative`), or `onefit.losses.huber` and
+    loss : {"squared_error", "absolute_error", "huber", "pinball", "zero_one", "log_loss", "brier", \
+"poisson_deviance", "gamma_deviance"} or callable, default=None
+        Smaller is better. None is squared error for regressors and zero-one for classifiers. Also a function of (y,
+        prediction) that returns one loss for each row (see `onefit.losses.nonnegative`), or `onefit.losses.huber` and
         `onefit.losses.pinball` with a parameter.
+    scoring : str, scorer, callable, list or dict, default=None
+        Greater is better, with scikit-learn's names and signs (``"roc_auc"``, ``"neg_log_loss"``, ``"r2"``), its
+        scorers (``make_scorer``), a function of (estimator, X, y), which takes refits, or several of these. The result
+        then speaks of the first, and ``result.metrics`` of all. Not together with ``loss``.
     confidence_level : float, default=0.95
     interval : {"covariance", "bates", "paper", "mlr3", "naive", "corrected_t"}, default="covariance"
         The rule of ``result.interval``; all of them are in ``result.intervals``.
@@ -91,6 +98,9 @@ def nested_cv(
         Weights of the rows in the fits, and, relative to their mean, of their losses. Zero is allowed.
     folds : int array (n_repeats, n) or scikit-learn splitter, default=None
         Partitions to use: ids 0 to K-1, and -1 for rows that are always trained on and never scored.
+    cv : int, scikit-learn splitter or list of (train, test), default=None
+        The same in scikit-learn's word: a number is `n_folds` (random folds, at least 3, as two are held out at a
+        time), anything else `folds`.
     bias_folds : int or array (repeats, n), default=None
         For the rules "paper" and "bates": further partitions, up to 100,000, for the bias correction. None uses the
         same ones.
@@ -187,11 +197,13 @@ def error_curve(
     n_folds: Folds = "auto",
     n_repeats: Repeats = "auto",
     loss: LossLike = None,
+    scoring: ScoringLike = None,
     confidence_level: float = 0.95,
     interval: RuleName = "covariance",
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     folds: ArrayLike | Splitter | None = None,
+    cv: CVLike = None,
     bias_folds: int | ArrayLike | Splitter | None = None,
     route: RouteName = "auto",
     transformers: Transformers = "refit",
@@ -218,7 +230,7 @@ def error_curve(
     simpler : {"larger", "smaller"}, default="larger"
         Which values make the model simpler: larger penalties, but smaller ``C`` or ``max_depth``. Names count in the
         order given.
-    n_folds, n_repeats, loss, confidence_level, interval, groups, sample_weight, folds, bias_folds, route, \
+    n_folds, n_repeats, loss, scoring, confidence_level, interval, groups, sample_weight, folds, cv, bias_folds, route, \
 transformers, max_fits, random_state, n_jobs, progress
         As in `nested_cv`. The paired differences always go by the covariance rule.
 
@@ -293,11 +305,13 @@ def compare(
     n_folds: Folds = "auto",
     n_repeats: Repeats = "auto",
     loss: LossLike = None,
+    scoring: ScoringLike = None,
     confidence_level: float = 0.95,
     interval: RuleName = "covariance",
     groups: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     folds: ArrayLike | Splitter | None = None,
+    cv: CVLike = None,
     bias_folds: int | ArrayLike | Splitter | None = None,
     route: RouteName = "auto",
     transformers: Transformers = "refit",
@@ -315,7 +329,7 @@ def compare(
         suits it.
     X, y
         As in `nested_cv`.
-    n_folds, n_repeats, loss, confidence_level, interval, groups, sample_weight, folds, bias_folds, route, \
+    n_folds, n_repeats, loss, scoring, confidence_level, interval, groups, sample_weight, folds, cv, bias_folds, route, \
 transformers, max_fits, random_state, n_jobs, progress
         As in `nested_cv`, and the same for all models. The differences always go by the covariance rule.
 

@@ -11,7 +11,7 @@ from scipy import special
 
 from ..typing import FloatArray
 
-__all__ = ["ends_of_mean", "hall", "logarithmic", "wilson"]
+__all__ = ["ends_of_mean", "hall", "logarithmic", "logistic", "wilson"]
 
 MOST_STRETCHED = 300.0
 """Exponent of the largest factor by which an end on the log scale is apart from the estimate: what doubles hold."""
@@ -26,6 +26,9 @@ def ends_of_mean(
     """
     low, high = centre - t * s, centre + t * s
     skewed = hall(centre, s, t, skewness)
+    if scale == "logit":
+        low, high = logistic(centre, s, t)
+        return np.maximum(np.minimum(low, skewed[0]), 0.0), np.minimum(np.maximum(high, skewed[1]), 1.0)
     if scale != "log":
         return np.minimum(low, skewed[0]), np.maximum(high, skewed[1])
     curved = (s <= centre) & (centre > 0)
@@ -38,6 +41,17 @@ def logarithmic(centre: FloatArray, s: FloatArray, t: FloatArray) -> tuple[Float
     """``c exp(-+ t s / c)``, for positive centres."""
     factor = np.exp(np.minimum(t * s / centre, MOST_STRETCHED))
     return centre / factor, centre * factor
+
+
+def logistic(centre: FloatArray, s: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """``expit(logit(c) -+ t s / (c (1 - c)))``; where that is too wide to mean anything, Wilson's."""
+    inside = (centre > 0) & (centre < 1)
+    safe = np.where(inside, centre, 0.5)
+    half = t * s / (safe * (1 - safe))
+    low, high = special.expit(special.logit(safe) - half), special.expit(special.logit(safe) + half)
+    narrow = inside & (s <= np.minimum(safe, 1 - safe))
+    other = wilson(centre, s, t)
+    return np.where(narrow, low, other[0]), np.where(narrow, high, other[1])
 
 
 def wilson(centre: FloatArray, s: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -97,12 +97,16 @@ class Reduced:
     noise : (V, V, R) or None
         Variance that the values ``influence`` have in excess because they were compared within folds, and its
         covariance between values of the parameter; None if there is none.
+    scatter : (K, K, V, R) or None
+        Of means of row losses: the sum of squares of the weighted losses of fold j with j and k out, about their mean,
+        which some rules read.
     """
 
     fold_values: FloatArray
     influence: FloatArray
     change: FloatArray
     noise: FloatArray | None = None
+    scatter: FloatArray | None = None
 
 
 @dataclass(frozen=True)

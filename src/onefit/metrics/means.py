@@ -41,14 +41,17 @@ class MeanMetric(Metric):
 
     def reduce(self, repeat: Repeat) -> Reduced:
         """Losses of rows, and the difference that a second fold makes to their mean in each fold."""
-        own, values, change = [], [], []
+        own, values, change, scatter = [], [], [], []
         for fold, scored in enumerate(folds_of(repeat, self.response)):
             losses = self.losses(scored)
             means = row_mean(scored.weights, losses)
             own.append(losses[fold])
             values.append(means[fold])
-            change.append(means[fold] - means)
-        return Reduced(np.stack(values), to_rows(repeat, own), np.stack(change))
+            # per share of rows, not of weight: what is heavier counts for more
+            change.append((means[fold] - means) * scored.weights.mean())
+            weighted = losses * scored.weights[:, None, None]
+            scatter.append(np.square(weighted - weighted.mean(axis=-3, keepdims=True)).sum(axis=-3))
+        return Reduced(np.stack(values), to_rows(repeat, own), np.stack(change), scatter=np.stack(scatter))
 
 
 def mean_of_loss(loss: Loss, shown: Shown = AS_LOSS) -> MeanMetric:

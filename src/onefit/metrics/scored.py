@@ -45,7 +45,7 @@ def kind_of(response: str, repeat: Repeat) -> str:
     """Which of the responses of a repeat a metric wants."""
     if repeat.labels is None:
         return "residual"
-    if response != "scores":
+    if response != "scores" or "scores" in repeat.responses:
         return response
     return "decision_function" if "decision_function" in repeat.responses else "predict_proba"
 

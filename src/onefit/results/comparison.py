@@ -32,6 +32,8 @@ class Comparison:
         A `NestedCVResult` for each model.
     confidence_level : float
     loss : str
+    greater_is_better : bool
+        Whether the figures are scores; then positive differences favour the first.
     rule_version : int
         Of the covariance rule, as in `NestedCVResult`.
     output_names : tuple of str or None
@@ -42,6 +44,7 @@ class Comparison:
     results: dict[str, NestedCVResult]
     confidence_level: float
     loss: str
+    greater_is_better: bool
     rule_version: int
     output_names: tuple[str, ...] | None
 

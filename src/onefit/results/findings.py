@@ -27,7 +27,7 @@ from ..inference.intervals import FEW_GROUPS, TOO_SMALL, Rule
 from ..inference.montecarlo import Stopping
 from ..inference.tails import have_heavy_tails
 from ..learners import is_near_interpolation
-from ..metrics.losses import Loss
+from ..metrics import Asked
 from ..typing import BoolArray, FloatArray, IntArray
 from ..vocabulary import FROZEN
 
@@ -109,7 +109,7 @@ class Known:
     notes : sequence of str
         What the job noted while it ran: that the user stopped it.
     rule : Rule
-    loss : Loss
+    loss : Asked
     errors : FoldErrors
     value : int
         Its place on the axis of values in ``errors``.
@@ -143,7 +143,7 @@ class Known:
     remedy: str
     notes: Sequence[str]
     rule: Rule
-    loss: Loss
+    loss: Asked
     errors: FoldErrors
     value: int
     standard_error: FloatArray
@@ -255,7 +255,8 @@ def _interpolation(known: Known) -> Iterator[Finding]:
 def _heavy_tails(known: Known) -> Iterator[Finding]:
     """Whether a few units carry the variance of losses that are known not to be negative."""
     found = known.heavy_tailed
-    if known.loss.scale != "log" or not found.any():
+    loss = known.loss
+    if loss.scale != "log" or not loss.has_row_losses or loss.classes is not None or not found.any():
         return
     message = (
         f"A few {_units(known)} carry much of the variance of the losses (heavy-tailed noise, or rows that the model "
@@ -267,7 +268,7 @@ def _heavy_tails(known: Known) -> Iterator[Finding]:
 def _calmer_loss(known: Known, found: BoolArray) -> str:
     """The absolute error where its losses do not have heavy tails, too."""
     look = "at the rows with the largest losses in result.heldout"
-    if known.loss.name != "squared_error":
+    if known.loss.kind != "squared_error":
         return f"Look {look}."
     if have_heavy_tails(np.sqrt(known.losses[:, found]), known.rows, "absolute_error").any():
         return f"Look {look}; the absolute errors have heavy tails, too."
@@ -313,7 +314,7 @@ def _few_groups(known: Known) -> Iterator[Finding]:
 
 def _dependence(known: Known) -> Iterator[Finding]:
     """Whether neighbouring rows resemble each other; groups say already which do, and of classes little is known."""
-    if known.rows.groups is not None or known.loss.scale == "logit" or known.loss.classes is not None:
+    if known.rows.groups is not None or known.loss.rule_scale == "binomial" or known.loss.classes is not None:
         return
     y = known.y[:MOST]
     residuals = y - known.predictions[:MOST]

@@ -86,6 +86,10 @@ class NestedCVResult:
     scale : str
         On which the interval of the covariance rule is built: "log" for losses that are never negative, "logit" for
         zero-one loss, "identity" for others.
+    greater_is_better : bool
+        Whether the figures are scores, as ``scoring=`` asks for them, rather than errors.
+    metrics : DataFrame
+        By metric, of all that were asked for: estimate, low, high, standard_error. The result speaks of the first.
     intervals : DataFrame
         The interval of every rule.
     fold_errors : FoldErrorTables
@@ -120,6 +124,8 @@ class NestedCVResult:
     exactness: str
     loss: str
     scale: str
+    greater_is_better: bool
+    metrics: pd.DataFrame
     intervals: pd.DataFrame
     fold_errors: FoldErrorTables
     heldout: pd.DataFrame
@@ -171,6 +177,7 @@ class NestedCVResult:
         """Return everything but the rows as plain Python objects; NaN becomes None, so that it is valid JSON."""
         whole = {name: getattr(self, name) for name in self.__dataclass_fields__}
         del whole["heldout"]
+        whole["metrics"] = self.metrics.reset_index().to_dict(orient="records")
         tables = self.fold_errors
         whole["fold_errors"] = {name: getattr(tables, name) for name in tables.__dataclass_fields__}
         whole["intervals"] = self.intervals.reset_index().to_dict(orient="records")

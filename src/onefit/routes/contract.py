@@ -25,6 +25,7 @@ from ..learners import Learner, Refusal, Task
 from ..typing import FloatArray
 from ..validation import Problem
 from ..vocabulary import MAX_FITS
+from .responses import Responses, of_scores
 
 __all__ = [
     "CannotStream",
@@ -281,6 +282,10 @@ class Engine(ABC):
     @abstractmethod
     def pairs(self, folds: Folds) -> PairErrors[HeldOut]:
         """The same, and the losses of each fold with it and another out: K(K+1)/2 training sets a repeat."""
+
+    def responses(self, folds: Folds, learner: Learner, task: Task) -> Responses:
+        """What the learner would say to every fold with it, and with it and another, out: for metrics of that."""
+        return of_scores(self.pairs(folds), folds, learner, task)
 
     def streams(self, n_folds: int) -> bool:
         """Whether it goes over the rows in blocks, for many repeats at once."""

@@ -118,7 +118,7 @@ class TrainingSetsEngine(SetsEngine):
         """Some training sets at a time; of several repeats if they are small, as every batch has its price."""
         outputs, _ = self.outputs[group]
         K, m, V = folds.n_folds, folds.members.shape[2], self.n_values
-        R = self.loss.n_losses(len(outputs))
+        R = self.loss.n_moments(len(outputs))
         pairs = np.stack(np.triu_indices(K, 1), axis=1)
         each = self.sets(folds, range(1), log).floats_each(2)
         step = per_block(8 * each * len(pairs), SMALL_BYTES)

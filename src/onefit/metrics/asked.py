@@ -1,0 +1,67 @@
+"""The figures that were asked for: where each stands in the tables, on which scale, and how it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .contract import Metric, Shown
+from .losses import Classes, Loss
+
+__all__ = ["Asked", "asked_of_loss", "asked_of_metrics"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One metric, as rules and results see it.
+
+    Attributes
+    ----------
+    name : str
+        As it was asked for.
+    kind : str
+        The loss or metric that it is made of.
+    scale : str
+        "log", "logit" or "identity": on which the interval of the loss is built.
+    rule_scale : str
+        The same for the rules, which know shares of rows ("binomial") from other figures in [0, 1].
+    shown : Shown
+    family : str
+        "mean", "function", "rank" or "pooled".
+    columns : slice
+        Its figures in the tables.
+    classes : Classes or None
+    """
+
+    name: str
+    kind: str
+    scale: str
+    rule_scale: str
+    shown: Shown
+    family: str
+    columns: slice
+    classes: Classes | None = None
+
+    @property
+    def has_row_losses(self) -> bool:
+        """Whether it is a mean of losses of single rows, as some rules need."""
+        return self.family == "mean"
+
+
+def asked_of_loss(loss: Loss, name: str = "", shown: Shown = Shown()) -> Asked:  # noqa: B008  (frozen)
+    """A loss, or the score that is made of it."""
+    rule_scale = "binomial" if loss.scale == "logit" else loss.scale
+    return Asked(name or loss.name, loss.name, loss.scale, rule_scale, shown, "mean", slice(None), loss.classes)
+
+
+def asked_of_metrics(metrics: Sequence[Metric], n_outputs: int, classes: Classes | None) -> tuple[Asked, ...]:
+    """Metrics side by side, of a target with so many columns (one of classes)."""
+    asked, start = list[Asked](), 0
+    for metric in metrics:
+        stop = start + metric.n_figures(n_outputs)
+        rule_scale = "binomial" if getattr(metric, "is_share", False) else metric.scale
+        columns = slice(start, stop)
+        shown, family = metric.shown, metric.family
+        asked.append(Asked(metric.name, metric.name, metric.scale, rule_scale, shown, family, columns, classes))
+        start = stop
+    return tuple(asked)
