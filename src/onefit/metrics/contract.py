@@ -42,6 +42,8 @@ class Repeat:
         class numbers, "predict_proba" (..., C) and "decision_function" (..., Q), with Q = 1 for two classes.
     number : int
         Number of this repeat among all, for messages.
+    groups : array (n,) or None
+        Numbers of groups whose rows belong together.
     """
 
     observed: AnyArray
@@ -50,6 +52,7 @@ class Repeat:
     rows: Sequence[IntArray]
     responses: Mapping[str, Sequence[AnyArray]]
     number: int = 0
+    groups: IntArray | None = None
 
     @property
     def n_folds(self) -> int:

@@ -18,6 +18,8 @@ from .scored import Scored
 
 __all__ = [
     "Counts",
+    "Figure",
+    "Ratio",
     "balanced_accuracy",
     "f_score",
     "jaccard",

@@ -22,7 +22,7 @@ from ..typing import AnyArray, FloatArray
 from .contract import Metric, Reduced, Repeat, Shown
 from .means import RowLosses
 from .orientation import AS_LOSS, ONE_MINUS
-from .scored import Scored, class_sums, fold_weights, folds_of, row_mean, to_rows
+from .scored import Scored, class_sums, fold_scales, fold_weights, folds_of, row_mean, to_rows
 
 __all__ = [
     "Explained",
@@ -94,7 +94,8 @@ class FunctionMetric(Metric):
                 "share of rows that is zero. Use another metric, or more rows."
             )
         influence = [theta + np.einsum("mvrc,vrc->mvr", rows - pooled, slopes) for rows in own]
-        change = [np.einsum("kvrc,vrc->kvr", mean[fold] - mean, slopes) for fold, mean in enumerate(means)]
+        scales = fold_scales(repeat)
+        change = [np.einsum("kvrc,vrc->kvr", scales[j] * (mean[j] - mean), slopes) for j, mean in enumerate(means)]
         return Reduced(np.stack(values), to_rows(repeat, influence), np.stack(change))
 
 
@@ -153,6 +154,7 @@ class Explained(FunctionMetric):
     response: str = "predict"
     per_output: bool = True
     centred: bool = False
+    needs_every_class: bool = False
     scale: str = "log"
     least_rows: int = 2
 

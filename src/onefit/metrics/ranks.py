@@ -22,7 +22,7 @@ from .contract import Metric, Reduced, Repeat, Shown
 from .orientation import ONE_MINUS
 from .ranknoise import comparison_noise
 from .rankterms import RankTerm, one_against_one, one_against_rest, two_classes
-from .scored import Scored, class_sums, fold_weights, folds_of, kind_of, probabilities, to_rows
+from .scored import Scored, class_sums, fold_scales, fold_weights, folds_of, kind_of, probabilities, to_rows
 
 __all__ = ["RankMetric", "wrong_shares"]
 
@@ -69,7 +69,8 @@ class RankMetric(Metric):
         values = np.stack([table.values[fold] for fold, table in enumerate(tables)])
         theta = np.tensordot(shares, values, 1)
         influence = theta + _influence(folds, tables, terms, shares)
-        change = np.stack([table.values[fold] - table.values for fold, table in enumerate(tables)])
+        scales = fold_scales(repeat)
+        change = np.stack([scales[j] * (table.values[j] - table.values) for j, table in enumerate(tables)])
         noise = comparison_noise([scored.alone(fold) for fold, scored in enumerate(folds)], terms)
         rows = np.split(influence, np.cumsum([len(scored.weights) for scored in folds])[:-1])
         return Reduced(values[..., None], to_rows(repeat, rows)[..., None], change[..., None], noise[..., None])
@@ -86,6 +87,8 @@ class RankMetric(Metric):
                 )
         kind = kind_of(self.response, repeat)
         response = probabilities(scored, self.name) if kind == "predict_proba" else scored.response
+        if kind == "predict":
+            response = response[..., None].astype(np.float64)
         if len(sums) == 2:
             response = response[..., -1:]
         if not np.isfinite(response).all():

@@ -11,7 +11,20 @@ from ..errors import DataError
 from ..typing import AnyArray, FloatArray
 from .contract import Repeat
 
-__all__ = ["Scored", "class_sums", "fold_weights", "folds_of", "kind_of", "probabilities", "row_mean", "to_rows"]
+__all__ = [
+    "Scored",
+    "class_sums",
+    "fold_scales",
+    "fold_weights",
+    "folds_of",
+    "kind_of",
+    "probabilities",
+    "row_mean",
+    "to_rows",
+]
+
+TOLERANCE = 1e-6
+"""By how much probabilities may miss one: those of single precision do."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +58,7 @@ def kind_of(response: str, repeat: Repeat) -> str:
     """Which of the responses of a repeat a metric wants."""
     if repeat.labels is None:
         return "residual"
-    if response != "scores" or "scores" in repeat.responses:
+    if response != "scores" or response in repeat.responses:
         return response
     return "decision_function" if "decision_function" in repeat.responses else "predict_proba"
 
@@ -78,6 +91,11 @@ def fold_weights(repeat: Repeat) -> FloatArray:
     return shares
 
 
+def fold_scales(repeat: Repeat) -> FloatArray:
+    """Mean weight of the rows of each fold, (K,): what means over its rows are multiplied by in sums over all rows."""
+    return np.array([repeat.weights_of(fold).mean() for fold in range(repeat.n_folds)])
+
+
 def class_sums(scored: Scored) -> FloatArray:
     """Sums of weights by class, (C,)."""
     n_classes = len(scored.labels) if scored.labels is not None else 0
@@ -95,13 +113,13 @@ def to_rows(repeat: Repeat, values: list[FloatArray]) -> FloatArray:
 def probabilities(scored: Scored, name: str) -> FloatArray:
     """Probabilities (..., C), if that is what they are."""
     chances: FloatArray = scored.response
-    if not np.isfinite(chances).all() or chances.min() < 0 or chances.max() > 1:
+    if not np.isfinite(chances).all() or chances.min() < 0 or chances.max() > 1 + TOLERANCE:
         raise DataError(
             f"{name} needs probabilities, and predict_proba of the estimator gave values that are not numbers in "
             f"[0, 1] in {scored.where}; calibrate it (CalibratedClassifierCV), or use a metric of its decisions."
         )
     off = np.abs(chances.sum(axis=-1) - 1)
-    if off.max() > np.sqrt(np.finfo(chances.dtype).eps):
+    if off.max() > TOLERANCE:
         raise DataError(
             f"{name} needs probabilities, and those of predict_proba sum to {1 + off.max():.6g} or {1 - off.max():.6g} "
             f"for a row in {scored.where}, not to one; normalise them in the estimator."
