@@ -230,8 +230,8 @@ def error_curve(
     simpler : {"larger", "smaller"}, default="larger"
         Which values make the model simpler: larger penalties, but smaller ``C`` or ``max_depth``. Names count in the
         order given.
-    n_folds, n_repeats, loss, scoring, confidence_level, interval, groups, sample_weight, folds, cv, bias_folds, route, \
-transformers, max_fits, random_state, n_jobs, progress
+    n_folds, n_repeats, loss, scoring, confidence_level, interval, groups, sample_weight, folds, cv, bias_folds, \
+route, transformers, max_fits, random_state, n_jobs, progress
         As in `nested_cv`. The paired differences always go by the covariance rule.
 
     Returns
@@ -329,8 +329,8 @@ def compare(
         suits it.
     X, y
         As in `nested_cv`.
-    n_folds, n_repeats, loss, scoring, confidence_level, interval, groups, sample_weight, folds, cv, bias_folds, route, \
-transformers, max_fits, random_state, n_jobs, progress
+    n_folds, n_repeats, loss, scoring, confidence_level, interval, groups, sample_weight, folds, cv, bias_folds, \
+route, transformers, max_fits, random_state, n_jobs, progress
         As in `nested_cv`, and the same for all models. The differences always go by the covariance rule.
 
     Returns

@@ -13,28 +13,39 @@ from ..typing import FloatArray
 
 __all__ = ["ends_of_mean", "hall", "logarithmic", "logistic", "wilson"]
 
+BOUNDS = {"log": (0.0, np.inf), "logit": (0.0, 1.0)}
+"""What figures on a scale never exceed."""
+
 MOST_STRETCHED = 300.0
 """Exponent of the largest factor by which an end on the log scale is apart from the estimate: what doubles hold."""
 
 
 def ends_of_mean(
-    centre: FloatArray, s: FloatArray, t: FloatArray, skewness: FloatArray, scale: str
+    centre: FloatArray, s: FloatArray, t: FloatArray, skewness: FloatArray | None, scale: str
 ) -> tuple[FloatArray, FloatArray]:
     """The wider, at each end, of Hall's and those on the scale: "log", which is left if s exceeds the centre, or not.
 
-    On the log scale there is nothing below zero.
+    On the log scale there is nothing below zero, on the logit scale nothing beyond one either. Hall's are left out
+    where nothing is known of the skewness.
     """
+    low, high = _ends_on(scale, centre, s, t)
+    if skewness is not None:
+        skewed = hall(centre, s, t, skewness)
+        low, high = np.minimum(low, skewed[0]), np.maximum(high, skewed[1])
+    least, most = BOUNDS.get(scale, (-np.inf, np.inf))
+    return np.maximum(low, least), np.minimum(high, most)
+
+
+def _ends_on(scale: str, centre: FloatArray, s: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Symmetric ends on a scale."""
     low, high = centre - t * s, centre + t * s
-    skewed = hall(centre, s, t, skewness)
     if scale == "logit":
-        low, high = logistic(centre, s, t)
-        return np.maximum(np.minimum(low, skewed[0]), 0.0), np.minimum(np.maximum(high, skewed[1]), 1.0)
-    if scale != "log":
-        return np.minimum(low, skewed[0]), np.maximum(high, skewed[1])
-    curved = (s <= centre) & (centre > 0)
-    ends = logarithmic(np.where(curved, centre, 1.0), np.where(curved, s, 0.0), t)
-    low, high = np.where(curved, ends[0], low), np.where(curved, ends[1], high)
-    return np.maximum(np.minimum(low, skewed[0]), 0.0), np.maximum(high, skewed[1])
+        return logistic(centre, s, t)
+    if scale == "log":
+        curved = (s <= centre) & (centre > 0)
+        ends = logarithmic(np.where(curved, centre, 1.0), np.where(curved, s, 0.0), t)
+        return np.where(curved, ends[0], low), np.where(curved, ends[1], high)
+    return low, high
 
 
 def logarithmic(centre: FloatArray, s: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:

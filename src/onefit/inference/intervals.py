@@ -230,7 +230,7 @@ def covariance(errors: FoldErrors, context: Context) -> Interval:
         observed = cv_estimate(errors)
         low, high = np.where(observed == 0, 0.0, low), np.where(observed == 1, 1.0, high)
     else:
-        skewness = errors.skewness.mean(axis=0) if context.with_skewness else np.zeros(estimate.shape)
+        skewness = errors.skewness.mean(axis=0) if context.with_skewness else None
         low, high = ends_of_mean(estimate, s, t, skewness, scale)
     mse, inflation = floor + shared + drawn, _ratio(s, np.sqrt(floor))
     return Interval(estimate, low, high, s, mse, shared < 0, inflation, *cause, too_wide)

@@ -5,6 +5,7 @@
 """
 
 from .adapt import adapt, frozen
+from .constant import ConstantLearner
 from .contract import Learner, Path, Refusal, Scores, Task
 from .design import DesignSmoother
 from .encoded import EncodedLearner, EncodedSets
@@ -22,6 +23,7 @@ from .tuned import TunedLearner
 
 __all__ = [
     "Coefficients",
+    "ConstantLearner",
     "DesignSmoother",
     "EncodedLearner",
     "EncodedSets",

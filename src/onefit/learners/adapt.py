@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from scipy import sparse
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier, RidgeClassifierCV, RidgeCV
 from sklearn.pipeline import Pipeline
@@ -15,6 +16,7 @@ from ..errors import DataError, RouteError
 from ..typing import Estimator
 from ..validation import numeric_matrix
 from ..vocabulary import EXACT
+from .constant import constant_class, constant_number
 from .contract import Learner, Path, Refusal, Task, joins
 from .encoding import Encoding
 from .kernel_ridge import kernel_ridge
@@ -55,6 +57,8 @@ LEARNERS: dict[type, Known] = {
     RidgeCV: Known(ridge_cv, encoded=encoded_ridge_cv),
     RidgeClassifierCV: Known(ridge_cv, encoded=encoded_ridge_cv),
     KernelRidge: Known(kernel_ridge, "alpha", is_ridge=False),
+    DummyRegressor: Known(constant_number, is_ridge=False),
+    DummyClassifier: Known(constant_class, is_ridge=False),
 }
 
 
@@ -105,7 +109,7 @@ def _checked(estimator: object, found: object, task: Task, path: Path | None) ->
 
 
 def _adapt_pipeline(pipeline: Pipeline, task: Task, path: Path | None) -> Learner | Refusal:
-    """Transform X once if that is exact (stateless steps) or asked for (freeze); else learn the steps from statistics."""
+    """Transform X once if that is exact (stateless steps) or asked for (freeze); else learn them from statistics."""
     (name, last), steps = pipeline.steps[-1], steps_of(pipeline)
     if path is not None:
         if not path.name.startswith(f"{name}__"):

@@ -31,6 +31,8 @@ class Asked:
     columns : slice
         Its figures in the tables.
     classes : Classes or None
+    minds_skewness : bool
+        Whether the skewness of the row values is that of losses, so that the ends of the interval mind it.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Asked:
     family: str
     columns: slice
     classes: Classes | None = None
+    minds_skewness: bool = True
 
     @property
     def has_row_losses(self) -> bool:
@@ -62,6 +65,7 @@ def asked_of_metrics(metrics: Sequence[Metric], n_outputs: int, classes: Classes
         rule_scale = "binomial" if getattr(metric, "is_share", False) else metric.scale
         columns = slice(start, stop)
         shown, family = metric.shown, metric.family
-        asked.append(Asked(metric.name, metric.name, metric.scale, rule_scale, shown, family, columns, classes))
+        minds = family == "mean" or getattr(metric, "is_root_of_mean", False)
+        asked.append(Asked(metric.name, metric.name, metric.scale, rule_scale, shown, family, columns, classes, minds))
         start = stop
     return tuple(asked)

@@ -125,8 +125,12 @@ class Shown:
         return self.sign < 0
 
     def of(self, loss: FloatArray) -> FloatArray:
-        """The figure, or the loss of a figure: the map is its own inverse up to the sign."""
+        """The figure of a loss."""
         return self.origin + self.sign * loss
+
+    def loss_of(self, figure: FloatArray | float) -> FloatArray | float:
+        """The loss of a figure."""
+        return self.sign * (figure - self.origin)
 
 
 class Metric(ABC):

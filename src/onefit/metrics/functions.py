@@ -123,6 +123,8 @@ def safe_ratio(top: AnyArray, bottom: AnyArray, otherwise: AnyArray | float) -> 
 class RootMean(FunctionMetric):
     """The square root of a mean of row losses."""
 
+    is_root_of_mean = True
+
     name: str
     losses: RowLosses
     shown: Shown = AS_LOSS

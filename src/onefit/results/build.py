@@ -22,6 +22,7 @@ from ..routes import Outcome, usual_refit_folds
 from ..running.job import Job
 from ..typing import AnyArray, FloatArray
 from ..vocabulary import CRITERIA, Simpler
+from .baseline import standard_of
 from .comparison import Comparison
 from .curve import Difference, ErrorCurve, as_values, simplest_minimum, simplicity
 from .findings import Known, findings_of
@@ -61,13 +62,14 @@ class Figures:
         level, scale = job.confidence_level, asked.rule_scale
         self.asked, self.rows, self.losses = asked, rows.roles, rows.losses[..., asked.columns]
         self.errors = errors = _errors_of(outcome.errors, asked, self.losses, rows.roles)
-        context = Context(level, scale, outcome.bias_cv, with_skewness=asked.family in ("mean", "function"))
+        context = Context(level, scale, outcome.bias_cv, with_skewness=asked.minds_skewness)
         self.obstacles = {
             name: obstacle for name, rule in RULES.items() if (obstacle := _obstacle(rule, errors, asked))
         }
         rules = {name: rule for name, rule in RULES.items() if name not in self.obstacles}
         self.by_rule = {name: rule.compute(errors, context) for name, rule in rules.items()}
         self.own = self.by_rule[job.rule.name]
+        self.sampling = errors.sampling(self.own.estimate).mean(axis=0)
         self.raw, self.cv = raw_estimate(errors), _cv_estimate(errors, asked)
         self.monte_carlo_error = half_width_error(errors, job.rule, scale)
         self.heavy_tailed = heavy_tailed(errors, self.rows, asked.kind)
@@ -139,7 +141,10 @@ def build_result(job: Job, outcome: Outcome, value: int = 0, figures: AllFigures
         metrics=_metric_table(figures, problem.output_names, value),
         intervals=_interval_table(first, problem.output_names, value),
         fold_errors=FoldErrorTables(
-            *(pick(shown.of(table)) for table in (errors.e_in, errors.e_out)), pick(errors.v_out), pick(errors.mse)
+            e_in=pick(shown.of(errors.e_in)),
+            e_out=pick(shown.of(errors.e_out)),
+            v_out=pick(errors.v_out),
+            mse=pick(errors.mse),
         ),
         heldout=_heldout_table(job, first, figures.rows, value),
         reason="; ".join(filter(None, [own.reason_at(value), *outcome.notes])),
@@ -147,6 +152,8 @@ def build_result(job: Job, outcome: Outcome, value: int = 0, figures: AllFigures
         rmse=None if first.rmse is None else Figure(*map(pick, first.rmse)),
         r2=None if first.r2 is None else Figure(*map(pick, first.r2)),
         findings=findings_of(_known(job, outcome, figures, value)),
+        row_value="loss" if first.asked.has_row_losses else "influence",
+        standard=standard_of(job, first.asked, errors, first.sampling[value], build_result),
     )
 
 
@@ -246,14 +253,15 @@ def _heldout_table(job: Job, figures: Figures, rows: HeldOutRows, value: int) ->
     """Mean held-out prediction and loss of each row; of classes, the one predicted most often, and probabilities."""
     problem, index, classes = job.problem, rows.names, job.loss.classes
     Q, losses = problem.n_outputs, figures.losses[:, value]
+    row_value = "loss" if figures.asked.has_row_losses else "influence"
     if classes is not None:
         voted = pd.Series(classes.labels[classes.decide(rows.kept[:, value, :Q])], index=index)
         scored = np.isfinite(losses[:, 0])
-        frame = pd.DataFrame({"prediction": voted.where(scored), "loss": losses[:, 0]}, index=index)
+        frame = pd.DataFrame({"prediction": voted.where(scored), row_value: losses[:, 0]}, index=index)
         for label, column in zip(classes.labels, rows.kept[:, value, Q:].T, strict=False):
             frame[f"probability_{label}"] = column
         return frame
-    columns: pd.Index[Any] = pd.Index(["prediction", "loss"])
+    columns: pd.Index[Any] = pd.Index(["prediction", row_value])
     if problem.output_names is not None:
         columns = pd.MultiIndex.from_product([list(columns), list(problem.output_names)])
     both = rows.both[:, value]
@@ -292,9 +300,7 @@ def build_curve(
     order = simplicity(V, simpler, array)
     best = simplest_minimum(spread(own.estimate).reshape(V, R), order)
     places = np.arange(len(job.values))
-    difference = [
-        paired(errors, places, np.full(len(places), job.values.index(b)), job.confidence_level) for b in best
-    ]
+    difference = [paired(errors, places, np.full(len(places), job.values.index(b)), job.confidence_level) for b in best]
     parts = {
         key: spread(np.stack([_signed(key, each, shown)[:, q] for q, each in enumerate(difference)], axis=1))
         for key in ("estimate", "low", "high", "standard_error")

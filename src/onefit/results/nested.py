@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -100,6 +102,8 @@ class NestedCVResult:
     reason : str
         Why there is no interval, or why it is not the usual one; empty if all is well.
     output_names : tuple of str or None
+    row_value : str
+        Column of `heldout` with what each row contributes: "loss", or "influence" if the metric is no mean of losses.
     findings : tuple of Finding
         What the reader should know; what is warned of, and shown in summary, notebook, report and command line.
     """
@@ -134,6 +138,31 @@ class NestedCVResult:
     reason: str
     output_names: tuple[str, ...] | None
     findings: tuple[Finding, ...]
+    row_value: str
+    standard: Any
+
+    @cached_property
+    def baseline(self) -> NestedCVResult:
+        """The same for the best constant prediction (mean, median, quantile, shares of classes), on the same folds.
+
+        It is computed when it is first asked for. What suits the loss: the mean for squared error, the median for
+        absolute error, the quantile for pinball loss, and for classes their frequencies.
+        """
+        found: NestedCVResult = self.standard.compute()
+        found.__dict__["baseline"] = found  # nothing is better than the best
+        return found
+
+    @cached_property
+    def skill(self) -> Figure:
+        """One minus the loss over that of `baseline`, with low and high; NaN where that has no meaning, as of AUC."""
+        found: Figure = self.standard.skill(self, self.baseline)
+        return found if self.output_names else Figure(*(part.item() for part in found))  # type: ignore[arg-type]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: figures, not how they would be computed, as losses may be functions without a name."""
+        with contextlib.suppress(AttributeError):  # what was pickled before has them, or none
+            self.skill  # noqa: B018
+        return {**self.__dict__, "standard": None}
 
     def summary(self) -> str:
         """Return the answer, how it was computed and what was found, as text."""
@@ -176,7 +205,7 @@ class NestedCVResult:
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the rows as plain Python objects; NaN becomes None, so that it is valid JSON."""
         whole = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        del whole["heldout"]
+        del whole["heldout"], whole["standard"]
         whole["metrics"] = self.metrics.reset_index().to_dict(orient="records")
         tables = self.fold_errors
         whole["fold_errors"] = {name: getattr(tables, name) for name in tables.__dataclass_fields__}

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import FoldError, RouteError
 from ..learners import Learner, RefitLearner, Refusal, Task, is_near_interpolation
+from .constant import ConstantRoute
 from .contract import FoldPlan, Offer, Route
 from .encoded import EncodedRoute
 from .gram import GramRoute
@@ -31,6 +32,7 @@ ROUTES: tuple[Route, ...] = (
     LearnedRoute(),
     EncodedRoute(),
     SearchedRoute(),
+    ConstantRoute(),
     RefitRoute(),
 )
 """All routes; of equal offers the first wins."""

@@ -24,7 +24,7 @@ def n_figures(task: Task) -> int:
 
 
 def n_kept(task: Task) -> int:
-    """Numbers that are kept of a row's predictions: as many as y has columns, and its probabilities if there are any."""
+    """Numbers that are kept of a row's predictions: one a column of y, and its probabilities if there are any."""
     return task.problem.n_outputs + (_n_classes(task) if "predict_proba" in task.responses else 0)
 
 
@@ -60,7 +60,7 @@ class Measured:
         for table in missing.values():
             table[..., others] = np.nan
         e_out = np.where(others, self.fold_values, errors.e_out)
-        return replace(errors, e_out=e_out, noise=self.noise, shares=shares, **missing)
+        return replace(errors, e_out=e_out, noise=self.noise, shares=shares, **missing)  # type: ignore[arg-type]
 
 
 def _shares(folds: Folds, rows: RowRoles) -> FloatArray:
@@ -96,7 +96,7 @@ def measure(responses: Responses, folds: Folds, task: Task, rows: RowRoles, n_va
             if found.scatter is not None:
                 scatter[at][:, :, kept, part] = found.scatter
             if found.noise is not None:
-                noise[at][np.ix_(kept, kept, range(part.start, part.stop))] = found.noise
+                noise[at][..., part][np.ix_(np.array(kept), np.array(kept))] = found.noise
     is_mean = tuple(metric.family == "mean" for metric in task.metrics for _ in range(metric.n_figures(_outputs(task))))
     return Measured(PairErrors(single, mean, scatter), fold_values, noise, is_mean)
 
@@ -110,16 +110,16 @@ def _pseudo_means(found: Reduced, folds: Sequence[IntArray], rows: RowRoles) -> 
 
 def _record_predictions(table: FloatArray, repeat: Repeat, task: Task, kept: Sequence[int]) -> None:
     """Write what was predicted of each row with its own fold out: residuals, of codes for classes; probabilities."""
-    Q, classes = task.problem.n_outputs, task.loss.classes
+    Q, classes, values = task.problem.n_outputs, task.loss.classes, np.array(kept)
     for fold, rows in enumerate(repeat.rows):
         own = {kind: parts[fold][fold] for kind, parts in repeat.responses.items()}
+        at = np.ix_(rows, values)
         if classes is None:
-            table[np.ix_(rows, kept)] = own["residual"]
+            table[at] = own["residual"]
             continue
-        codes = classes.encode(_decided(own, classes))
-        table[np.ix_(rows, kept, range(Q))] = task.problem.y[rows][:, None] - codes
+        table[..., :Q][at] = task.problem.y[rows][:, None] - classes.encode(_decided(own, classes))
         if "predict_proba" in own:
-            table[np.ix_(rows, kept, range(Q, table.shape[-1]))] = own["predict_proba"]
+            table[..., Q:][at] = own["predict_proba"]
 
 
 def _decided(own: Mapping[str, AnyArray], classes: Classes) -> IntArray:
@@ -127,7 +127,7 @@ def _decided(own: Mapping[str, AnyArray], classes: Classes) -> IntArray:
     if "predict" in own:
         return own["predict"].astype(np.intp)
     if "predict_proba" in own:
-        return own["predict_proba"].argmax(axis=-1)
+        return np.asarray(own["predict_proba"].argmax(axis=-1), dtype=np.intp)
     for kind in ("decision_function", "scores"):
         if kind in own:
             return classes.decide(own[kind])

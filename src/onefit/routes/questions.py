@@ -98,4 +98,3 @@ class Questions:
             raise DataError(f"predict_proba gives {found.min():.3g} to {found.max():.3g}, which are no probabilities.")
         if found.size and np.abs(found.sum(axis=1) - 1).max() > SUM_TOLERANCE:
             raise DataError("The probabilities that predict_proba gives do not sum to one over the classes.")
-

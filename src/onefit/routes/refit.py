@@ -187,11 +187,12 @@ class RefitEngine(Engine):
 
     def _read(self, rows: IntArray, answer: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
         """Answers of a fit as metrics take them: residuals for numbers, numbers of classes for classes."""
-        if self.loss.classes is None:
-            own = {"residual": self._residuals(rows, answer["predict"])} if "predict" in answer else {}
-        else:
-            own = {"predict": self._class_numbers(answer["predict"])} if "predict" in answer else {}
-        return {**{kind: part for kind, part in answer.items() if kind != "predict"}, **own}
+        read = {kind: part for kind, part in answer.items() if kind != "predict"}
+        if "predict" in answer and self.loss.classes is None:
+            read["residual"] = self._residuals(rows, answer["predict"])
+        elif "predict" in answer:
+            read["predict"] = self._class_numbers(answer["predict"])
+        return read
 
     def _residual_parts(
         self, folds: Folds, out: Sequence[tuple[int, ...]], failures: list[Failure]

@@ -14,8 +14,11 @@ from ..validation import Problem
 
 __all__ = ["Question", "ask"]
 
-METHODS = {"predict_proba": ("predict_proba",), "decision_function": ("decision_function",)}
-METHODS["scores"] = ("decision_function", "predict_proba")
+METHODS: dict[str, tuple[str, ...]] = {
+    "predict_proba": ("predict_proba",),
+    "decision_function": ("decision_function",),
+    "scores": ("decision_function", "predict_proba"),
+}
 """By kind of response, the methods of a classifier any of which gives it."""
 
 

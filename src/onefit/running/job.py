@@ -67,11 +67,17 @@ class Settings:
         if self.folds is not None or not (isinstance(self.n_folds, str) and self.n_folds == "auto"):
             other = "folds" if self.folds is not None else "n_folds"
             raise FoldError(f"cv and {other} say the same in two ways; give one of them.")
-        if isinstance(self.cv, numbers.Integral) and not isinstance(self.cv, bool):
-            if self.cv < 3:
-                raise FoldError(f"cv={self.cv}: nested cross-validation takes two folds out and needs at least 3.")
-            return replace(self, n_folds=int(self.cv), cv=None)
+        if is_integer(self.cv):
+            count = int(self.cv)  # type: ignore[arg-type]
+            if count < 3:
+                raise FoldError(f"cv={count}: nested cross-validation takes two folds out and needs at least 3.")
+            return replace(self, n_folds=count, cv=None)
         return replace(self, folds=as_folds(self.cv), cv=None)
+
+
+def is_integer(value: object) -> bool:
+    """Whether it is a whole number; True and False are none."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
@@ -104,6 +110,10 @@ class Job:
     has_default_folds : bool
         Whether ``n_folds="auto"`` settled for fewer than there are rows or groups.
     progress : Progress
+    settings : Settings
+        As they were given.
+    entropy : int
+        The seed of the partitions.
     """
 
     task: Task
@@ -117,6 +127,8 @@ class Job:
     failures: Mapping[int, str]
     has_default_folds: bool
     progress: Progress
+    settings: Settings
+    entropy: int
 
     @cached_property
     def computation(self) -> Computation:
@@ -224,7 +236,21 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows, settings: Settin
     route, bids = choose_routes(candidates, task, plan, asked)
     n_values = sum(bid.learner.n_values for bid in bids) + len(failures)
     values = tuple(value for value in range(n_values) if value not in failures)
-    return Job(task, question.asked, level, partitions, route, workers, bids, values, failures, plan.is_default, progress)
+    return Job(
+        task,
+        question.asked,
+        level,
+        partitions,
+        route,
+        workers,
+        bids,
+        values,
+        failures,
+        plan.is_default,
+        progress,
+        settings,
+        entropy,
+    )
 
 
 def _learners(contender: Contender, task: Task, asked: str) -> list[Learner]:
