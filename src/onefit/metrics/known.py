@@ -201,8 +201,8 @@ def _likelihood_ratio(given: Given) -> Metric:
     given.only()
     _require_two(given, "balanced_accuracy or recall_macro")
     if given.function.__name__ == "positive_likelihood_ratio":
-        return counts.Counts(given.name, counts.positive_likelihood_ratio, NEGATED, "identity")
-    return counts.Counts(given.name, _minus_negative_ratio, NEGATED, "log")
+        return counts.Counts(given.name, counts.positive_likelihood_ratio, NEGATED, "identity", undefined=1.0)
+    return counts.Counts(given.name, _minus_negative_ratio, NEGATED, "log", undefined=-1.0)
 
 
 def _minus_negative_ratio(hits: AnyArray, predicted: AnyArray, true: AnyArray) -> AnyArray:
