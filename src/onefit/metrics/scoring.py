@@ -6,6 +6,7 @@ import difflib
 import inspect
 import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -24,8 +25,9 @@ from .pooled import PooledMetric
 
 __all__ = ["ScoringLike", "find_metrics", "loss_of_metric", "names_metric"]
 
-ScoringLike: TypeAlias = str | Callable[..., Any] | Sequence[Any] | Mapping[str, Any] | None
-"""What scoring may be given as: a name or scorer of scikit-learn, or a list or dict of such."""
+ScoringLike: TypeAlias = str | Metric | Callable[..., Any] | Sequence[Any] | Mapping[str, Any] | None
+"""What scoring may be given as: a name or scorer of scikit-learn, a callable (estimator, X, y), a `Metric`, or a list
+or dict of such."""
 
 FOR_CLASSES = "'accuracy', 'roc_auc', 'neg_log_loss' or 'balanced_accuracy'"
 FOR_NUMBERS = "'neg_mean_squared_error', 'neg_mean_absolute_error' or 'r2'"
@@ -38,7 +40,7 @@ def find_metrics(
 
     Parameters
     ----------
-    scoring : str, scorer, callable (estimator, X, y), or a list, tuple or dict of them
+    scoring : str, scorer, callable (estimator, X, y), Metric, or a list, tuple or dict of them
     loss : name of a loss, Loss, or function of (y, prediction)
     classes : array or None
         The classes in their order, None for regression.
@@ -109,6 +111,8 @@ def _listed(scoring: object) -> Iterable[tuple[str, object]]:
 
 def _of_scoring(one: object, name: str, labels: AnyArray | None, n_outputs: int) -> Metric:
     """One metric, shown so that greater is better."""
+    if isinstance(one, Metric):
+        return one if one.name == name else _renamed(one, name)
     if isinstance(one, str):
         one = _scorer_of_name(one)
     if _is_scorer(one):
@@ -120,6 +124,13 @@ def _of_scoring(one: object, name: str, labels: AnyArray | None, n_outputs: int)
         )
     _refuse_bare(one, name)
     return EstimatorScorer(name, one)
+
+
+def _renamed(metric: Metric, name: str) -> Metric:
+    """A metric under the name that a dict gives it."""
+    other = copy(metric)
+    object.__setattr__(other, "name", name)  # whether or not it is frozen
+    return other
 
 
 def _refuse_bare(function: Callable[..., Any], name: str) -> None:
@@ -284,6 +295,8 @@ def _name_of(one: object) -> str:
     """The name of a scorer; one of scikit-learn's goes by its own."""
     if isinstance(one, str):
         return one
+    if isinstance(one, Metric):
+        return one.name
     if _is_scorer(one):
         from sklearn.metrics import get_scorer
 
