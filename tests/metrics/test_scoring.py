@@ -213,6 +213,15 @@ def test_a_function_of_ones_own_is_of_one_output():
 # --------------------------------------------------------------------------------- held-out responses
 
 
+def test_several_classes_of_which_a_fold_lacks_one_have_no_average_precision():
+    repeat = classes(n=71, labels=WORDS)
+    repeat.observed[repeat.rows[2]] = 0
+    with pytest.raises(
+        DataError, match=r"average_precision is undefined in fold 2 of repeat 3: there is no row of class elm"
+    ):
+        find_metrics("average_precision", None, repeat.labels)[0].reduce(repeat)
+
+
 @pytest.mark.parametrize("name", ["roc_auc", "average_precision", "roc_auc_ovr", "roc_auc_ovo"])
 def test_a_fold_without_a_class_is_named(name):
     several = name.startswith("roc_auc_")

@@ -21,6 +21,7 @@ from .losses import Loss, find_loss, pinball
 from .means import MeanMetric, mean_of_loss, row_losses
 from .orientation import NEGATED, ONE_MINUS
 from .pooled import PooledMetric
+from .precision_recall import AveragePrecision, MeanAveragePrecision
 from .ranks import RankMetric
 from .rowlosses import brier, log_loss, percentage_error, squared_log_error, top_k_misses, tweedie
 
@@ -273,10 +274,15 @@ def _top_k(given: Given) -> Metric:
 
 
 def _average_precision(given: Given) -> Metric:
-    two = given.n_classes == 2
-    positive = given.positive(1) if two else 1
-    call = partial(given.function, **given.options)
-    return PooledMetric(given.name, call, given.response, 1, "logit", ONE_MINUS, True, positive, needs_positives=two)
+    average = given.only(pos_label=1, average="macro")["average"]
+    if average not in ("macro", "weighted") or given.response == "predict" or given.labels is None:
+        raise Unknown
+    if given.n_classes > 2:
+        mean = MeanAveragePrecision(given.labels, average == "weighted")
+        return PooledMetric(given.name, mean, given.response, 1, "logit", ONE_MINUS, True)
+    positive = given.positive(1)
+    quick = AveragePrecision(given.labels[positive])
+    return PooledMetric(given.name, quick, given.response, 1, "logit", ONE_MINUS, True, positive, needs_positives=True)
 
 
 CLASSES: dict[str, Maker] = {
