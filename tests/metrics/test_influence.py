@@ -10,7 +10,7 @@ import pytest
 from repeats import WORDS, classes, numbers, scored_rows, theta, with_weights
 from sklearn import metrics as sk
 
-from onefit.metrics import ranks
+from onefit.metrics import ranks, scored
 from onefit.metrics.contract import Repeat
 from onefit.metrics.scoring import find_metrics
 
@@ -92,44 +92,36 @@ def test_change_is_the_linear_part_of_replacing_predictions(name, kind, weighted
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(
-    "name", ["roc_auc", "roc_auc_ovr", "roc_auc_ovr_weighted", "roc_auc_ovo", "roc_auc_ovo_weighted"]
-)
+@pytest.mark.parametrize("name", ["roc_auc", "roc_auc_ovr", "roc_auc_ovr_weighted"])
 def test_influence_of_ranks_in_one_fold_is_the_infinitesimal_jackknife(name, weighted, monkeypatch):
     monkeypatch.setattr(ranks, "_freedom", lambda side, weights: 1.0)
-    labels = (0, 1) if name == "roc_auc" else WORDS
-    repeat = classes(n=53, n_folds=1, labels=labels, weighted=weighted)
-    if "_ovo" in name and weighted:
-        pytest.skip("takes no weights")
+    repeat = classes(n=53, n_folds=1, labels=(0, 1) if name == "roc_auc" else WORDS, weighted=weighted)
     (metric,) = find_metrics(name, None, repeat.labels)
-    if "_ovo" in name:  # which takes no weights: a row of weight two is two rows
-        return assert_doubled_rows_agree(metric, repeat)
     reduced = metric.reduce(repeat)
     centre = theta(metric, repeat, reduced)
     for row in scored_rows(repeat)[::5]:
-        np.testing.assert_allclose(
-            reduced.influence[row] - centre, jackknifed(metric, repeat, row), rtol=2e-6, atol=2e-7
-        )
-    return None
+        expected = jackknifed(metric, repeat, row)
+        np.testing.assert_allclose(reduced.influence[row] - centre, expected, rtol=2e-6, atol=2e-7)
 
 
-def assert_doubled_rows_agree(metric, repeat):
-    """The derivative of a figure of counts, from repeating all rows many times and one of them once more."""
-    times = 100
-    centre = theta(metric, repeat)
-    reduced = metric.reduce(repeat)
-    chances = repeat.responses["predict_proba"][0]
-    rows = repeat.rows[0]
-    for row in rows[::13]:
-        at = np.concatenate([np.tile(np.arange(len(rows)), times), np.flatnonzero(rows == row)])
+@pytest.mark.parametrize("name", ["roc_auc_ovo", "roc_auc_ovo_weighted"])
+def test_influence_of_pairs_of_classes_is_what_one_row_more_adds(name, monkeypatch):
+    """They take no weights: all rows a hundred times, and one of them once more."""
+    monkeypatch.setattr(ranks, "_freedom", lambda side, weights: 1.0)
+    repeat = classes(n=53, n_folds=1, labels=WORDS)
+    (metric,) = find_metrics(name, None, repeat.labels)
+    reduced, rows = metric.reduce(repeat), repeat.rows[0]
+    for one in range(0, len(rows), 13):
+        at = np.append(np.tile(np.arange(len(rows)), 100), one)
         many = replace(
             repeat,
             observed=repeat.observed[rows][at],
             rows=[np.arange(len(at))],
-            responses={"predict_proba": [chances[:, at]]},
+            responses={"predict_proba": [repeat.responses["predict_proba"][0][:, at]]},
         )
-        value = metric.reduce(many).fold_values[0]
-        np.testing.assert_allclose((value - centre) * len(at), reduced.influence[row] - centre, atol=2e-2, rtol=2e-2)
+        added = (metric.reduce(many).fold_values[0] - reduced.fold_values[0]) * len(at)
+        expected = reduced.influence[rows[one]] - reduced.fold_values[0]
+        np.testing.assert_allclose(added, expected, atol=2e-2, rtol=2e-2)
 
 
 # --------------------------------------------------------------------------------- ranks
@@ -305,3 +297,14 @@ def test_rows_of_a_group_are_left_out_together(n_groups):
     if n_groups == 30:
         np.testing.assert_allclose(sums, exact, rtol=1e-9, atol=1e-10)
     assert sums.var() / exact.var() == pytest.approx(1, abs=0.35)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("f1_macro", "several"), ("r2", "numbers"), ("roc_auc_ovr", "several")])
+def test_second_folds_a_few_at_a_time_give_the_same(name, kind, monkeypatch):
+    repeat = problem(kind, weighted=True)
+    (metric,) = find_metrics(name, None, repeat.labels)
+    at_once = metric.reduce(repeat)
+    monkeypatch.setattr(scored, "MOST_NUMBERS", 1)
+    one_by_one = metric.reduce(repeat)
+    for field in ("fold_values", "influence", "change"):
+        np.testing.assert_allclose(getattr(one_by_one, field), getattr(at_once, field), rtol=1e-12, atol=1e-14)

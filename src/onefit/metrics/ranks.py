@@ -115,11 +115,15 @@ class _FoldTable:
         for term in terms:
             positive, negative = term.positive[classes], term.negative[classes]
             used = positive | negative
-            shares = wrong_shares(scored.response[:, used][..., term.column], positive[used], scored.weights[used])
             weights = np.where(positive, scored.weights, 0.0)[used]
-            by_term.append(np.moveaxis(shares, -1, 1) @ weights / weights.sum())
-            own = np.zeros((len(classes), shares.shape[-1]))
-            own[used] = shares[fold]
+            means = []
+            for some in scored.some(8 * scored.response[0, ..., 0].size):
+                shares = wrong_shares(some.response[:, used][..., term.column], positive[used], scored.weights[used])
+                means.append(np.moveaxis(shares, -1, 1) @ weights / weights.sum())
+            by_term.append(np.concatenate(means))
+            own = np.zeros((len(classes), by_term[-1].shape[-1]))
+            alone = scored.response[[fold]][:, used][..., term.column]
+            own[used] = wrong_shares(alone, positive[used], scored.weights[used])[0]
             wrong.append(own)
         each = np.stack(by_term)
         parts = np.array([term.weight(class_sums(scored)) for term in terms])

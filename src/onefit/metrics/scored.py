@@ -26,6 +26,9 @@ __all__ = [
 TOLERANCE = 1e-6
 """By how much probabilities may miss one: those of single precision do."""
 
+MOST_NUMBERS = 2**22
+"""Numbers in a table that is made on the way."""
+
 
 @dataclass(frozen=True)
 class Scored:
@@ -52,6 +55,12 @@ class Scored:
     def alone(self, fold: int) -> Scored:
         """The same rows when their own fold alone is out."""
         return replace(self, response=self.response[fold])
+
+    def some(self, n_each: int) -> Iterator[Scored]:
+        """A few second folds at a time, such that tables of so many numbers for each stay small."""
+        step = max(1, MOST_NUMBERS // max(1, n_each))
+        for first in range(0, len(self.response), step):
+            yield replace(self, response=self.response[first : first + step])
 
 
 def kind_of(response: str, repeat: Repeat) -> str:
