@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.datasets import load_iris, make_classification
 from sklearn.linear_model import LogisticRegression, PoissonRegressor
 from sklearn.metrics import get_scorer_names
 from sklearn.model_selection import KFold, StratifiedKFold, cross_validate
+from sklearn.utils.fixes import parse_version
 
 from helpers import quiet_nested_cv
 
+OLD = parse_version(sklearn.__version__) < parse_version("1.7")
 NAMES = set(get_scorer_names())
 REFUSED = {name for name in NAMES if name.endswith(("_samples", "max_error", "median_absolute_error"))} | {
     "adjusted_mutual_info_score", "adjusted_rand_score", "completeness_score", "fowlkes_mallows_score",
@@ -42,7 +45,7 @@ def counts():
 
 PROBLEMS = [
     (two_classes, CLASSES - {"top_k_accuracy"}),
-    (three_classes, CLASSES - TWO),
+    (three_classes, CLASSES - TWO - ({"neg_brier_score"} if OLD else set())),
     (counts, NUMBERS),
 ]
 
@@ -56,6 +59,8 @@ def test_the_mean_of_fold_scores_is_cross_validates(problem, names):
     scores = cross_validate(estimator, X, y, scoring=sorted(names), cv=splits)
     for name in sorted(names):
         expected = np.average(scores[f"test_{name}"], weights=sizes)
+        if OLD and np.isnan(expected):
+            continue  # a likelihood ratio, which scikit-learn defines by now
         result = quiet_nested_cv(estimator, X, y, scoring=name, cv=splits)
         assert result.cv_estimate == pytest.approx(expected, rel=1e-12, abs=1e-12), name
         assert result.greater_is_better

@@ -5,9 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.fixes import parse_version
 
 from onefit.metrics.contract import Repeat
+
+OLD = parse_version(sklearn.__version__) < parse_version("1.7")
+"""scikit-learn without the Brier score of several classes, and with other ideas of words, quantiles and ratios."""
 
 WORDS = np.array(["ash", "elm", "oak", "yew"])
 

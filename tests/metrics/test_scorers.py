@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from repeats import WORDS, asked, classes, numbers
+from repeats import OLD, WORDS, asked, classes, numbers
 from sklearn import metrics as sk
 from sklearn.metrics import get_scorer, get_scorer_names, make_scorer
 
@@ -39,7 +39,11 @@ PROBLEMS = {
         CLASSES - {"top_k_accuracy"} - OF_ONE_CLASS,
     ),
     "several": (
-        lambda weighted: classes(n=83, labels=WORDS, weighted=weighted),
+        lambda weighted: classes(n=83, labels=range(4), weighted=weighted),
+        CLASSES - TWO_CLASSES | {"average_precision"},
+    ),
+    "several words": (
+        lambda weighted: classes(n=83, labels=WORDS, weighted=weighted, seed=1),
         CLASSES - TWO_CLASSES | {"average_precision"},
     ),
 }
@@ -49,7 +53,14 @@ def cases():
     for problem, (_, names) in PROBLEMS.items():
         for name in sorted(names):
             for weighted in (False, True):
-                if not weighted or ("likelihood" not in name and (problem != "several" or "_ovo" not in name)):
+                several = problem.startswith("several")
+                if (
+                    OLD
+                    and several
+                    and (name == "neg_brier_score" or (name, problem[8:]) == ("average_precision", "words"))
+                ):
+                    continue
+                if not weighted or ("likelihood" not in name and not (several and "_ovo" in name)):
                     yield problem, name, weighted  # the others take no weights in scikit-learn
 
 
@@ -73,6 +84,8 @@ def assert_folds_are_scikit_learns(metric, scorer, repeat):
         for fold, value in np.ndindex(repeat.n_folds, repeat.n_values):
             expected = asked(scorer, repeat, fold, value)
             found = metric.shown.of(reduced.fold_values[fold, value])
+            if OLD and "likelihood" in metric.name and np.isnan(expected):
+                continue  # which is one by now
             np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
 
 
@@ -104,8 +117,8 @@ OPTIONS = [
     (sk.cohen_kappa_score, {}),
     (sk.hamming_loss, {}),
     (sk.zero_one_loss, {}),
-    (sk.log_loss, {"labels": list(WORDS)}),
-    (sk.top_k_accuracy_score, {"k": 3, "labels": list(WORDS)}),
+    (sk.log_loss, {"labels": list(range(4))}),
+    (sk.top_k_accuracy_score, {"k": 3, "labels": list(range(4))}),
     (sk.roc_auc_score, {"multi_class": "ovr", "average": "micro"}),
     (sk.balanced_accuracy_score, {"adjusted": True}),
     (sk.average_precision_score, {"average": "weighted"}),
@@ -120,7 +133,7 @@ RESPONSES = {
 
 @pytest.mark.parametrize(("function", "options"), OPTIONS)
 def test_scorers_with_options_have_scikit_learns_value_on_every_fold(function, options):
-    repeat = classes(n=63, n_folds=3, n_values=1, labels=WORDS)
+    repeat = classes(n=63, n_folds=3, n_values=1, labels=range(4))
     response = RESPONSES.get(function.__name__, "predict")
     greater = not function.__name__.endswith("_loss")
     scorer = make_scorer(function, greater_is_better=greater, response_method=response, **options)
@@ -158,6 +171,8 @@ def test_the_positive_class_may_be_named(function, response, positive):
 ])  # fmt: skip
 @pytest.mark.parametrize("weighted", [False, True])
 def test_scorers_of_numbers_with_options(function, options, weighted):
+    if OLD and function is sk.d2_pinball_score:
+        pytest.skip("quantiles were interpolated")
     repeat = numbers(weighted=weighted)
     scorer = make_scorer(function, greater_is_better=function.__name__.endswith("_score"), **options)
     (metric,) = find_metrics(scorer, None, None)

@@ -234,7 +234,7 @@ def test_a_fold_without_a_class_is_named(name):
         metric.reduce(repeat)
 
 
-@pytest.mark.parametrize("name", ["neg_log_loss", "neg_brier_score", "roc_auc_ovr", "d2_log_loss_score"])
+@pytest.mark.parametrize("name", ["neg_log_loss", "neg_brier_score", "roc_auc_ovr"])
 @pytest.mark.parametrize(("wrong", "message"), [(-0.1, r"\[0, 1\]"), (np.nan, r"\[0, 1\]"), (0.9, "sum to")])
 def test_what_are_no_probabilities_is_refused(name, wrong, message):
     repeat = classes(n=71, labels=WORDS)

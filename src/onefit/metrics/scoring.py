@@ -75,7 +75,7 @@ def _of_loss(loss: object, labels: AnyArray | None) -> Metric:
     if not isinstance(loss, str) or not names_metric(loss):
         return mean_of_loss(find_loss(loss, labels))
     if loss not in LOSSES:
-        raise DataError(f"loss={loss!r} is not the name of a loss: {_hint(loss, 'loss')}.")
+        raise DataError(f"loss={loss!r} is not the name of a loss: {_hint(loss, 'loss')}")
     import sklearn.metrics  # here: it takes as long to load as all of onefit
 
     function = getattr(sklearn.metrics, LOSSES[loss])
@@ -287,7 +287,7 @@ def _scorer_of_name(name: str) -> object:
     from sklearn.metrics import get_scorer
 
     if name not in _scorer_names():
-        raise DataError(f"scoring={name!r} is not the name of a scorer: {_hint(name, 'scoring')}.")
+        raise DataError(f"scoring={name!r} is not the name of a scorer: {_hint(name, 'scoring')}")
     return get_scorer(name)
 
 
@@ -313,16 +313,16 @@ def _hint(name: str, keyword: str) -> str:
     if known is not None:
         scoring, loss = known
         by_scoring = f"scoring={scoring!r}, where greater is better"
-        return f"use {by_scoring}" + (f", or loss={loss!r}, where smaller is" if loss else "")
+        return f"use {by_scoring}" + (f", or loss={loss!r}, where smaller is." if loss else ".")
     names = _scorer_names()
     if keyword == "loss" and name in names:
-        return f"it is a score, where greater is better; use scoring={name!r}"
+        return f"it is a score, where greater is better; use scoring={name!r}."
     if keyword == "scoring" and (name in NAMED or name in LOSSES):
-        return f"it is a loss, where smaller is better; use loss={name!r}"
+        return f"it is a loss, where smaller is better; use loss={name!r}."
     close = difflib.get_close_matches(name, names, n=3)
     if close:
-        return "did you mean " + " or ".join(map(repr, close))
+        return "did you mean " + " or ".join(map(repr, close)) + "?"
     return (
         f"use one such as {FOR_CLASSES} for classes, or {FOR_NUMBERS} for numbers; sklearn.metrics.get_scorer_names() "
-        "lists all"
+        "lists all."
     )
