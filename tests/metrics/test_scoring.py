@@ -244,6 +244,30 @@ def test_what_are_no_probabilities_is_refused(name, wrong, message):
         metric.reduce(repeat)
 
 
+@pytest.mark.parametrize("name", ["accuracy", "f1", "roc_auc", "average_precision"])
+def test_a_fold_without_weight_is_named(name):
+    repeat = classes(weighted=True)
+    repeat.weights[repeat.rows[1]] = 0.0
+    with pytest.raises(DataError, match="All rows of fold 1 of repeat 3 have weight zero"):
+        find_metrics(name, None, repeat.labels)[0].reduce(repeat)
+
+
+def test_rows_without_weight_do_not_count():
+    repeat = classes(n=61, weighted=True)
+    repeat.weights[::7] = 0.0
+    kept = [rows[repeat.weights[rows] > 0] for rows in repeat.rows]
+    fewer = {
+        kind: [part[:, repeat.weights[rows] > 0] for part, rows in zip(parts, repeat.rows, strict=True)]
+        for kind, parts in repeat.responses.items()
+    }
+    for name in ("neg_log_loss", "f1_macro", "roc_auc", "average_precision"):
+        (metric,) = find_metrics(name, None, repeat.labels)
+        found, expected = metric.reduce(repeat), metric.reduce(replace(repeat, rows=kept, responses=fewer))
+        np.testing.assert_allclose(found.fold_values, expected.fold_values, rtol=1e-12)
+        rows = np.concatenate(kept)
+        np.testing.assert_allclose(found.influence[rows], expected.influence[rows], rtol=1e-10)
+
+
 def test_scores_that_are_no_numbers_are_refused():
     repeat = classes()
     repeat.responses["decision_function"][1][0, 2, 0, 0] = np.inf

@@ -94,7 +94,7 @@ Maker = Callable[[Given], Metric]
 
 
 def _loss(make: Callable[..., Loss], **defaults: Any) -> Maker:
-    """The mean of a loss, with the options that makes it."""
+    """The mean of a loss, which is made with the options."""
     return lambda given: mean_of_loss(make(**given.only(**defaults)), given.name, given.shown)
 
 
@@ -176,7 +176,10 @@ def _ratio(make: Callable[..., counts.Ratio], **defaults: Any) -> Maker:
             raise Unknown
         positive = 1
         if average == "binary":
-            _require_two(given, "average='macro', 'micro' or 'weighted', as in the names f1_macro or f1_weighted")
+            named = given.name in ("f1", "jaccard", "precision", "recall")
+            _require_two(
+                given, f"{given.name}_macro or {given.name}_weighted" if named else "average='macro' or 'weighted'"
+            )
             positive = given.positive(1)
         ratio = make(**{key: options[key] for key in defaults})
         figure = counts.ratio_of_counts(ratio, average, positive, float(otherwise))

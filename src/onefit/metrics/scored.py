@@ -76,20 +76,15 @@ def folds_of(repeat: Repeat, response: str) -> Iterator[Scored]:
     """The folds of a repeat, one after another."""
     kind = kind_of(response, repeat)
     for fold, rows in enumerate(repeat.rows):
-        yield Scored(
-            observed=repeat.observed[rows][:, None],
-            response=repeat.responses[kind][fold],
-            labels=repeat.labels,
-            weights=repeat.weights_of(fold),
-            where=f"fold {fold} of repeat {repeat.number}",
-        )
+        weights, where = repeat.weights_of(fold), f"fold {fold} of repeat {repeat.number}"
+        if not weights.any():
+            raise DataError(f"All rows of {where} have weight zero, so that it has no score: use fewer folds.")
+        yield Scored(repeat.observed[rows][:, None], repeat.responses[kind][fold], repeat.labels, weights, where)
 
 
 def row_mean(weights: FloatArray, values: FloatArray, n_axes: int = 2) -> FloatArray:
     """Weighted means of values (..., m, ...) along the axis of rows, which ``n_axes`` others follow."""
-    total = weights.sum()
-    moved = np.moveaxis(values, -1 - n_axes, -1)
-    means: FloatArray = moved @ weights / total if total > 0 else np.full(moved.shape[:-1], np.nan)
+    means: FloatArray = np.moveaxis(values, -1 - n_axes, -1) @ weights / weights.sum()
     return means
 
 
