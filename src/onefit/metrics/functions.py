@@ -81,9 +81,9 @@ class FunctionMetric(Metric):
         reference = self.reference(_together(folds))
         own, values, means = [], [], []
         for fold, scored in enumerate(folds):
-            components = self.components(scored, reference)
-            own.append(components[fold].copy())
-            means.append(row_mean(scored.weights, components, 3))
+            own.append(self.components(scored.alone(fold), reference))
+            some = (self.components(part, reference) for part in scored.some(own[-1].size))
+            means.append(np.concatenate([row_mean(scored.weights, components, 3) for components in some]))
             values.append(self.fold_value(scored.alone(fold)))
         single = np.stack([mean[fold] for fold, mean in enumerate(means)])
         pooled = np.tensordot(fold_weights(repeat), single, 1)

@@ -21,6 +21,7 @@ from .losses import Loss, find_loss, pinball
 from .means import MeanMetric, mean_of_loss, row_losses
 from .orientation import NEGATED, ONE_MINUS
 from .pooled import PooledMetric
+from .precision_recall import AveragePrecision, MeanAveragePrecision
 from .ranks import RankMetric
 from .rowlosses import brier, log_loss, percentage_error, squared_log_error, top_k_misses, tweedie
 
@@ -93,7 +94,7 @@ Maker = Callable[[Given], Metric]
 
 
 def _loss(make: Callable[..., Loss], **defaults: Any) -> Maker:
-    """The mean of a loss, with the options that makes it."""
+    """The mean of a loss, which is made with the options."""
     return lambda given: mean_of_loss(make(**given.only(**defaults)), given.name, given.shown)
 
 
@@ -175,7 +176,10 @@ def _ratio(make: Callable[..., counts.Ratio], **defaults: Any) -> Maker:
             raise Unknown
         positive = 1
         if average == "binary":
-            _require_two(given, "average='macro', 'micro' or 'weighted', as in the names f1_macro or f1_weighted")
+            named = given.name in ("f1", "jaccard", "precision", "recall")
+            _require_two(
+                given, f"{given.name}_macro or {given.name}_weighted" if named else "average='macro' or 'weighted'"
+            )
             positive = given.positive(1)
         ratio = make(**{key: options[key] for key in defaults})
         figure = counts.ratio_of_counts(ratio, average, positive, float(otherwise))
@@ -201,8 +205,8 @@ def _likelihood_ratio(given: Given) -> Metric:
     given.only()
     _require_two(given, "balanced_accuracy or recall_macro")
     if given.function.__name__ == "positive_likelihood_ratio":
-        return counts.Counts(given.name, counts.positive_likelihood_ratio, NEGATED, "identity")
-    return counts.Counts(given.name, _minus_negative_ratio, NEGATED, "log")
+        return counts.Counts(given.name, counts.positive_likelihood_ratio, NEGATED, "identity", undefined=1.0)
+    return counts.Counts(given.name, _minus_negative_ratio, NEGATED, "log", undefined=-1.0)
 
 
 def _minus_negative_ratio(hits: AnyArray, predicted: AnyArray, true: AnyArray) -> AnyArray:
@@ -273,10 +277,15 @@ def _top_k(given: Given) -> Metric:
 
 
 def _average_precision(given: Given) -> Metric:
-    two = given.n_classes == 2
-    positive = given.positive(1) if two else 1
-    call = partial(given.function, **given.options)
-    return PooledMetric(given.name, call, given.response, 1, "logit", ONE_MINUS, True, positive, needs_positives=two)
+    average = given.only(pos_label=1, average="macro")["average"]
+    if average not in ("macro", "weighted") or given.response == "predict" or given.labels is None:
+        raise Unknown
+    if given.n_classes > 2:
+        mean = MeanAveragePrecision(given.labels, average == "weighted")
+        return PooledMetric(given.name, mean, given.response, 1, "logit", ONE_MINUS, True)
+    positive = given.positive(1)
+    quick = AveragePrecision(given.labels[positive])
+    return PooledMetric(given.name, quick, given.response, 1, "logit", ONE_MINUS, True, positive, needs_positives=True)
 
 
 CLASSES: dict[str, Maker] = {

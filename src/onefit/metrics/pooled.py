@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import DataError, OneFitError
 from ..typing import AnyArray, BoolArray, FloatArray, IntArray
 from .contract import Metric, Reduced, Repeat, Shown
 from .orientation import NEGATED
@@ -150,6 +150,8 @@ class PooledMetric(Metric):
                 warnings.simplefilter("ignore")
                 found = self.function(called.observed, called.response, **options)
             figure = np.asarray(found, dtype=np.float64)
+        except OneFitError as error:
+            raise DataError(f"The metric {self.name} is undefined in {where}: {error}.") from error
         except Exception as error:
             raise DataError(
                 f"The metric {self.name} failed on the held-out predictions of {where}: {type(error).__name__}: "

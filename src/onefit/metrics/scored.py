@@ -26,6 +26,9 @@ __all__ = [
 TOLERANCE = 1e-6
 """By how much probabilities may miss one: those of single precision do."""
 
+MOST_NUMBERS = 2**22
+"""Numbers in a table that is made on the way."""
+
 
 @dataclass(frozen=True)
 class Scored:
@@ -53,6 +56,12 @@ class Scored:
         """The same rows when their own fold alone is out."""
         return replace(self, response=self.response[fold])
 
+    def some(self, n_each: int) -> Iterator[Scored]:
+        """A few second folds at a time, such that tables of so many numbers for each stay small."""
+        step = max(1, MOST_NUMBERS // max(1, n_each))
+        for first in range(0, len(self.response), step):
+            yield replace(self, response=self.response[first : first + step])
+
 
 def kind_of(response: str, repeat: Repeat) -> str:
     """Which of the responses of a repeat a metric wants."""
@@ -67,20 +76,15 @@ def folds_of(repeat: Repeat, response: str) -> Iterator[Scored]:
     """The folds of a repeat, one after another."""
     kind = kind_of(response, repeat)
     for fold, rows in enumerate(repeat.rows):
-        yield Scored(
-            observed=repeat.observed[rows][:, None],
-            response=repeat.responses[kind][fold],
-            labels=repeat.labels,
-            weights=repeat.weights_of(fold),
-            where=f"fold {fold} of repeat {repeat.number}",
-        )
+        weights, where = repeat.weights_of(fold), f"fold {fold} of repeat {repeat.number}"
+        if not weights.any():
+            raise DataError(f"All rows of {where} have weight zero, so that it has no score: use fewer folds.")
+        yield Scored(repeat.observed[rows][:, None], repeat.responses[kind][fold], repeat.labels, weights, where)
 
 
 def row_mean(weights: FloatArray, values: FloatArray, n_axes: int = 2) -> FloatArray:
     """Weighted means of values (..., m, ...) along the axis of rows, which ``n_axes`` others follow."""
-    total = weights.sum()
-    moved = np.moveaxis(values, -1 - n_axes, -1)
-    means: FloatArray = moved @ weights / total if total > 0 else np.full(moved.shape[:-1], np.nan)
+    means: FloatArray = np.moveaxis(values, -1 - n_axes, -1) @ weights / weights.sum()
     return means
 
 

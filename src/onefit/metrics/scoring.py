@@ -6,6 +6,7 @@ import difflib
 import inspect
 import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -24,8 +25,9 @@ from .pooled import PooledMetric
 
 __all__ = ["ScoringLike", "find_metrics", "loss_of_metric", "names_metric"]
 
-ScoringLike: TypeAlias = str | Callable[..., Any] | Sequence[Any] | Mapping[str, Any] | None
-"""What scoring may be given as: a name or scorer of scikit-learn, or a list or dict of such."""
+ScoringLike: TypeAlias = str | Metric | Callable[..., Any] | Sequence[Any] | Mapping[str, Any] | None
+"""What scoring may be given as: a name or scorer of scikit-learn, a callable (estimator, X, y), a `Metric`, or a list
+or dict of such."""
 
 FOR_CLASSES = "'accuracy', 'roc_auc', 'neg_log_loss' or 'balanced_accuracy'"
 FOR_NUMBERS = "'neg_mean_squared_error', 'neg_mean_absolute_error' or 'r2'"
@@ -38,7 +40,7 @@ def find_metrics(
 
     Parameters
     ----------
-    scoring : str, scorer, callable (estimator, X, y), or a list, tuple or dict of them
+    scoring : str, scorer, callable (estimator, X, y), Metric, or a list, tuple or dict of them
     loss : name of a loss, Loss, or function of (y, prediction)
     classes : array or None
         The classes in their order, None for regression.
@@ -73,7 +75,7 @@ def _of_loss(loss: object, labels: AnyArray | None) -> Metric:
     if not isinstance(loss, str) or not names_metric(loss):
         return mean_of_loss(find_loss(loss, labels))
     if loss not in LOSSES:
-        raise DataError(f"loss={loss!r} is not the name of a loss: {_hint(loss, 'loss')}.")
+        raise DataError(f"loss={loss!r} is not the name of a loss: {_hint(loss, 'loss')}")
     import sklearn.metrics  # here: it takes as long to load as all of onefit
 
     function = getattr(sklearn.metrics, LOSSES[loss])
@@ -109,6 +111,8 @@ def _listed(scoring: object) -> Iterable[tuple[str, object]]:
 
 def _of_scoring(one: object, name: str, labels: AnyArray | None, n_outputs: int) -> Metric:
     """One metric, shown so that greater is better."""
+    if isinstance(one, Metric):
+        return one if one.name == name else _renamed(one, name)
     if isinstance(one, str):
         one = _scorer_of_name(one)
     if _is_scorer(one):
@@ -120,6 +124,13 @@ def _of_scoring(one: object, name: str, labels: AnyArray | None, n_outputs: int)
         )
     _refuse_bare(one, name)
     return EstimatorScorer(name, one)
+
+
+def _renamed(metric: Metric, name: str) -> Metric:
+    """A metric under the name that a dict gives it."""
+    other = copy(metric)
+    object.__setattr__(other, "name", name)  # whether or not it is frozen
+    return other
 
 
 def _refuse_bare(function: Callable[..., Any], name: str) -> None:
@@ -276,7 +287,7 @@ def _scorer_of_name(name: str) -> object:
     from sklearn.metrics import get_scorer
 
     if name not in _scorer_names():
-        raise DataError(f"scoring={name!r} is not the name of a scorer: {_hint(name, 'scoring')}.")
+        raise DataError(f"scoring={name!r} is not the name of a scorer: {_hint(name, 'scoring')}")
     return get_scorer(name)
 
 
@@ -284,6 +295,8 @@ def _name_of(one: object) -> str:
     """The name of a scorer; one of scikit-learn's goes by its own."""
     if isinstance(one, str):
         return one
+    if isinstance(one, Metric):
+        return one.name
     if _is_scorer(one):
         from sklearn.metrics import get_scorer
 
@@ -300,16 +313,16 @@ def _hint(name: str, keyword: str) -> str:
     if known is not None:
         scoring, loss = known
         by_scoring = f"scoring={scoring!r}, where greater is better"
-        return f"use {by_scoring}" + (f", or loss={loss!r}, where smaller is" if loss else "")
+        return f"use {by_scoring}" + (f", or loss={loss!r}, where smaller is." if loss else ".")
     names = _scorer_names()
     if keyword == "loss" and name in names:
-        return f"it is a score, where greater is better; use scoring={name!r}"
+        return f"it is a score, where greater is better; use scoring={name!r}."
     if keyword == "scoring" and (name in NAMED or name in LOSSES):
-        return f"it is a loss, where smaller is better; use loss={name!r}"
+        return f"it is a loss, where smaller is better; use loss={name!r}."
     close = difflib.get_close_matches(name, names, n=3)
     if close:
-        return "did you mean " + " or ".join(map(repr, close))
+        return "did you mean " + " or ".join(map(repr, close)) + "?"
     return (
         f"use one such as {FOR_CLASSES} for classes, or {FOR_NUMBERS} for numbers; sklearn.metrics.get_scorer_names() "
-        "lists all"
+        "lists all."
     )
