@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from .checks import check_choice, check_estimator
 from .errors import DataError
+from .frames import split_columns
 from .learners import Path
 from .metrics import LossLike, ScoringLike
 from .results.build import build_comparison, build_curve, build_result
@@ -30,7 +31,7 @@ __all__ = ["compare", "error_curve", "nested_cv", "plan_for"]
 def nested_cv(
     estimator: Estimator,
     X: Data,
-    y: Rows,
+    y: Rows | str,
     *,
     n_folds: Folds = "auto",
     n_repeats: Repeats = "auto",
@@ -38,8 +39,8 @@ def nested_cv(
     scoring: ScoringLike = None,
     confidence_level: float = 0.95,
     interval: RuleName = "covariance",
-    groups: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | str | None = None,
+    sample_weight: ArrayLike | str | None = None,
     folds: ArrayLike | Splitter | None = None,
     cv: CVLike = None,
     bias_folds: int | ArrayLike | Splitter | None = None,
@@ -64,8 +65,9 @@ def nested_cv(
     estimator : estimator
         Not fitted and not changed.
     X : array, DataFrame (pandas, polars, pyarrow) or scipy sparse matrix of shape (n, p), or vector of n objects
-    y : array-like of shape (n,) or (n, n_outputs)
-        With two dimensions every figure of the result has a last axis of outputs.
+    y : array-like of shape (n,) or (n, n_outputs), or name of a column of X
+        With two dimensions every figure of the result has a last axis of outputs. A column that is named is taken out
+        of X; `groups` and `sample_weight` may be named, too.
     n_folds : int, "n" or "auto", default="auto"
         Number of folds K, 3 to n (to the number of groups, if there are groups). "n" leaves two rows, or two groups,
         out: the best interval that we know. "auto" is "n" for a linear smoother of up to 5,000 rows (2,000 if p >= n,
@@ -154,7 +156,7 @@ def nested_cv(
     return result
 
 
-def plan_for(estimator: Estimator, X: Data, y: Rows, **keywords: Any) -> Plan:
+def plan_for(estimator: Estimator, X: Data, y: Rows | str, **keywords: Any) -> Plan:
     """Say which route `nested_cv` would take for this very job, why, and what refits would cost; nothing is run.
 
     The data, the folds and every keyword are checked as `nested_cv` checks them. One fit is timed for the cost of
@@ -189,7 +191,7 @@ def plan_for(estimator: Estimator, X: Data, y: Rows, **keywords: Any) -> Plan:
 def error_curve(
     estimator: Estimator,
     X: Data,
-    y: Rows,
+    y: Rows | str,
     *,
     param_name: str,
     param_range: Iterable[object],
@@ -200,8 +202,8 @@ def error_curve(
     scoring: ScoringLike = None,
     confidence_level: float = 0.95,
     interval: RuleName = "covariance",
-    groups: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | str | None = None,
+    sample_weight: ArrayLike | str | None = None,
     folds: ArrayLike | Splitter | None = None,
     cv: CVLike = None,
     bias_folds: int | ArrayLike | Splitter | None = None,
@@ -261,7 +263,8 @@ route, transformers, max_fits, random_state, n_jobs, progress
     estimators = [clone(estimator).set_params(**{param_name: value}) for value in values]
     job = make_job([Contender(tuple(estimators), Path(param_name, tuple(values)))], X, y, settings)
     outcome = job.run()
-    deploy = Deployment(estimator, param_name, X, y, sample_weight)
+    X, named = split_columns(X, y=y, groups=groups, sample_weight=sample_weight)
+    deploy = Deployment(estimator, param_name, X, named["y"], named["sample_weight"])
     curve = build_curve(job, outcome, values, param_name, simpler, deploy)
     best = curve.results[int(np.atleast_1d(curve.best)[0])]
     emit_warnings([best] if best is not None else [])
@@ -300,7 +303,7 @@ def _check_range(estimator: Estimator, param_name: str, param_range: Iterable[ob
 def compare(
     estimators: Mapping[str, Estimator],
     X: Data,
-    y: Rows,
+    y: Rows | str,
     *,
     n_folds: Folds = "auto",
     n_repeats: Repeats = "auto",
@@ -308,8 +311,8 @@ def compare(
     scoring: ScoringLike = None,
     confidence_level: float = 0.95,
     interval: RuleName = "covariance",
-    groups: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | str | None = None,
+    sample_weight: ArrayLike | str | None = None,
     folds: ArrayLike | Splitter | None = None,
     cv: CVLike = None,
     bias_folds: int | ArrayLike | Splitter | None = None,

@@ -302,7 +302,7 @@ class GivenSplits:
 
 def as_folds(cv: object) -> Splitter:
     """A splitter of scikit-learn as it is, or one of the pairs of training and test rows that were given."""
-    if hasattr(cv, "split"):
+    if hasattr(cv, "split") and not isinstance(cv, str | bytes):
         return cast(Splitter, cv)
     wrong = FoldError(
         f"cv={reprlib.repr(cv)} is none of: a number of folds, a splitter of scikit-learn, or a list of (training "

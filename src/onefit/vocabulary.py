@@ -59,9 +59,24 @@ LOSS_WORDS: dict[str, str] = {
     "absolute_error": "absolute error",
     "huber": "Huber loss",
     "pinball": "pinball loss",
-    "zero_one": "zero-one loss",
+    "zero_one": "error rate",
+    "log_loss": "log loss",
+    "brier": "Brier score",
+    "poisson_deviance": "Poisson deviance",
+    "gamma_deviance": "Gamma deviance",
+    "r2": "R²",
+    "roc_auc": "AUC",
+    "roc_auc_ovr": "AUC, one class against the rest",
+    "roc_auc_ovo": "AUC, class against class",
+    "neg_log_loss": "log loss (negative)",
+    "neg_brier_score": "Brier score (negative)",
+    "neg_mean_squared_error": "squared error (negative)",
+    "neg_mean_absolute_error": "absolute error (negative)",
+    "neg_root_mean_squared_error": "root mean squared error (negative)",
+    "f1": "F1",
+    "matthews_corrcoef": "Matthews correlation",
 }
-"""Losses by name, as people read them."""
+"""Losses and scores by name, as people read them."""
 
 METRIC_HINTS: dict[str, tuple[str, str]] = {
     "mse": ("neg_mean_squared_error", "squared_error"),

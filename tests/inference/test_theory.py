@@ -668,7 +668,7 @@ def test_i11_leaves_the_scale_if_the_standard_error_exceeds_the_centre():
 
 def test_i11_zero_one_loss_has_at_least_the_binomial_variance_and_wilsons_ends():
     """With it alone they are the textbook's, with a quantile of Student's distribution."""
-    interval = covariance(fold_errors_of(0.0, 0.0, 0.0, 0.0, 50), Context(0.9, "binomial"))
+    interval = covariance(fold_errors_of(0.0, 0.0, 0.0, 0.0, 50), Context(0.9, "logit"))
     np.testing.assert_allclose(interval.estimate, 0.01, **CLOSE)
     np.testing.assert_allclose(interval.standard_error, np.sqrt(0.01 * 0.99 / 50), **CLOSE)
     ends, t = np.array([interval.low.item(), interval.high.item()]), stats.t.ppf(0.95, 49)

@@ -13,7 +13,7 @@ from ..typing import FloatArray
 
 __all__ = ["ends_of_mean", "hall", "logarithmic", "logistic", "wilson"]
 
-BOUNDS = {"log": (0.0, np.inf), "logit": (0.0, 1.0)}
+BOUNDS = {"log": (0.0, np.inf), "unit": (0.0, 1.0)}
 """What figures on a scale never exceed."""
 
 MOST_STRETCHED = 300.0
@@ -25,7 +25,7 @@ def ends_of_mean(
 ) -> tuple[FloatArray, FloatArray]:
     """The wider, at each end, of Hall's and those on the scale: "log", which is left if s exceeds the centre, or not.
 
-    On the log scale there is nothing below zero, on the logit scale nothing beyond one either. Hall's are left out
+    On the log scale there is nothing below zero, on that of figures in [0, 1] ("unit") nothing beyond one either. Hall's are left out
     where nothing is known of the skewness.
     """
     low, high = _ends_on(scale, centre, s, t)
@@ -39,7 +39,7 @@ def ends_of_mean(
 def _ends_on(scale: str, centre: FloatArray, s: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Symmetric ends on a scale."""
     low, high = centre - t * s, centre + t * s
-    if scale == "logit":
+    if scale == "unit":
         return logistic(centre, s, t)
     if scale == "log":
         curved = (s <= centre) & (centre > 0)

@@ -224,7 +224,7 @@ def covariance(errors: FoldErrors, context: Context) -> Interval:
     t = special.stdtrit(df, 0.5 + context.confidence_level / 2)
     too_wide = (s > estimate) if scale == "log" else np.zeros(estimate.shape, dtype=bool)
     cause = (TOO_SMALL, LARGER_TRAINING_SETS) if too_wide.any() else ("", "")
-    if scale == "binomial":
+    if scale == "logit":
         low, high = wilson(estimate, s, t)
         # the estimate is held off zero and one, but nothing speaks against either where no row does
         observed = cv_estimate(errors)
@@ -261,9 +261,9 @@ def monte_carlo_variance(centres: FloatArray) -> FloatArray:
 def _sampling(errors: FoldErrors, centre: FloatArray, scale: str) -> FloatArray:
     """v/n by repeat, (L, V, Q); for zeros and ones at least the binomial one."""
     sampling = errors.sampling(centre)
-    if scale == "binomial":
-        sampling = np.maximum(sampling, centre * (1 - centre) / errors.n_scored)
     if scale == "logit":
+        sampling = np.maximum(sampling, centre * (1 - centre) / errors.n_scored)
+    if scale == "unit":
         sampling = np.maximum(sampling, _least_share(errors, scale) / errors.n_scored)
     return sampling
 
@@ -274,7 +274,7 @@ def _least_share(errors: FoldErrors, scale: str) -> float:
     Half a row for shares of rows; for others, which may be shares of pairs of rows, half a pair of two equal classes.
     """
     n = errors.n_scored
-    return 1 / (2 * n) if scale == "binomial" else 2 / n**2
+    return 1 / (2 * n) if scale == "logit" else 2 / n**2
 
 
 def covariance_centre(raw: FloatArray, cv: FloatArray, errors: FoldErrors, scale: str) -> FloatArray:
@@ -282,7 +282,7 @@ def covariance_centre(raw: FloatArray, cv: FloatArray, errors: FoldErrors, scale
     f = bias_factor(errors.n_folds)
     if scale == "identity":
         return raw - f * (raw - cv)
-    if scale in ("binomial", "logit"):
+    if scale in ("logit", "unit"):
         least = _least_share(errors, scale)
         raw, cv = (special.logit(np.clip(e, least, 1 - least)) for e in (raw, cv))
         extrapolated: FloatArray = special.expit(raw - f * (raw - cv))

@@ -1,6 +1,6 @@
 """What an error is: losses, each with the scale on which its interval is built."""
 
-from .asked import Asked, asked_of_loss, asked_of_metrics
+from .asked import Asked, asked_of_loss, asked_of_metrics, rule_scale_of
 from .contract import Metric, Reduced, Repeat, Shown
 from .losses import NAMED, Classes, KeptScores, Loss, LossLike, find_loss, huber, nonnegative, pinball, takes_two
 from .scoring import ScoringLike
@@ -23,5 +23,6 @@ __all__ = [
     "huber",
     "nonnegative",
     "pinball",
+    "rule_scale_of",
     "takes_two",
 ]

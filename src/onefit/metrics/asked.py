@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .contract import Metric, Shown
 from .losses import Classes, Loss
 
-__all__ = ["Asked", "asked_of_loss", "asked_of_metrics"]
+__all__ = ["Asked", "asked_of_loss", "asked_of_metrics", "rule_scale_of"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Asked:
     scale : str
         "log", "logit" or "identity": on which the interval of the loss is built.
     rule_scale : str
-        The same for the rules, which know shares of rows ("binomial") from other figures in [0, 1].
+        The same for the rules, which know shares of rows ("logit") from other figures in [0, 1] ("unit").
     shown : Shown
     family : str
         "mean", "function", "rank" or "pooled".
@@ -53,8 +53,13 @@ class Asked:
 
 def asked_of_loss(loss: Loss, name: str = "", shown: Shown = Shown()) -> Asked:  # noqa: B008  (frozen)
     """A loss, or the score that is made of it."""
-    rule_scale = "binomial" if loss.scale == "logit" else loss.scale
-    return Asked(name or loss.name, loss.name, loss.scale, rule_scale, shown, "mean", slice(None), loss.classes)
+    return Asked(name or loss.name, loss.name, loss.scale, loss.scale, shown, "mean", slice(None), loss.classes)
+
+
+def rule_scale_of(metric: Metric) -> str:
+    """The scale by which rules know a metric."""
+    is_share = getattr(metric, "is_share", False)
+    return "unit" if metric.scale == "logit" and not is_share else metric.scale
 
 
 def asked_of_metrics(metrics: Sequence[Metric], n_outputs: int, classes: Classes | None) -> tuple[Asked, ...]:
@@ -62,7 +67,7 @@ def asked_of_metrics(metrics: Sequence[Metric], n_outputs: int, classes: Classes
     asked, start = list[Asked](), 0
     for metric in metrics:
         stop = start + metric.n_figures(n_outputs)
-        rule_scale = "binomial" if getattr(metric, "is_share", False) else metric.scale
+        rule_scale = rule_scale_of(metric)
         columns = slice(start, stop)
         shown, family = metric.shown, metric.family
         minds = family == "mean" or getattr(metric, "is_root_of_mean", False)

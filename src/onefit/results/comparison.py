@@ -10,6 +10,7 @@ import pandas as pd
 
 from .. import display
 from ..display.html import comparison_html
+from ..display.style import loss_label
 from .nested import NestedCVResult
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Comparison:
         """Return both tables as text."""
         level = f"{100 * self.confidence_level:g}%"
         return (
-            f"{self.loss.replace('_', ' ')} with {level} intervals\n{self.models.to_string()}\n\n"
+            f"{loss_label(self.loss)} with {level} intervals\n{self.models.to_string()}\n\n"
             f"paired differences (first minus second)\n{self.differences.to_string()}"
         )
 

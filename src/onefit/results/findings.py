@@ -314,7 +314,7 @@ def _few_groups(known: Known) -> Iterator[Finding]:
 
 def _dependence(known: Known) -> Iterator[Finding]:
     """Whether neighbouring rows resemble each other; groups say already which do, and of classes little is known."""
-    if known.rows.groups is not None or known.loss.rule_scale == "binomial" or known.loss.classes is not None:
+    if known.rows.groups is not None or known.loss.rule_scale == "logit" or known.loss.classes is not None:
         return
     y = known.y[:MOST]
     residuals = y - known.predictions[:MOST]

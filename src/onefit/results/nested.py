@@ -15,6 +15,8 @@ import pandas as pd
 from ..display import AxesArray, plot_intervals
 from ..display.html import result_html
 from ..display.method import method_line
+from ..display.paper import latex_table, methods_sentence
+from ..display.style import loss_label
 from ..inference.figures import Figure
 from ..typing import BoolArray, FloatArray
 from .findings import Finding
@@ -167,18 +169,58 @@ class NestedCVResult:
     def summary(self) -> str:
         """Return the answer, how it was computed and what was found, as text."""
         level = f"{100 * self.confidence_level:g}%"
-        lines = []
+        lines = list[str]()
         for q, name in enumerate(self.output_names or ("",)):
             estimate, low, high = (self._figure(v, q) for v in (self.estimate, *self.interval))
             label = f"{name}: " if name else ""
-            lines.append(f"{label}{self.loss.replace('_', ' ')} {estimate}, {level} interval {low} to {high}")
+            lines.append(f"{label}{loss_label(self.loss)} {estimate}, {level} interval {low} to {high}")
             for title, figure in (("root mean squared error", self.rmse), ("R2", self.r2)):
                 if figure is not None:
                     estimate, low, high = (self._figure(v, q) for v in figure)
                     lines.append(f"  {title} {estimate} ({low} to {high})")
+            lines += self._other_metrics(q) + self._beside_baseline(q)
         lines.append(method_line(self))
         lines += [f"note: {finding.text}" for finding in self.findings]
         return "\n".join(lines)
+
+    def _other_metrics(self, output: int) -> list[str]:
+        """A line for each metric beside the first."""
+        table = self.metrics
+        if self.output_names is not None:
+            table = pd.DataFrame(table.xs(self.output_names[output], level="output"))
+        return [
+            f"  {loss_label(str(name))} {row['estimate']:.4g} ({row['low']:.4g} to {row['high']:.4g})"
+            for name, row in table.iloc[1:].iterrows()
+        ]
+
+    def _beside_baseline(self, output: int) -> list[str]:
+        """What the best constant would have, and whether the model is better."""
+        if self.standard is None and "baseline" not in self.__dict__:
+            return []
+        base = self._figure(self.baseline.estimate, output)
+        skill, low, high = (float(np.atleast_1d(part)[output]) for part in self.skill)
+        if math.isnan(skill):
+            return [f"  the best constant has {base}"]
+        verdict = "better than it" if low > 0 else ("worse than it" if high < 0 else "not shown to be better than it")
+        return [f"  the best constant has {base}; skill {skill:.3g} ({low:.3g} to {high:.3g}): {verdict}"]
+
+    def methods(self) -> str:
+        """Return the sentences for the methods and results of a paper.
+
+        Examples
+        --------
+        >>> import onefit
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn.linear_model import Ridge
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> print(onefit.nested_cv(Ridge(alpha=0.1), X, y).methods().split(", computed")[0])
+        Generalization was estimated by nested cross-validation leaving out two rows at a time
+        """
+        return methods_sentence(self)
+
+    def to_latex(self) -> str:
+        """Return the table of metrics with their intervals, as a LaTeX tabular with the rules of booktabs."""
+        return latex_table(self)
 
     def _figure(self, value: float | FloatArray, output: int) -> str:
         number = float(np.atleast_1d(value)[output])
@@ -194,6 +236,8 @@ class NestedCVResult:
         """Return one row for each output with all figures of the chosen rule."""
         names = ("estimate", "standard_error", "bias", "mse", "mse_is_floored", "inflation", "raw_estimate")
         table = {name: np.atleast_1d(getattr(self, name)) for name in (*names, "cv_estimate", "monte_carlo_error")}
+        # "mse" is read as the error of the model by everybody, and it is that of the estimate
+        table = {"sampling_variance" if name == "mse" else name: column for name, column in table.items()}
         low, high = (np.atleast_1d(end) for end in self.interval)
         ends = {"estimate": table.pop("estimate"), "low": low, "high": high}
         index = pd.Index(self.output_names, name="output") if self.output_names else None

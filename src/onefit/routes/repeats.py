@@ -31,6 +31,7 @@ from ..inference.fold_errors import (
 )
 from ..inference.montecarlo import Stopping, is_precise
 from ..learners import Learner, Refusal, Smoother, StatisticsLearner, Task, TunedLearner
+from ..metrics import rule_scale_of
 from ..typing import FloatArray
 from .contract import (
     CannotStream,
@@ -333,7 +334,7 @@ class RepeatedComputation:
         kept[[failure.value for failure in done.failures]] = False
         errors, scale = done.errors, self.task.loss.scale
         if self.task.metrics:
-            errors, scale = figures_of(errors, self._first_figures), self.task.metrics[0].scale
+            errors, scale = figures_of(errors, self._first_figures), rule_scale_of(self.task.metrics[0])
         return is_precise(errors, self.task.rule, scale, kept, self._stopping)
 
     @property

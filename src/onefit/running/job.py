@@ -13,6 +13,7 @@ import numpy as np
 from ..checks import check_choice, check_integer, check_jobs, check_level
 from ..errors import FoldError, IntervalError, TrainingSetError
 from ..folds import ExplicitFolds, Folds, FoldSource, RandomFolds, as_folds, entropy_of, explicit_folds, is_single
+from ..frames import split_columns
 from ..inference.fold_errors import RowRoles
 from ..inference.intervals import MOST_SCATTERED, RULES, Rule
 from ..inference.montecarlo import Stopping
@@ -43,8 +44,8 @@ class Settings:
     scoring: ScoringLike
     confidence_level: float
     interval: RuleName
-    groups: ArrayLike | None
-    sample_weight: ArrayLike | None
+    groups: ArrayLike | str | None
+    sample_weight: ArrayLike | str | None
     folds: ArrayLike | Splitter | None
     cv: CVLike
     bias_folds: int | ArrayLike | Splitter | None
@@ -197,7 +198,7 @@ def _with_hints(error: TrainingSetError, problem: Problem, learners: Sequence[Le
     return error
 
 
-def make_job(contenders: Sequence[Contender], X: Data, y: Rows, settings: Settings) -> Job:
+def make_job(contenders: Sequence[Contender], X: Data, y: Rows | str, settings: Settings) -> Job:
     """Check everything and choose folds and routes."""
     level = check_level(settings.confidence_level)
     rule = RULES[check_choice("interval", settings.interval, tuple(RULES))]
@@ -206,7 +207,9 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows, settings: Settin
     check_integer("max_fits", settings.max_fits, 1)
     workers, progress = Workers(check_jobs(settings.n_jobs)), Progress(check_progress(settings.progress))
     firsts = [contender.estimators[0] for contender in contenders]
-    problem = check_problem(firsts, X, y, settings.sample_weight, settings.groups)
+    X, named = split_columns(X, y=y, groups=settings.groups, sample_weight=settings.sample_weight)
+    settings = replace(settings, groups=named["groups"], sample_weight=named["sample_weight"])
+    problem = check_problem(firsts, X, named["y"], settings.sample_weight, settings.groups)
     needs = {
         "fold variance": rule.needs_v_out,
         "bias folds": settings.bias_folds is not None,
