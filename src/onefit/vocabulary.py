@@ -14,6 +14,7 @@ __all__ = [
     "FROZEN",
     "LOSS_WORDS",
     "MAX_FITS",
+    "METRIC_WORDS",
     "METRIC_HINTS",
     "ROUTES",
     "RULE_WORDS",
@@ -33,7 +34,17 @@ __all__ = [
 
 RouteName = Literal["auto", "gram", "onestep", "refit"]
 RuleName = Literal["covariance", "bates", "paper", "mlr3", "naive", "corrected_t"]
-LossName = Literal["squared_error", "absolute_error", "huber", "pinball", "zero_one"]
+LossName = Literal[
+    "squared_error",
+    "absolute_error",
+    "huber",
+    "pinball",
+    "zero_one",
+    "log_loss",
+    "brier",
+    "poisson_deviance",
+    "gamma_deviance",
+]
 SelectionName = Literal["min", "one_se", "loo", "gcv", "reml", "kfold"]
 CriterionName = Literal["gcv", "loo", "reml"]
 Simpler = Literal["larger", "smaller"]
@@ -64,6 +75,10 @@ LOSS_WORDS: dict[str, str] = {
     "brier": "Brier score",
     "poisson_deviance": "Poisson deviance",
     "gamma_deviance": "Gamma deviance",
+}
+"""Losses by name, as people read them."""
+
+METRIC_WORDS: dict[str, str] = {
     "r2": "R²",
     "roc_auc": "AUC",
     "roc_auc_ovr": "AUC, one class against the rest",
@@ -76,7 +91,7 @@ LOSS_WORDS: dict[str, str] = {
     "f1": "F1",
     "matthews_corrcoef": "Matthews correlation",
 }
-"""Losses and scores by name, as people read them."""
+"""Scores that people call otherwise than their names read."""
 
 METRIC_HINTS: dict[str, tuple[str, str]] = {
     "mse": ("neg_mean_squared_error", "squared_error"),

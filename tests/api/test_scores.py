@@ -13,6 +13,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier, RidgeCV
 from sklearn.metrics import brier_score_loss, fbeta_score, make_scorer, mean_squared_error
 from sklearn.model_selection import KFold, PredefinedSplit, StratifiedKFold, cross_validate
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -375,3 +376,25 @@ def test_results_of_metrics_are_pickled_and_become_json_and_latex():
     assert "4 folds and 2 repeats" in result.methods()
     assert "sampling_variance" in result.to_frame()
     assert "mse" not in result.to_frame()
+
+
+def test_recalibration_is_that_of_a_logistic_regression_on_held_out_logits():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(200, 3))
+    y = (rng.random(200) < 1 / (1 + np.exp(-X[:, 0]))).astype(int)
+    result = onefit.nested_cv(
+        GaussianNB(), X, y, scoring="neg_log_loss", n_folds=5, n_repeats=1, random_state=0, route="refit"
+    )
+    chance = result.heldout["probability_1"].to_numpy()
+    z = np.log(chance / (1 - chance))[:, None]
+    fit = LogisticRegression(C=np.inf, tol=1e-12).fit(z, y)
+    single = result.calibration["estimate"]
+    # the estimate is extrapolated to all rows; by how much follows from the changes, which are small
+    np.testing.assert_allclose(single["calibration_slope"], fit.coef_[0, 0], atol=0.1)
+    np.testing.assert_allclose(single["calibration_intercept"], fit.intercept_[0], atol=0.1)
+    assert result.calibration.loc["calibration_slope", "low"] < 1 < result.calibration.loc["calibration_slope", "high"]
+    assert "calibration" in result.to_dict()
+    heavy = onefit.nested_cv(
+        LogisticRegression(C=1e-3), X, y, scoring="neg_log_loss", n_folds=5, n_repeats=1, random_state=0
+    )
+    assert heavy.calibration.loc["calibration_slope", "low"] > 1  # shrunken predictions are not extreme enough

@@ -25,8 +25,8 @@ def ends_of_mean(
 ) -> tuple[FloatArray, FloatArray]:
     """The wider, at each end, of Hall's and those on the scale: "log", which is left if s exceeds the centre, or not.
 
-    On the log scale there is nothing below zero, on that of figures in [0, 1] ("unit") nothing beyond one either. Hall's are left out
-    where nothing is known of the skewness.
+    On the log scale there is nothing below zero, on that of figures in [0, 1] ("unit") nothing beyond one either.
+    Hall's are left out where nothing is known of the skewness.
     """
     low, high = _ends_on(scale, centre, s, t)
     if skewness is not None:

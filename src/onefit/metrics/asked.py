@@ -33,6 +33,8 @@ class Asked:
     classes : Classes or None
     minds_skewness : bool
         Whether the skewness of the row values is that of losses, so that the ends of the interval mind it.
+    is_extra : bool
+        Whether it comes beside what was asked for.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Asked:
     columns: slice
     classes: Classes | None = None
     minds_skewness: bool = True
+    is_extra: bool = False
 
     @property
     def has_row_losses(self) -> bool:
@@ -71,6 +74,7 @@ def asked_of_metrics(metrics: Sequence[Metric], n_outputs: int, classes: Classes
         columns = slice(start, stop)
         shown, family = metric.shown, metric.family
         minds = family == "mean" or getattr(metric, "is_root_of_mean", False)
-        asked.append(Asked(metric.name, metric.name, metric.scale, rule_scale, shown, family, columns, classes, minds))
+        words = (metric.name, metric.name, metric.scale, rule_scale)
+        asked.append(Asked(*words, shown, family, columns, classes, minds, metric.is_extra))
         start = stop
     return tuple(asked)

@@ -156,6 +156,8 @@ class Metric(ABC):
     scale: str
     shown: Shown
     family: str
+    is_extra: bool = False
+    """Whether it comes beside those that were asked for, and is not listed among them."""
 
     @abstractmethod
     def n_figures(self, n_outputs: int) -> int:

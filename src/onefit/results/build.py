@@ -138,7 +138,8 @@ def build_result(job: Job, outcome: Outcome, value: int = 0, figures: AllFigures
         loss=first.asked.name,
         scale=first.asked.scale,
         greater_is_better=shown.greater_is_better,
-        metrics=_metric_table(figures, problem.output_names, value),
+        metrics=_metric_table(figures.listed, problem.output_names, value),
+        calibration=_metric_table(extra, None, value) if (extra := figures.extra) else None,
         intervals=_interval_table(first, problem.output_names, value),
         fold_errors=FoldErrorTables(
             e_in=pick(shown.of(errors.e_in)),
@@ -164,6 +165,16 @@ class AllFigures(NamedTuple):
     rows: HeldOutRows
 
     @property
+    def listed(self) -> list[Figures]:
+        """Those of the metrics that were asked for."""
+        return [each for each in self.by_metric if not each.asked.is_extra]
+
+    @property
+    def extra(self) -> list[Figures]:
+        """Those of what comes beside them."""
+        return [each for each in self.by_metric if each.asked.is_extra]
+
+    @property
     def first(self) -> Figures:
         """Those of the metric that the result speaks of."""
         return self.by_metric[0]
@@ -175,11 +186,11 @@ def all_figures(job: Job, outcome: Outcome) -> AllFigures:
     return AllFigures(tuple(Figures(job, outcome, asked, rows) for asked in job.asked), rows)
 
 
-def _metric_table(figures: AllFigures, output_names: tuple[str, ...] | None, value: int) -> pd.DataFrame:
+def _metric_table(figures: Sequence[Figures], output_names: tuple[str, ...] | None, value: int) -> pd.DataFrame:
     """One row a metric (and output): estimate, low, high, standard_error."""
-    names = [each.asked.name for each in figures.by_metric]
+    names = [each.asked.name for each in figures]
     columns = [
-        np.concatenate([each.shown(key)[value] for each in figures.by_metric])
+        np.concatenate([each.shown(key)[value] for each in figures])
         for key in ("estimate", "low", "high", "standard_error")
     ]
     return _table(names, columns, output_names, ["metric"])

@@ -17,6 +17,7 @@ from ..display.html import result_html
 from ..display.method import method_line
 from ..display.paper import latex_table, methods_sentence
 from ..display.style import loss_label
+from ..errors import OneFitError
 from ..inference.figures import Figure
 from ..typing import BoolArray, FloatArray
 from .findings import Finding
@@ -94,6 +95,10 @@ class NestedCVResult:
         Whether the figures are scores, as ``scoring=`` asks for them, rather than errors.
     metrics : DataFrame
         By metric, of all that were asked for: estimate, low, high, standard_error. The result speaks of the first.
+    calibration : DataFrame or None
+        Of the probabilities of two classes: slope and intercept of a logistic recalibration of the held-out ones, with
+        intervals. A slope below one means predictions that are too extreme. None if no metric of probabilities was
+        asked for.
     intervals : DataFrame
         The interval of every rule.
     fold_errors : FoldErrorTables
@@ -132,6 +137,7 @@ class NestedCVResult:
     scale: str
     greater_is_better: bool
     metrics: pd.DataFrame
+    calibration: pd.DataFrame | None
     intervals: pd.DataFrame
     fold_errors: FoldErrorTables
     heldout: pd.DataFrame
@@ -162,7 +168,7 @@ class NestedCVResult:
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: figures, not how they would be computed, as losses may be functions without a name."""
-        with contextlib.suppress(AttributeError):  # what was pickled before has them, or none
+        with contextlib.suppress(AttributeError, OneFitError):  # none, or undefined for a constant
             self.skill  # noqa: B018
         return {**self.__dict__, "standard": None}
 
@@ -197,7 +203,10 @@ class NestedCVResult:
         """What the best constant would have, and whether the model is better."""
         if self.standard is None and "baseline" not in self.__dict__:
             return []
-        base = self._figure(self.baseline.estimate, output)
+        try:
+            base = self._figure(self.baseline.estimate, output)
+        except OneFitError:  # a metric may be undefined for a constant
+            return []
         skill, low, high = (float(np.atleast_1d(part)[output]) for part in self.skill)
         if math.isnan(skill):
             return [f"  the best constant has {base}"]
@@ -251,6 +260,8 @@ class NestedCVResult:
         whole = {name: getattr(self, name) for name in self.__dataclass_fields__}
         del whole["heldout"], whole["standard"]
         whole["metrics"] = self.metrics.reset_index().to_dict(orient="records")
+        if self.calibration is not None:
+            whole["calibration"] = self.calibration.reset_index().to_dict(orient="records")
         tables = self.fold_errors
         whole["fold_errors"] = {name: getattr(tables, name) for name in tables.__dataclass_fields__}
         whole["intervals"] = self.intervals.reset_index().to_dict(orient="records")

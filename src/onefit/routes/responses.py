@@ -100,4 +100,4 @@ def repeats_of(
         if len(values) < every:
             some = {kind: [part[:, :, list(values)] for part in parts] for kind, parts in table.items()}
         rows = [folds.members[repeat, fold, : folds.sizes[repeat, fold]] for fold in range(folds.n_folds)]
-        yield Repeat(observed, problem.classes, weights, rows, some, folds.first + repeat)
+        yield Repeat(observed, problem.classes, weights, rows, some, folds.first + repeat, problem.groups)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ..errors import DataError, IntervalError
 from ..inference.intervals import Rule
 from ..metrics import Asked, KeptScores, Loss, LossLike, Metric, ScoringLike, asked_of_loss, asked_of_metrics, find_loss
+from ..metrics.calibration import CALIBRATION
 from ..metrics.scoring import find_metrics, loss_of_metric, names_metric
 from ..typing import Estimator
 from ..validation import Problem
@@ -52,6 +53,12 @@ def ask(
                 f'interval="{rule.name}" needs a loss of every row, and {metric.name} is no mean of such. Use '
                 'interval="covariance".'
             )
+    if (
+        problem.classes is not None
+        and len(problem.classes) == 2
+        and any(m.response == "predict_proba" for m in metrics)
+    ):
+        metrics += CALIBRATION
     kept = KeptScores.of_classes(problem.classes)
     n_outputs = problem.n_outputs if problem.classes is None else 1
     return Question(kept, metrics, asked_of_metrics(metrics, n_outputs, kept.classes))
