@@ -6,6 +6,7 @@ A `Learner` is a model as a route sees it, on one axis of parameter values. Its 
 - `TunedLearner`, a smoother whose penalty is chosen anew in every training set;
 - `StatisticsLearner`, whatever is learned from the statistics of a training set without its rows;
 - `EncodedLearner`, a linear fit to what steps learn from the statistics of a training set;
+- `GLMLearner`, a generalized linear model: the newton route iterates all training sets at once;
 - `SearchedLearner`, a search among such fits by splits of each training set;
 - `RefitLearner`, an estimator that is fitted again and again.
 

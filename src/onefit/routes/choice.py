@@ -16,6 +16,7 @@ from .encoded import EncodedRoute
 from .gram import GramRoute
 from .learned import LearnedRoute
 from .leavetwo import LeaveTwoOutRoute
+from .newton import NewtonRoute
 from .onestep import OneStepRoute
 from .refit import RefitRoute
 from .repeats import RepeatedRoute, SideBySide
@@ -33,6 +34,7 @@ ROUTES: tuple[Route, ...] = (
     EncodedRoute(),
     SearchedRoute(),
     ConstantRoute(),
+    NewtonRoute(),
     RefitRoute(),
 )
 """All routes; of equal offers the first wins."""

@@ -1,0 +1,279 @@
+r"""Many training sets of a generalized linear model at once: quasi-Newton steps in two matrix products an iteration.
+
+With H_S the Hessian of a training set at the weights of the fit to all rows, factored once, the step is
+``H_S^-1 g_S``, improved by the changes of the gradients that were seen before (BFGS): the rate is that of Newton's
+method in the directions where the weights have changed, and no Hessian is made anew. All training sets are columns of
+the same two products, ``B gamma`` and ``B' r``. Sets that have converged leave the batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import lapack
+
+from ..learners.glm_families import Family
+from ..typing import BoolArray, FloatArray, IntArray
+
+__all__ = ["NewtonBatch", "Rows", "Solution"]
+
+CONVERGED = 1e-11
+"""Change of the linear predictor, as a root mean square, that is left after the last step."""
+
+MOST_STEPS = 30
+
+MEMORY = 8
+"""Steps that are remembered."""
+
+WINDOW, SLOW, WILD = 4, 0.5, 20.0
+"""A set that has not come closer by the factor SLOW in WINDOW steps, or is WILD times farther than at the start, is
+left to Newton's own method."""
+
+LEAST_PIVOT = 1e-10
+"""Squared pivot of a Hessian with ones on its diagonal below which columns nearly depend on each other."""
+
+FEW = 32
+"""Systems up to this size are inverted: products of all inverses at once take less than solving one by one."""
+
+CHUNK = 2**17
+"""Linear predictors that are held at a time: about what the caches hold."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What all training sets share: the design (n, q), y (P, n), and the weights (n,) or None."""
+
+    design: FloatArray | sparse.csr_matrix
+    y: FloatArray
+    weights: FloatArray | None
+    family: Family
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.design.shape[0])
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Coefficients (S, c, p) of the training sets, which of them have converged, and the iterations of each, (S,)."""
+
+    theta: FloatArray
+    is_converged: BoolArray
+    n_steps: IntArray
+
+
+class NewtonBatch:
+    """Some training sets.
+
+    Parameters
+    ----------
+    rows : Rows
+    cells : array (n,)
+        What tells the weights of a row in the training sets: its fold, and its class if classes are weighed.
+    factors : array (cells, S)
+        These weights, zero where a training set leaves a fold out.
+    maps : array (S, q, p) or None
+        Columns of each training set from those of the design; None if they are the same.
+    penalty : array (S, p)
+    hessians : array (S, c p, c p)
+        With the penalty; overwritten.
+    curvature : array (S,)
+        Sums of the curvatures of the rows.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        cells: IntArray,
+        factors: FloatArray,
+        maps: FloatArray | None,
+        penalty: FloatArray,
+        hessians: FloatArray,
+        curvature: FloatArray,
+    ) -> None:
+        self.rows, self.cells, self.maps, self.penalty = rows, cells, maps, penalty
+        self.factors, self.curvature = factors, curvature
+        self._preconditioner, self._is_definite = _preconditioner(hessians)
+
+    def solve(self, start: FloatArray) -> Solution:
+        """From coefficients (S, c, p)."""
+        S = len(start)
+        theta, done, steps = start.copy(), np.zeros(S, dtype=bool), np.zeros(S, dtype=np.intp)
+        active = np.flatnonzero(self._is_definite)
+        memory = _Memory()
+        changes: list[FloatArray] = []
+        view = self._view(active)
+        for _ in range(MOST_STEPS):
+            if not len(active):
+                break
+            descent = view.descent(theta[active]).reshape(len(active), -1)
+            step = memory.direction(descent, self._preconditioner.of(active))
+            change = np.sqrt(np.maximum(_dot(step, descent), 0.0) / self.curvature[active])
+            ratio = np.minimum(change / changes[-1], 1.0) if changes else np.ones(len(active))
+            changes.append(change)
+            theta[active] += step.reshape(-1, *theta.shape[1:])
+            steps[active] += 1
+            with np.errstate(invalid="ignore"):
+                is_done = change * ratio <= CONVERGED
+                stays = ~is_done & np.isfinite(change) & (change <= WILD * changes[0])
+                if len(changes) > WINDOW:
+                    stays &= change <= SLOW * changes[-1 - WINDOW]
+            done[active[is_done]] = True
+            memory.add(step, descent)
+            if not stays.all():
+                active = active[stays]
+                changes = [each[stays] for each in changes]
+                memory.keep(stays)
+                view = self._view(active)
+        return Solution(theta, done, steps)
+
+    def _view(self, active: IntArray) -> _View:
+        maps = None if self.maps is None else self.maps[active]
+        return _View(self.rows, self.cells, np.ascontiguousarray(self.factors[:, active]), maps, self.penalty[active])
+
+
+class _View:
+    """The training sets that have not converged yet."""
+
+    def __init__(
+        self, rows: Rows, cells: IntArray, factors: FloatArray, maps: FloatArray | None, penalty: FloatArray
+    ) -> None:
+        self.rows, self.cells, self.factors, self.maps, self.penalty = rows, cells, factors, maps, penalty
+        P = len(rows.family.basis)
+        self._step = max(64, CHUNK // max(1, P * factors.shape[1]))
+        self._kept = self._weights(slice(0, rows.n)) if self._step >= rows.n else None
+
+    def _weights(self, part: slice) -> FloatArray:
+        """Weights (m, S) of some rows in the training sets."""
+        found = self.factors[self.cells[part]]
+        if self.rows.weights is not None:
+            found *= self.rows.weights[part, None]
+        return found
+
+    def descent(self, theta: FloatArray) -> FloatArray:
+        """Minus the gradient (S, c, p) at coefficients of the same shape."""
+        rows, family = self.rows, self.rows.family
+        gamma = theta if self.maps is None else np.matmul(theta, self.maps.swapaxes(1, 2))
+        columns = np.tensordot(family.basis, gamma, (1, 1)).swapaxes(1, 2)  # (P, q, S)
+        found = np.zeros(columns.shape)
+        for start in range(0, rows.n, self._step):
+            part = slice(start, start + self._step)
+            B = rows.design[part]
+            residual = family.residual(_times(B, columns), rows.y[:, part, None])
+            residual *= self._weights(part) if self._kept is None else self._kept
+            found += _times(B.T, residual)
+        descent = np.tensordot(found, family.basis, (0, 0)).transpose(1, 2, 0)  # (S, c, q)
+        if self.maps is not None:
+            descent = np.matmul(descent, self.maps)
+        return np.asarray(descent - self.penalty[:, None] * theta)
+
+
+def _times(B: FloatArray | sparse.csr_matrix, columns: FloatArray) -> FloatArray:
+    """``B columns[a]`` for each a."""
+    if sparse.issparse(B):
+        return np.stack([B @ each for each in columns])
+    return np.matmul(B, columns)
+
+
+def _dot(a: FloatArray, b: FloatArray) -> FloatArray:
+    found: FloatArray = np.einsum("sd,sd->s", a, b)
+    return found
+
+
+class _Memory:
+    """Steps of training sets, and how their gradients changed."""
+
+    def __init__(self) -> None:
+        self._steps: list[FloatArray] = []
+        self._changes: list[FloatArray] = []
+        self._scales: list[FloatArray] = []
+        self._last: tuple[FloatArray, FloatArray] | None = None
+
+    def add(self, step: FloatArray, descent: FloatArray) -> None:
+        """Remember a step, and minus the gradient before it."""
+        self._last = step, descent
+
+    def keep(self, some: BoolArray) -> None:
+        """Forget the training sets that left."""
+        for each in (self._steps, self._changes, self._scales):
+            each[:] = [table[some] for table in each]
+        if self._last is not None:
+            self._last = self._last[0][some], self._last[1][some]
+
+    def direction(self, descent: FloatArray, inverse: _Inverse) -> FloatArray:
+        """``M g`` (S, d), M the inverse Hessian after all updates (two-loop recursion)."""
+        if self._last is not None:
+            step, before = self._last
+            change = before - descent
+            along = _dot(step, change)
+            self._steps.append(step)
+            self._changes.append(change)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                self._scales.append(np.where(along > 0, 1.0 / along, 0.0))
+            for each in (self._steps, self._changes, self._scales):
+                del each[:-MEMORY]
+        history = list(zip(self._steps, self._changes, self._scales, strict=True))
+        g, parts = descent.copy(), list[FloatArray]()
+        for step, change, scale in reversed(history):
+            part = (scale * _dot(step, g))[:, None]
+            g -= part * change
+            parts.append(part)
+        found = inverse.times(g)
+        for (step, change, scale), part in zip(history, reversed(parts), strict=True):
+            found += step * (part - (scale * _dot(change, found))[:, None])
+        return found
+
+
+class _Inverse:
+    """Inverses of the Hessians at the start, as matrices (S, d, d) or factors."""
+
+    def __init__(self, scale: FloatArray, inverses: FloatArray | None, factors: list[FloatArray]) -> None:
+        self._scale, self._inverses, self._factors = scale, inverses, factors
+
+    def of(self, some: IntArray) -> _Inverse:
+        """Those of some of the training sets."""
+        if len(some) == len(self._scale):
+            return self
+        if self._inverses is not None:
+            return _Inverse(self._scale[some], self._inverses[some], [])
+        return _Inverse(self._scale[some], None, [self._factors[at] for at in some])
+
+    def times(self, right: FloatArray) -> FloatArray:
+        """Solutions (S, d)."""
+        scaled = self._scale * right
+        if self._inverses is not None:
+            found = np.matmul(self._inverses, scaled[..., None])[..., 0]
+        else:
+            found = np.empty_like(scaled)
+            for at, factor in enumerate(self._factors):
+                found[at] = lapack.dpotrs(factor, scaled[at], lower=1)[0]
+        found *= self._scale
+        return found
+
+
+def _preconditioner(hessians: FloatArray) -> tuple[_Inverse, BoolArray]:
+    """Inverses of Hessians (S, d, d), which are overwritten, and which of these are far enough from singular."""
+    S, d, _ = hessians.shape
+    diagonal = np.einsum("sdd->sd", hessians)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scale = np.where(diagonal > 0, 1.0 / np.sqrt(diagonal), 0.0)
+    hessians *= scale[:, :, None]
+    hessians *= scale[:, None]
+    at = np.arange(d)
+    hessians[:, at, at] = 1.0  # a column that is zero has the coefficient zero
+    is_definite, factors = np.zeros(S, dtype=bool), list[FloatArray]()
+    for index, system in enumerate(hessians):
+        factor, failed = lapack.dpotrf(system.T, lower=1, clean=0, overwrite_a=1)
+        is_definite[index] = failed == 0 and np.diagonal(factor).min() ** 2 > LEAST_PIVOT
+        factors.append(factor)
+    if d > FEW:
+        return _Inverse(scale, None, factors), is_definite
+    inverses = np.zeros((S, d, d))
+    for index in np.flatnonzero(is_definite):
+        inverses[index] = lapack.dpotri(factors[index], lower=1)[0].T
+    lower = np.tril(np.ones((d, d), dtype=bool), -1)
+    inverses = np.where(lower, inverses.swapaxes(1, 2), inverses)
+    return _Inverse(scale, inverses, []), is_definite
