@@ -8,6 +8,7 @@ the same two products, ``B gamma`` and ``B' r``. Sets that have converged leave 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,14 +18,14 @@ from scipy.linalg import lapack
 from ..learners.glm_families import Family
 from ..typing import BoolArray, FloatArray, IntArray
 
-__all__ = ["NewtonBatch", "Rows", "Solution"]
+__all__ = ["NewtonBatch", "NewtonSets", "Rows", "Solution", "in_predictors"]
 
 CONVERGED = 1e-11
 """Change of the linear predictor, as a root mean square, that is left after the last step."""
 
 MOST_STEPS = 30
 
-MEMORY = 8
+MEMORY = 6
 """Steps that are remembered."""
 
 WINDOW, SLOW, WILD = 4, 0.5, 20.0
@@ -65,41 +66,54 @@ class Solution:
     n_steps: IntArray
 
 
-class NewtonBatch:
+@dataclass(frozen=True)
+class NewtonSets:
     """Some training sets.
+
+    Attributes
+    ----------
+    factors : (cells, S), weights of the rows of a cell, zero where a training set leaves its fold out
+    maps : (S, q, p) or None, columns of the fits from those of the design; None if they are the same
+    penalty : (S, p)
+    hessians : (S, c p, c p), with the penalty; overwritten
+    curvature : (S,), sums of the curvatures of the rows
+    """
+
+    factors: FloatArray
+    maps: FloatArray | None
+    penalty: FloatArray
+    hessians: FloatArray
+    curvature: FloatArray
+
+
+class NewtonBatch:
+    """Training sets that are iterated together.
 
     Parameters
     ----------
     rows : Rows
     cells : array (n,)
         What tells the weights of a row in the training sets: its fold, and its class if classes are weighed.
-    factors : array (cells, S)
-        These weights, zero where a training set leaves a fold out.
-    maps : array (S, q, p) or None
-        Columns of each training set from those of the design; None if they are the same.
-    penalty : array (S, p)
-    hessians : array (S, c p, c p)
-        With the penalty; overwritten.
-    curvature : array (S,)
-        Sums of the curvatures of the rows.
+    sets : NewtonSets
     """
 
-    def __init__(
-        self,
-        rows: Rows,
-        cells: IntArray,
-        factors: FloatArray,
-        maps: FloatArray | None,
-        penalty: FloatArray,
-        hessians: FloatArray,
-        curvature: FloatArray,
-    ) -> None:
-        self.rows, self.cells, self.maps, self.penalty = rows, cells, maps, penalty
-        self.factors, self.curvature = factors, curvature
-        self._preconditioner, self._is_definite = _preconditioner(hessians)
+    def __init__(self, rows: Rows, cells: IntArray, sets: NewtonSets) -> None:
+        self.rows, self.cells, self.maps, self.penalty = rows, cells, sets.maps, sets.penalty
+        self.factors, self.curvature = sets.factors, sets.curvature
+        self._preconditioner, self._is_definite = _preconditioner(sets.hessians)
 
-    def solve(self, start: FloatArray) -> Solution:
-        """From coefficients (S, c, p)."""
+    @classmethod
+    def joined(cls, rows: Rows, cells: IntArray, parts: Sequence[NewtonSets]) -> NewtonBatch:
+        """Some training sets, and others."""
+        if len(parts) == 1:
+            return cls(rows, cells, parts[0])
+        maps = None if parts[0].maps is None else np.concatenate([part.maps for part in parts if part.maps is not None])
+        factors = np.concatenate([part.factors for part in parts], axis=1)
+        tables = [np.concatenate([getattr(part, name) for part in parts]) for name in ("penalty", "hessians", "curvature")]
+        return cls(rows, cells, NewtonSets(factors, maps, *tables))
+
+    def solve(self, start: FloatArray, first: FloatArray | None = None) -> Solution:
+        """From coefficients (S, c, p), where minus the gradient is ``first`` if that is known."""
         S = len(start)
         theta, done, steps = start.copy(), np.zeros(S, dtype=bool), np.zeros(S, dtype=np.intp)
         active = np.flatnonzero(self._is_definite)
@@ -109,7 +123,10 @@ class NewtonBatch:
         for _ in range(MOST_STEPS):
             if not len(active):
                 break
-            descent = view.descent(theta[active]).reshape(len(active), -1)
+            if first is not None:
+                descent, first = first[active].reshape(len(active), -1), None
+            else:
+                descent = view.descent(theta[active]).reshape(len(active), -1)
             step = memory.direction(descent, self._preconditioner.of(active))
             change = np.sqrt(np.maximum(_dot(step, descent), 0.0) / self.curvature[active])
             ratio = np.minimum(change / changes[-1], 1.0) if changes else np.ones(len(active))
@@ -157,7 +174,7 @@ class _View:
         """Minus the gradient (S, c, p) at coefficients of the same shape."""
         rows, family = self.rows, self.rows.family
         gamma = theta if self.maps is None else np.matmul(theta, self.maps.swapaxes(1, 2))
-        columns = np.tensordot(family.basis, gamma, (1, 1)).swapaxes(1, 2)  # (P, q, S)
+        columns = in_predictors(family, gamma)
         found = np.zeros(columns.shape)
         for start in range(0, rows.n, self._step):
             part = slice(start, start + self._step)
@@ -165,10 +182,21 @@ class _View:
             residual = family.residual(_times(B, columns), rows.y[:, part, None])
             residual *= self._weights(part) if self._kept is None else self._kept
             found += _times(B.T, residual)
-        descent = np.tensordot(found, family.basis, (0, 0)).transpose(1, 2, 0)  # (S, c, q)
+        if len(found) == 1:
+            descent = found.transpose(2, 0, 1)
+        else:
+            descent = np.tensordot(found, family.basis, (0, 0)).transpose(1, 2, 0)  # (S, c, q)
         if self.maps is not None:
             descent = np.matmul(descent, self.maps)
         return np.asarray(descent - self.penalty[:, None] * theta)
+
+
+def in_predictors(family: Family, gamma: FloatArray) -> FloatArray:
+    """Coefficients (P, q, S) of all linear predictors from (S, c, q)."""
+    if len(family.basis) == 1:
+        return np.ascontiguousarray(gamma[:, 0].T)[None]
+    found: FloatArray = np.tensordot(family.basis, gamma, (1, 1)).swapaxes(1, 2)
+    return np.ascontiguousarray(found)
 
 
 def _times(B: FloatArray | sparse.csr_matrix, columns: FloatArray) -> FloatArray:
@@ -257,23 +285,21 @@ class _Inverse:
 def _preconditioner(hessians: FloatArray) -> tuple[_Inverse, BoolArray]:
     """Inverses of Hessians (S, d, d), which are overwritten, and which of these are far enough from singular."""
     S, d, _ = hessians.shape
-    diagonal = np.einsum("sdd->sd", hessians)
+    at = np.arange(d)
+    diagonal = hessians[:, at, at]
     with np.errstate(invalid="ignore", divide="ignore"):
         scale = np.where(diagonal > 0, 1.0 / np.sqrt(diagonal), 0.0)
     hessians *= scale[:, :, None]
     hessians *= scale[:, None]
-    at = np.arange(d)
     hessians[:, at, at] = 1.0  # a column that is zero has the coefficient zero
-    is_definite, factors = np.zeros(S, dtype=bool), list[FloatArray]()
-    for index, system in enumerate(hessians):
-        factor, failed = lapack.dpotrf(system.T, lower=1, clean=0, overwrite_a=1)
-        is_definite[index] = failed == 0 and np.diagonal(factor).min() ** 2 > LEAST_PIVOT
-        factors.append(factor)
+    failed = np.zeros(S, dtype=bool)
+    for index, system in enumerate(hessians):  # in place: the transpose is in the order of LAPACK
+        failed[index] = lapack.dpotrf(system.T, lower=1, clean=0, overwrite_a=1)[1] != 0
+    is_definite = ~failed & (hessians[:, at, at].min(axis=1) ** 2 > LEAST_PIVOT)
     if d > FEW:
-        return _Inverse(scale, None, factors), is_definite
-    inverses = np.zeros((S, d, d))
+        return _Inverse(scale, None, [system.T for system in hessians]), is_definite
     for index in np.flatnonzero(is_definite):
-        inverses[index] = lapack.dpotri(factors[index], lower=1)[0].T
-    lower = np.tril(np.ones((d, d), dtype=bool), -1)
-    inverses = np.where(lower, inverses.swapaxes(1, 2), inverses)
-    return _Inverse(scale, inverses, []), is_definite
+        lapack.dpotri(hessians[index].T, lower=1, overwrite_c=1)
+    lower, upper = np.tril_indices(d, -1)
+    hessians[:, lower, upper] = hessians[:, upper, lower]
+    return _Inverse(scale, hessians, []), is_definite

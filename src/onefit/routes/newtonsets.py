@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,7 +19,7 @@ from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
 from .encoded import FeaturesEngine, LearningSets, Products
 from .engine import FailureLog
-from .newtonbatch import NewtonBatch, Rows
+from .newtonbatch import NewtonBatch, NewtonSets, Rows, in_predictors
 from .rowsets import Ends, MaskedStatistics
 
 __all__ = ["NewtonEngine"]
@@ -32,6 +32,9 @@ ABSENT = -1e4
 
 UNDETERMINED = 1e-5
 """Part of a row that lies where the training rows do not reach, from which on its prediction is arbitrary."""
+
+FEW_PREDICTIONS = 2**17
+"""So many are made for all rows, and those of held-out rows picked."""
 
 NO_FIT = "the likelihood has no maximum: columns tell {what} apart without error, and coefficients go to infinity"
 REMEDY = 'Give the model a penalty; or take what the solver stops at, by route="refit".'
@@ -46,11 +49,13 @@ class _Full:
     gamma : (c, q), coefficients of the design
     curvature : (c, c, n), weighted second derivatives of the rows' losses
     hessians : (G, c q, c q), their sums over the rows of each group of classes that has weights of its own
+    descents : (n, c q), minus the gradients of the weighted losses of the rows; None if columns are learned
     """
 
     gamma: FloatArray
     curvature: FloatArray
     hessians: FloatArray
+    descents: FloatArray | None
 
 
 class NewtonEngine(FeaturesEngine):
@@ -140,9 +145,14 @@ class NewtonEngine(FeaturesEngine):
                 error = TrainingSetError(f"In the fit to all rows {self._no_fit()}.")
                 error.remedy = REMEDY
                 raise error from None
-            curvature = learner.row_weights * family.curvature(family.basis @ (theta @ Z.T), learner.y)
+            eta = family.basis @ (theta @ Z.T)
+            curvature = learner.row_weights * family.curvature(eta, learner.y)
             hessians = self.hessians(curvature, np.arange(learner.n)[None], np.array([learner.n]))[0]
-            found[value] = _Full(theta if maps is None else theta @ maps.T, curvature, hessians)
+            descents = None
+            if maps is None:
+                residual = family.basis.T @ (learner.row_weights * family.residual(eta, learner.y))
+                descents = (residual.T[:, :, None] * Z[:, None]).reshape(learner.n, -1)
+            found[value] = _Full(theta if maps is None else theta @ maps.T, curvature, hessians, descents)
         return [found[value] for value in range(learner.n_values)]
 
     def _no_fit(self) -> str:
@@ -234,6 +244,7 @@ class _Sets(LearningSets):
     def __init__(self, engine: NewtonEngine, folds: Folds, repeats: range, log: FailureLog) -> None:
         super().__init__(engine, folds, repeats, log)
         self._singles: dict[tuple[int, int], FloatArray] = {}
+        self._solved: dict[int, FloatArray] = {}
 
     @property
     def encoding(self) -> Encoding:
@@ -248,7 +259,7 @@ class _Sets(LearningSets):
     def run(self, sets: IntArray) -> Iterator[tuple[IntArray, FloatArray]]:
         """Repeat by repeat: which training sets are iterated together must not depend on what else there is."""
         K = self.folds.n_folds
-        for repeat in np.unique(sets[:, 0] // K):
+        for repeat in range(len(self.repeats)):
             own = sets[sets[:, 0] // K == repeat]
             for start in range(0, len(own), AT_ONCE):
                 out = own[start : start + AT_ONCE]
@@ -257,11 +268,20 @@ class _Sets(LearningSets):
 
     def residuals(self, out: IntArray) -> FloatArray:
         """Residuals of the folds that are out."""
-        chunk, V = self._chunk(out), self.engine.n_values
-        found = np.zeros((*out.shape, self.members.shape[1], V, self.engine.y.shape[1]))
+        K = self.folds.n_folds
+        repeat, is_single = int(out[0, 0]) // K, out.shape[1] == 1
+        if repeat in self._solved and not is_single:
+            return self._solved.pop(repeat)
+        chunks = [self._chunk(out)]
+        if is_single and self.with_pairs and K * (K + 1) // 2 <= AT_ONCE:
+            chunks.append(self._chunk(repeat * K + np.stack(np.triu_indices(K, 1), axis=1)))
+        V, m, Q = self.engine.n_values, self.members.shape[1], self.engine.y.shape[1]
+        found = [np.zeros((*chunk.out.shape, m, V, Q)) for chunk in chunks]
         for value in range(V):
-            self._residuals_at(chunk, value, found[:, :, :, value])
-        return found
+            self._residuals_at(chunks, value, [each[:, :, :, value] for each in found])
+        if len(found) == 2:
+            self._solved[repeat] = found[1]
+        return found[0]
 
     def _chunk(self, out: IntArray) -> _Chunk:
         """What does not depend on the value."""
@@ -286,22 +306,44 @@ class _Sets(LearningSets):
             found.append((np.bincount(engine.classes, weights, minlength=C), by_fold.reshape(-1, C)))
         return found
 
-    def _residuals_at(self, chunk: _Chunk, value: int, found: FloatArray) -> None:
-        """Fill in the residuals (S, t, m, Q) at one value."""
-        engine, out = self.engine, chunk.out
-        repeat = int(out[0, 0]) // self.folds.n_folds
-        start = self._projected(chunk, self._start(out, repeat, value))
-        batch = self._batch(chunk, repeat, value)
-        solution = batch.solve(start)
-        gamma = solution.theta if chunk.maps is None else np.matmul(solution.theta, chunk.maps.swapaxes(1, 2))
-        is_right = solution.is_converged & chunk.is_sound & chunk.present.all(axis=1)
-        if out.shape[1] == 1:
-            kept = self._singles.setdefault((repeat, value), self._of_full(value))
-            kept[out[is_right, 0] % self.folds.n_folds] = gamma[is_right]
-        self._predict(out, gamma, found)
-        for index in np.flatnonzero(~is_right):
-            found[index] = self._alone(chunk, int(index), value, start[index])
-        engine.n_fits.append(len(out))
+    def _residuals_at(self, chunks: Sequence[_Chunk], value: int, tables: Sequence[FloatArray]) -> None:
+        """Fill in the residuals (S, t, m, Q) of some training sets at one value."""
+        repeat = int(chunks[0].out[0, 0]) // self.folds.n_folds
+        starts = [self._projected(chunk, self._start(chunk.out, repeat, value)) for chunk in chunks]
+        parts = [self._batch(chunk, repeat, value) for chunk in chunks]
+        batch = NewtonBatch.joined(self.engine.shared, self._cells(repeat), parts)
+        start = starts[0] if len(starts) == 1 else np.concatenate(starts)
+        first = None
+        if len(parts) == 2 or chunks[0].out.shape[1] == 1:
+            first = self._first_descent(chunks, batch, repeat, value)
+        solution, at = batch.solve(start, first), 0
+        for chunk, found in zip(chunks, tables, strict=True):
+            some = slice(at, at + len(chunk.out))
+            theta, at = solution.theta[some], some.stop
+            gamma = theta if chunk.maps is None else np.matmul(theta, chunk.maps.swapaxes(1, 2))
+            is_right = solution.is_converged[some] & chunk.is_sound & chunk.present.all(axis=1)
+            if chunk.out.shape[1] == 1 and len(chunks) == 1:
+                kept = self._singles.setdefault((repeat, value), self._of_full(value))
+                kept[chunk.out[is_right, 0] % self.folds.n_folds] = gamma[is_right]
+            self._predict(chunk.out, gamma, found)
+            for index in np.flatnonzero(~is_right):
+                found[index] = self._alone(chunk, int(index), value, start[some][index])
+        self.engine.n_fits.append(at)
+
+    def _first_descent(
+        self, chunks: Sequence[_Chunk], batch: NewtonBatch, repeat: int, value: int
+    ) -> FloatArray | None:
+        """Minus the gradient (S, c, p) where the fit to all rows is: known from sums over its folds."""
+        full, K, G = self.engine.full[value], self.folds.n_folds, self.engine.n_weighed
+        if full.descents is None:
+            return None
+        ids = self.folds.ids[self.repeats.start + repeat]
+        cells = self._cells(repeat)
+        shape = (len(cells), (K + 1) * G)
+        indicators = sparse.csr_matrix((np.ones(len(ids)), (np.arange(len(ids)), cells)), shape=shape)
+        sums = np.asarray(indicators.T @ full.descents)  # (cells, c q)
+        found = (batch.factors.T @ sums).reshape(-1, *full.gamma.shape)
+        return np.asarray(found - batch.penalty[:, None] * full.gamma)
 
     def _of_full(self, value: int) -> FloatArray:
         """The fit to all rows, once for every fold."""
@@ -330,12 +372,11 @@ class _Sets(LearningSets):
         found: FloatArray = np.linalg.solve(products, right).swapaxes(1, 2)
         return found / np.where(size > 0, size, 1.0)
 
-    def _batch(self, chunk: _Chunk, repeat: int, value: int) -> NewtonBatch:
+    def _batch(self, chunk: _Chunk, repeat: int, value: int) -> NewtonSets:
         """The training sets with their Hessians."""
         engine, K, full = self.engine, self.folds.n_folds, self.engine.full[value]
         c, q = full.gamma.shape
-        at, folds = self.repeats.start + repeat, self._fold_hessians(repeat, value)
-        own = chunk.out % K
+        folds, own = self._fold_hessians(repeat, value), chunk.out % K
         inside = full.hessians - folds[own[:, 0]]
         for fold in own.T[1:]:
             inside -= folds[fold]
@@ -344,25 +385,28 @@ class _Sets(LearningSets):
             T = chunk.maps
             blocks = np.ascontiguousarray(H.reshape(-1, c, q, c, q).swapaxes(2, 3))
             blocks = np.matmul(np.matmul(T.swapaxes(1, 2)[:, None, None], blocks), T[:, None, None])
-            p = T.shape[2]
-            H = np.ascontiguousarray(blocks.swapaxes(2, 3)).reshape(-1, c * p, c * p)
-        width = H.shape[1] // c
-        penalty = engine.penalties(value, chunk.weight(), width)
-        diagonal = np.arange(c * width)
-        constant = np.arange(c) * width + width - 1
-        curvature = H[:, constant, constant].sum(axis=1) if engine.learner.fit_intercept else None
-        H[:, diagonal, diagonal] += np.tile(penalty, (1, c))
-        ids = self.folds.ids[at]
-        G = engine.n_weighed
-        cells = np.where(ids < 0, K, ids) * G + engine.weighed
+            q = T.shape[2]
+            H = np.ascontiguousarray(blocks.swapaxes(2, 3)).reshape(-1, c * q, c * q)
+        penalty = engine.penalties(value, chunk.weight(), q)
+        diagonal = np.arange(c * q)
+        H[:, diagonal, diagonal] += penalty if c == 1 else np.tile(penalty, (1, c))
         factors = np.repeat(chunk.factors.T[None], K + 1, axis=0)  # (K + 1, G, S)
-        factors[own.T, :, np.arange(len(own))] = 0.0
-        if curvature is None:
-            sums = np.bincount(cells, np.einsum("aan->n", full.curvature), minlength=(K + 1) * G)
-            curvature = np.einsum("kg,kgs->s", sums.reshape(K + 1, G), factors)
-        return NewtonBatch(
-            engine.shared, cells, factors.reshape((K + 1) * G, -1), chunk.maps, penalty, H, curvature
-        )
+        for fold in own.T:
+            factors[fold, :, np.arange(len(own))] = 0.0
+        return NewtonSets(factors.reshape(-1, len(own)), chunk.maps, penalty, H, self._curvature(factors, repeat, value))
+
+    def _curvature(self, factors: FloatArray, repeat: int, value: int) -> FloatArray:
+        """Sums (S,) of the curvatures of the rows of training sets that weigh cells by factors (K + 1, G, S)."""
+        trace = np.einsum("aan->n", self.engine.full[value].curvature)
+        sums = np.bincount(self._cells(repeat), trace, minlength=factors.shape[0] * factors.shape[1])
+        found: FloatArray = sums @ factors.reshape(len(sums), -1)
+        return found
+
+    def _cells(self, repeat: int) -> IntArray:
+        """The fold of each row, and its class if classes are weighed; rows in no fold are in one more."""
+        ids = self.folds.ids[self.repeats.start + repeat]
+        cells: IntArray = np.where(ids < 0, self.folds.n_folds, ids) * self.engine.n_weighed + self.engine.weighed
+        return cells
 
     def _fold_hessians(self, repeat: int, value: int) -> FloatArray:
         """Hessians of the folds of a repeat, (K, G, c q, c q); kept until another is asked for."""
@@ -379,13 +423,18 @@ class _Sets(LearningSets):
     def _predict(self, out: IntArray, gamma: FloatArray, found: FloatArray) -> None:
         """Residuals (S, t, m, Q) of the folds that are out, fold by fold, from coefficients (S, c, q)."""
         engine, family = self.engine, self.engine.learner.family
-        columns = np.tensordot(family.basis, gamma, (1, 1)).transpose(2, 0, 1)  # (q, P, S)
+        columns = in_predictors(family, gamma)  # (P, q, S)
+        if len(out) * self.folds.n * len(columns) <= FEW_PREDICTIONS:  # all at once, and then those that are asked for
+            eta = np.matmul(np.asarray(engine.design), columns)
+            rows = np.minimum(self.members[out], self.folds.n - 1)
+            fitted = family.predicted(eta[:, rows, np.arange(len(out))[:, None, None]])
+            found[:] = np.moveaxis(engine.y.T[:, rows] - fitted, 0, 3)
+            return
         for fold in np.unique(out):
             which, slot = np.nonzero(out == fold)
             rows = self.members[fold, : self.sizes[fold]]
-            eta = np.asarray(engine.design[rows] @ columns[:, :, which].reshape(len(columns), -1))
-            fitted = family.predicted(eta).reshape(len(rows), -1, len(which))
-            found[which, slot, : len(rows)] = np.moveaxis(engine.y[rows, :, None] - fitted, 2, 0)
+            eta = np.stack([np.asarray(engine.design[rows] @ each[:, which]) for each in columns], axis=1)
+            found[which, slot, : len(rows)] = np.moveaxis(engine.y[rows, :, None] - family.predicted(eta), 2, 0)
 
     def from_rows(self, out: IntArray) -> FloatArray:
         """Residuals (t, m, V, Q) of the folds that one training set leaves out, by Newton's method from its rows."""
