@@ -152,6 +152,11 @@ class Learner(ABC):
     def at(self, values: Sequence[int]) -> Self:
         """The same learner at some of its values, given by their places."""
 
+    @property
+    def n_unpenalized(self) -> int:
+        """Columns that no penalty holds, at the value where they are most, of models that are refitted or iterated."""
+        return 0
+
     def check_fits(self, smallest_training_set: int) -> dict[int, str]:
         """Say which values no training set of this size can determine, and why; raise if it is all of them."""
         return {}

@@ -25,6 +25,7 @@ from .encoding import Encoding
 from .features import FixedFeatures
 from .fitrows import FitRows
 from .glm_families import Binomial, Family, Gamma, Multinomial, Normal, Poisson, Tweedie
+from .interpolation import WEAK
 from .steps.table import RawTable, as_block
 
 __all__ = ["GLMLearner", "encoded_glm", "encoded_logistic", "glm", "logistic"]
@@ -119,12 +120,17 @@ class GLMLearner(FitRows, Learner):
         """Number of each row's class, (n,)."""
         if not self.has_classes:
             return np.zeros(self.n, dtype=np.intp)
-        return (self.y[0] > 0).astype(np.intp) if len(self.y) == 1 else self.y.argmax(axis=0)
+        return (self.y[0] > 0).astype(np.intp) if len(self.y) == 1 else np.asarray(self.y.argmax(axis=0))
 
     @property
     def n_values(self) -> int:
         """Number of penalties."""
         return len(self.lams)
+
+    @property
+    def n_unpenalized(self) -> int:
+        """Columns that no penalty holds, or hardly one."""
+        return self.width if (self.lams <= (WEAK if self.is_mean else 0.0)).any() else 0
 
     def at(self, values: Sequence[int]) -> Self:
         """The same at some of its penalties."""
@@ -142,7 +148,7 @@ class GLMLearner(FitRows, Learner):
 
     def penalty(self, value: int, weight: FloatArray | float) -> FloatArray | float:
         """Of a training set with this sum of weights."""
-        return self.lams[value] * (weight if self.is_mean else 1.0)
+        return float(self.lams[value]) * (weight if self.is_mean else 1.0)
 
 
 def _family_of_classes(n_classes: int) -> Family:
@@ -155,9 +161,7 @@ def logistic(estimator: LogisticRegression, task: Task, path: Path | None) -> GL
     return encoded_logistic(estimator, task, path, _encoding_of_columns(task.problem, bool(estimator.fit_intercept)))
 
 
-def encoded_logistic(
-    estimator: LogisticRegression, task: Task, path: Path | None, encoding: Encoding
-) -> GLMLearner:
+def encoded_logistic(estimator: LogisticRegression, task: Task, path: Path | None, encoding: Encoding) -> GLMLearner:
     """The same on what steps learn."""
     problem = task.problem
     _check_logistic(estimator, problem)
@@ -225,9 +229,9 @@ def _check_logistic(estimator: LogisticRegression, problem: Problem) -> None:
 def _class_weights(estimator: LogisticRegression, problem: Problem) -> FloatArray | None:
     """Factors of the weights of classes, if these are given."""
     given = estimator.class_weight
-    if isinstance(given, str) and problem.weights is not None:
-        if "sample_weight" not in inspect.signature(compute_class_weight).parameters:
-            raise RouteError("it depends on the version of scikit-learn whether balanced classes are counted or weighed")
+    is_weighed = isinstance(given, str) and problem.weights is not None
+    if is_weighed and "sample_weight" not in inspect.signature(compute_class_weight).parameters:
+        raise RouteError("it depends on the version of scikit-learn whether balanced classes are counted or weighed")
     if given is None or isinstance(given, str):
         return None
     try:
@@ -249,7 +253,9 @@ def _family_of(estimator: Mean) -> Family:
         return Normal()
     if link == "log" and 1 <= power <= 2:
         return {1.0: Poisson(), 2.0: Gamma()}.get(power, Tweedie(power))
-    raise RouteError(f"power={power:g} with link={link!r} has a loss that is not convex, whose gradient certifies no fit")
+    raise RouteError(
+        f"power={power:g} with link={link!r} has a loss that is not convex, whose gradient certifies no fit"
+    )
 
 
 def _check_mean(problem: Problem) -> None:
@@ -279,4 +285,3 @@ def _encoding_of_columns(problem: Problem, fit_intercept: bool) -> Encoding:
         X = U * d
     fixed = FixedFeatures(problem.n, problem.target)
     return Encoding(as_block(RawTable.of(X, problem.n), fixed), fixed, (), problem.source, problem.target)
-

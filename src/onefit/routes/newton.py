@@ -1,4 +1,4 @@
-"""The newton route: generalized linear models, all training sets of a repeat iterated at once from the fit to all rows."""
+"""The newton route: generalized linear models, all training sets of a repeat iterated at once."""
 
 from __future__ import annotations
 

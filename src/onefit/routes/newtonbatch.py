@@ -20,7 +20,7 @@ from ..typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["NewtonBatch", "NewtonSets", "Rows", "Solution", "in_predictors"]
 
-CONVERGED = 1e-11
+CONVERGED = 1e-13
 """Change of the linear predictor, as a root mean square, that is left after the last step."""
 
 MOST_STEPS = 30
@@ -109,7 +109,9 @@ class NewtonBatch:
             return cls(rows, cells, parts[0])
         maps = None if parts[0].maps is None else np.concatenate([part.maps for part in parts if part.maps is not None])
         factors = np.concatenate([part.factors for part in parts], axis=1)
-        tables = [np.concatenate([getattr(part, name) for part in parts]) for name in ("penalty", "hessians", "curvature")]
+        tables = [
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("penalty", "hessians", "curvature")
+        ]
         return cls(rows, cells, NewtonSets(factors, maps, *tables))
 
     def solve(self, start: FloatArray, first: FloatArray | None = None) -> Solution:
@@ -195,15 +197,14 @@ def in_predictors(family: Family, gamma: FloatArray) -> FloatArray:
     """Coefficients (P, q, S) of all linear predictors from (S, c, q)."""
     if len(family.basis) == 1:
         return np.ascontiguousarray(gamma[:, 0].T)[None]
-    found: FloatArray = np.tensordot(family.basis, gamma, (1, 1)).swapaxes(1, 2)
-    return np.ascontiguousarray(found)
+    return np.ascontiguousarray(np.tensordot(family.basis, gamma, (1, 1)).swapaxes(1, 2))
 
 
 def _times(B: FloatArray | sparse.csr_matrix, columns: FloatArray) -> FloatArray:
     """``B columns[a]`` for each a."""
     if sparse.issparse(B):
         return np.stack([B @ each for each in columns])
-    return np.matmul(B, columns)
+    return np.asarray(np.matmul(B, columns))
 
 
 def _dot(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -278,8 +279,7 @@ class _Inverse:
             found = np.empty_like(scaled)
             for at, factor in enumerate(self._factors):
                 found[at] = lapack.dpotrs(factor, scaled[at], lower=1)[0]
-        found *= self._scale
-        return found
+        return np.asarray(self._scale * found)
 
 
 def _preconditioner(hessians: FloatArray) -> tuple[_Inverse, BoolArray]:
@@ -298,8 +298,8 @@ def _preconditioner(hessians: FloatArray) -> tuple[_Inverse, BoolArray]:
     is_definite = ~failed & (hessians[:, at, at].min(axis=1) ** 2 > LEAST_PIVOT)
     if d > FEW:
         return _Inverse(scale, None, [system.T for system in hessians]), is_definite
-    for index in np.flatnonzero(is_definite):
-        lapack.dpotri(hessians[index].T, lower=1, overwrite_c=1)
+    for one in np.flatnonzero(is_definite):
+        lapack.dpotri(hessians[one].T, lower=1, overwrite_c=1)
     lower, upper = np.tril_indices(d, -1)
     hessians[:, lower, upper] = hessians[:, upper, lower]
     return _Inverse(scale, hessians, []), is_definite
