@@ -229,7 +229,7 @@ def test_a_curve_has_the_numbers_of_each_value_alone(name):
         warnings.simplefilter("ignore", onefit.errors.OneFitWarning)
         curve = onefit.error_curve(last, X, y, param_name=parameter, param_range=values, **common)
         alone = [quiet_nested_cv(clone(last).set_params(**{parameter: value}), X, y, **common) for value in values]
-    assert curve.route == "newton"
+    assert curve.results[0].route == "newton"
     np.testing.assert_allclose(curve.estimate, [each.estimate for each in alone], rtol=1e-9)
 
 

@@ -17,6 +17,10 @@ from ..typing import AnyArray, FloatArray
 __all__ = ["Binomial", "Family", "Gamma", "Multinomial", "Normal", "Poisson", "Tweedie"]
 
 
+MOST_CLASSES = 16
+"""Of a softmax in the compiled kernel."""
+
+
 class Family(ABC):
     """A loss ``l(eta, y)``, convex in ``eta``.
 
@@ -26,10 +30,13 @@ class Family(ABC):
         Linear predictors from those that have coefficients.
     loss_name : str
         What scikit-learn calls the loss in its messages.
+    kernel : tuple or None
+        Its number in the compiled kernel (``tasks.h``), and its power; None if that does not know it.
     """
 
     basis: FloatArray = np.ones((1, 1))
     loss_name: str = ""
+    kernel: tuple[int, float] | None = None
 
     @abstractmethod
     def residual(self, eta: FloatArray, y: FloatArray) -> FloatArray:
@@ -59,6 +66,8 @@ class Family(ABC):
 class Binomial(Family):
     """Two classes, coded -1 and 1: ``l = log(1 + exp(-y eta))``."""
 
+    kernel = (0, 0.0)
+
     def residual(self, eta: FloatArray, y: FloatArray) -> FloatArray:
         """``y / (1 + exp(y eta))``, without a difference that would cancel."""
         eta *= y
@@ -86,6 +95,7 @@ class Multinomial(Family):
 
     def __init__(self, n_classes: int) -> None:
         self.basis = linalg.helmert(n_classes).T.copy()
+        self.kernel = (5, 0.0) if n_classes <= MOST_CLASSES else None
 
     def residual(self, eta: FloatArray, y: FloatArray) -> FloatArray:
         """Indicators of the classes less their probabilities."""
@@ -132,6 +142,7 @@ class Poisson(_LogLink):
     """Counts: ``l = mu - y eta``."""
 
     loss_name = "HalfPoissonLoss"
+    kernel = (1, 0.0)
 
     def residual(self, eta: FloatArray, y: FloatArray) -> FloatArray:
         """``y - mu``."""
@@ -155,6 +166,7 @@ class Gamma(_LogLink):
     """Positive values: ``l = eta + y / mu``."""
 
     loss_name = "HalfGammaLoss"
+    kernel = (2, 0.0)
 
     def residual(self, eta: FloatArray, y: FloatArray) -> FloatArray:
         """``y / mu - 1``."""
@@ -183,7 +195,7 @@ class Tweedie(_LogLink):
     loss_name = "HalfTweedieLoss"
 
     def __init__(self, power: float) -> None:
-        self.power = power
+        self.power, self.kernel = power, (3, power)
 
     def _powers(self, eta: FloatArray) -> tuple[FloatArray, FloatArray]:
         return np.exp((1.0 - self.power) * eta), np.exp((2.0 - self.power) * eta)
@@ -214,6 +226,7 @@ class Normal(Family):
     """Numbers: ``l = (y - eta)^2 / 2``."""
 
     loss_name = "HalfTweedieLossIdentity"
+    kernel = (4, 0.0)
 
     def residual(self, eta: FloatArray, y: FloatArray) -> FloatArray:
         """``y - eta``."""

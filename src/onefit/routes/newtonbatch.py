@@ -16,6 +16,7 @@ from scipy import sparse
 from scipy.linalg import lapack
 
 from ..learners.glm_families import Family
+from ..linalg import compiled
 from ..typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["NewtonBatch", "NewtonSets", "Rows", "Solution", "in_predictors"]
@@ -25,7 +26,7 @@ CONVERGED = 1e-13
 
 MOST_STEPS = 30
 
-MEMORY = 6
+MEMORY = 12
 """Steps that are remembered."""
 
 WINDOW, SLOW, WILD = 4, 0.5, 20.0
@@ -85,6 +86,22 @@ class NewtonSets:
     hessians: FloatArray
     curvature: FloatArray
 
+    @staticmethod
+    def joined(parts: Sequence[NewtonSets], hessians: FloatArray) -> NewtonSets:
+        """Some training sets, and others; ``hessians`` are those of all, if they have no maps."""
+        if len(parts) == 1:
+            return parts[0]
+        factors = np.concatenate([part.factors for part in parts], axis=1)
+        penalty, curvature = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("penalty", "curvature")
+        )
+        maps = [part.maps for part in parts if part.maps is not None]
+        if not maps:
+            return NewtonSets(factors, None, penalty, hessians, curvature)
+        return NewtonSets(
+            factors, np.concatenate(maps), penalty, np.concatenate([part.hessians for part in parts]), curvature
+        )
+
 
 class NewtonBatch:
     """Training sets that are iterated together.
@@ -99,26 +116,17 @@ class NewtonBatch:
 
     def __init__(self, rows: Rows, cells: IntArray, sets: NewtonSets) -> None:
         self.rows, self.cells, self.maps, self.penalty = rows, cells, sets.maps, sets.penalty
-        self.factors, self.curvature = sets.factors, sets.curvature
-        self._preconditioner, self._is_definite = _preconditioner(sets.hessians)
-
-    @classmethod
-    def joined(cls, rows: Rows, cells: IntArray, parts: Sequence[NewtonSets]) -> NewtonBatch:
-        """Some training sets, and others."""
-        if len(parts) == 1:
-            return cls(rows, cells, parts[0])
-        maps = None if parts[0].maps is None else np.concatenate([part.maps for part in parts if part.maps is not None])
-        factors = np.concatenate([part.factors for part in parts], axis=1)
-        tables = [
-            np.concatenate([getattr(part, name) for part in parts]) for name in ("penalty", "hessians", "curvature")
-        ]
-        return cls(rows, cells, NewtonSets(factors, maps, *tables))
+        self.factors, self.curvature, self._hessians = sets.factors, sets.curvature, sets.hessians
 
     def solve(self, start: FloatArray, first: FloatArray | None = None) -> Solution:
         """From coefficients (S, c, p), where minus the gradient is ``first`` if that is known."""
+        rows = self.rows
+        if compiled.is_on() and rows.family.kernel is not None and not sparse.issparse(rows.design):
+            return self._solve_compiled(start, first, rows.family.kernel)
+        preconditioner, is_definite = _preconditioner(self._hessians)
         S = len(start)
         theta, done, steps = start.copy(), np.zeros(S, dtype=bool), np.zeros(S, dtype=np.intp)
-        active = np.flatnonzero(self._is_definite)
+        active = np.flatnonzero(is_definite)
         memory = _Memory()
         changes: list[FloatArray] = []
         view = self._view(active)
@@ -129,7 +137,7 @@ class NewtonBatch:
                 descent, first = first[active].reshape(len(active), -1), None
             else:
                 descent = view.descent(theta[active]).reshape(len(active), -1)
-            step = memory.direction(descent, self._preconditioner.of(active))
+            step = memory.direction(descent, preconditioner.of(active))
             change = np.sqrt(np.maximum(_dot(step, descent), 0.0) / self.curvature[active])
             ratio = np.minimum(change / changes[-1], 1.0) if changes else np.ones(len(active))
             changes.append(change)
@@ -148,6 +156,15 @@ class NewtonBatch:
                 memory.keep(stays)
                 view = self._view(active)
         return Solution(theta, done, steps)
+
+    def _solve_compiled(self, start: FloatArray, first: FloatArray | None, family: tuple[int, float]) -> Solution:
+        """The same by the kernel, a training set in each lane."""
+        rows, theta = self.rows, np.array(start, dtype=np.float64, order="C")
+        weights = np.ones(rows.n) if rows.weights is None else rows.weights
+        tables = (self.factors, self.maps, self.penalty, self._hessians, self.curvature, rows.family.basis, first)
+        limits = (CONVERGED, WINDOW, SLOW, WILD, LEAST_PIVOT)
+        converged, steps = compiled.newton(rows.design, rows.y, weights, self.cells, tables, theta, family, limits)
+        return Solution(theta, converged > 0, steps)
 
     def _view(self, active: IntArray) -> _View:
         maps = None if self.maps is None else self.maps[active]

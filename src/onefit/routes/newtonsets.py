@@ -19,7 +19,7 @@ __all__ = ["NewtonEngine"]
 AT_ONCE = 64
 """Training sets of a repeat that are iterated together."""
 
-FEW_PREDICTIONS = 2**17
+FEW_PREDICTIONS = 2**19
 """So many are made for all rows, and those of held-out rows picked."""
 
 
@@ -77,8 +77,11 @@ class _Sets(LoneSets):
         """Fill in the residuals (S, t, m, Q) of some training sets at one value."""
         repeat = int(chunks[0].out[0, 0]) // self.folds.n_folds
         starts = [self._projected(chunk, self._start(chunk.out, repeat, value)) for chunk in chunks]
-        parts = [self._batch(chunk, repeat, value) for chunk in chunks]
-        batch = NewtonBatch.joined(self.engine.shared, self._cells(repeat), parts)
+        ends = np.cumsum([len(chunk.out) for chunk in chunks])
+        space = np.empty((ends[-1], *self.engine.full[value].hessians.shape[1:]))
+        rooms = np.split(space, ends[:-1])
+        parts = [self._sets(chunk, repeat, value, room) for chunk, room in zip(chunks, rooms, strict=True)]
+        batch = NewtonBatch(self.engine.shared, self._cells(repeat), NewtonSets.joined(parts, space))
         start = starts[0] if len(starts) == 1 else np.concatenate(starts)
         first = None
         if len(parts) == 2 or chunks[0].out.shape[1] == 1:
@@ -137,15 +140,18 @@ class _Sets(LoneSets):
         found: FloatArray = np.linalg.solve(products, right).swapaxes(1, 2)
         return found / np.where(size > 0, size, 1.0)
 
-    def _batch(self, chunk: Chunk, repeat: int, value: int) -> NewtonSets:
-        """The training sets with their Hessians."""
+    def _sets(self, chunk: Chunk, repeat: int, value: int, room: FloatArray) -> NewtonSets:
+        """The training sets with their Hessians, for which there is room."""
         engine, K, full = self.engine, self.folds.n_folds, self.engine.full[value]
         c, q = full.gamma.shape
         folds, own = self._fold_hessians(repeat, value), chunk.out % K
-        inside = full.hessians - folds[own[:, 0]]
-        for fold in own.T[1:]:
-            inside -= folds[fold]
-        H = inside[:, 0] if engine.n_weighed == 1 else np.einsum("sg,sgij->sij", chunk.factors, inside)
+        if engine.n_weighed == 1:
+            H = np.subtract(full.hessians, folds[own[:, 0]], out=room[:, None])[:, 0]
+            for fold in own.T[1:]:
+                H -= folds[fold, 0]
+        else:
+            inside = full.hessians - folds[own].sum(axis=1)
+            H = np.einsum("sg,sgij->sij", chunk.factors, inside, out=room)
         if chunk.maps is not None:
             T = chunk.maps
             blocks = np.ascontiguousarray(H.reshape(-1, c, q, c, q).swapaxes(2, 3))
