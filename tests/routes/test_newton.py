@@ -326,6 +326,41 @@ def test_other_models_are_refused():
         onefit.nested_cv(Ridge(), X, y, route="newton")
 
 
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "neg_brier_score", "roc_auc", "f1_macro", "accuracy"])
+def test_scores_of_probabilities_are_those_of_refits(scoring):
+    X, y, w = draw(17)
+    common = {"n_folds": 5, "n_repeats": 2, "random_state": 0, "scoring": scoring, "sample_weight": w}
+    y = (y == "yes").astype(int)
+    fast, slow = (quiet_nested_cv(logistic(), X, y, route=route, **common) for route in ("auto", "refit"))
+    assert fast.route == "newton"
+    assert fast.estimate == pytest.approx(slow.estimate, rel=1e-9)
+    assert fast.interval == pytest.approx(slow.interval, rel=1e-7)
+
+
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "roc_auc_ovr"])
+def test_scores_of_several_classes_are_those_of_refits(scoring):
+    X, y, _ = draw(18, kind="classes")
+    model = make_pipeline(StandardScaler(), logistic(class_weight="balanced"))
+    common = {"n_folds": 4, "n_repeats": 2, "random_state": 0, "scoring": scoring}
+    fast, slow = (quiet_nested_cv(model, X, y, route=route, **common) for route in ("auto", "refit"))
+    assert fast.route == "newton"
+    assert fast.estimate == pytest.approx(slow.estimate, rel=1e-9)
+    assert fast.interval == pytest.approx(slow.interval, rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("name", "loss"), [("poisson", "poisson_deviance"), ("gamma", "gamma_deviance"), ("tweedie", "absolute_error")]
+)
+def test_deviances_are_those_of_refits(name, loss):
+    model, kind = MODELS[name]
+    X, y, w = draw(19, kind=kind)
+    common = {"n_folds": 5, "n_repeats": 2, "random_state": 0, "loss": loss, "sample_weight": w}
+    fast, slow = (quiet_nested_cv(model, X, y, route=route, **common) for route in ("auto", "refit"))
+    assert fast.route == "newton"
+    assert fast.estimate == pytest.approx(slow.estimate, rel=1e-8)
+    assert fast.interval == pytest.approx(slow.interval, rel=1e-7)
+
+
 def random_problem(seed):
     """A model and data of any kind: imbalance, weights, collinear columns, classes that are nearly told apart."""
     rng = np.random.default_rng(seed)

@@ -10,7 +10,7 @@ from copy import copy
 from typing import Self, TypeAlias
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg, sparse, special
 from sklearn.linear_model import GammaRegressor, LogisticRegression, PoissonRegressor, TweedieRegressor
 from sklearn.utils.class_weight import compute_class_weight
 
@@ -59,6 +59,7 @@ class GLMLearner(FitRows, Learner):
     """
 
     _exactness = CONVERGED
+    responses = frozenset({"predict", "decision_function", "predict_proba"})
     reason = "Newton steps from the fit to all rows solve every training set"
 
     def __init__(
@@ -141,6 +142,14 @@ class GLMLearner(FitRows, Learner):
     def scores(self, task: Task) -> Scores | Refusal:
         """None: it is not linear in y."""
         return Refusal("they are known of linear smoothers only, and a generalized linear model is none")
+
+    def respond(self, kind: str, scores: FloatArray) -> FloatArray:
+        """Decisions as they are, or their probabilities."""
+        if kind != "predict_proba":
+            return super().respond(kind, scores)
+        if len(self.y) == 1:
+            scores = np.concatenate([-scores, scores], axis=-1) / 2.0
+        return np.asarray(special.softmax(scores, axis=-1))
 
     def family_of(self, classes: IntArray) -> Family:
         """The loss that scikit-learn takes for so many of the classes."""
