@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 __all__ = [
+    "CONVERGED",
     "CRITERIA",
     "EXACT",
     "FROZEN",
@@ -32,7 +33,7 @@ __all__ = [
     "Transformers",
 ]
 
-RouteName = Literal["auto", "gram", "onestep", "refit"]
+RouteName = Literal["auto", "gram", "onestep", "newton", "refit"]
 RuleName = Literal["covariance", "bates", "paper", "mlr3", "naive", "corrected_t"]
 LossName = Literal[
     "squared_error",
@@ -52,7 +53,7 @@ Transformers = Literal["refit", "freeze"]
 Folds = int | Literal["n", "auto"]
 Repeats = int | Literal["auto"]
 
-ROUTES: tuple[RouteName, ...] = ("auto", "gram", "onestep", "refit")
+ROUTES: tuple[RouteName, ...] = ("auto", "gram", "onestep", "newton", "refit")
 """Ways to compute; "auto" is the cheapest that can."""
 
 RULE_WORDS: dict[str, str] = {
@@ -158,4 +159,6 @@ SIMPLER: tuple[Simpler, ...] = ("larger", "smaller")
 
 EXACT = "exact"
 FROZEN = "given the transformers"
-"""Values of ``result.exactness``: as refits of the very object, or with what precedes the fit taken from all rows."""
+CONVERGED = "converged"
+"""Values of ``result.exactness``: as refits of the very object, with what precedes the fit taken from all rows, or as
+refits of an iterative fit that are taken to convergence."""

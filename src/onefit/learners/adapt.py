@@ -9,7 +9,17 @@ from typing import Any, NamedTuple
 from scipy import sparse
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier, RidgeClassifierCV, RidgeCV
+from sklearn.linear_model import (
+    GammaRegressor,
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegressor,
+    Ridge,
+    RidgeClassifier,
+    RidgeClassifierCV,
+    RidgeCV,
+    TweedieRegressor,
+)
 from sklearn.pipeline import Pipeline
 
 from ..errors import DataError, RouteError
@@ -19,6 +29,7 @@ from ..vocabulary import EXACT
 from .constant import constant_class, constant_number
 from .contract import Learner, Path, Refusal, Task, joins
 from .encoding import Encoding
+from .glm import encoded_glm, encoded_logistic, glm, logistic
 from .kernel_ridge import kernel_ridge
 from .refitted import RefitLearner
 from .ridge import encoded_least_squares, encoded_ridge, least_squares, ridge
@@ -59,6 +70,10 @@ LEARNERS: dict[type, Known] = {
     KernelRidge: Known(kernel_ridge, "alpha", is_ridge=False),
     DummyRegressor: Known(constant_number, is_ridge=False),
     DummyClassifier: Known(constant_class, is_ridge=False),
+    LogisticRegression: Known(logistic, "C", is_ridge=False, encoded=encoded_logistic),
+    PoissonRegressor: Known(glm, "alpha", is_ridge=False, encoded=encoded_glm),
+    GammaRegressor: Known(glm, "alpha", is_ridge=False, encoded=encoded_glm),
+    TweedieRegressor: Known(glm, "alpha", is_ridge=False, encoded=encoded_glm),
 }
 
 

@@ -6,6 +6,7 @@ A `Learner` is a model as a route sees it, on one axis of parameter values. Its 
 - `TunedLearner`, a smoother whose penalty is chosen anew in every training set;
 - `StatisticsLearner`, whatever is learned from the statistics of a training set without its rows;
 - `EncodedLearner`, a linear fit to what steps learn from the statistics of a training set;
+- `GLMLearner`, a generalized linear model: the newton route iterates all training sets at once;
 - `SearchedLearner`, a search among such fits by splits of each training set;
 - `RefitLearner`, an estimator that is fitted again and again.
 
@@ -150,6 +151,11 @@ class Learner(ABC):
     @abstractmethod
     def at(self, values: Sequence[int]) -> Self:
         """The same learner at some of its values, given by their places."""
+
+    @property
+    def n_unpenalized(self) -> int:
+        """Columns that no penalty holds, at the value where they are most, of models that are refitted or iterated."""
+        return 0
 
     def check_fits(self, smallest_training_set: int) -> dict[int, str]:
         """Say which values no training set of this size can determine, and why; raise if it is all of them."""

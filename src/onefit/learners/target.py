@@ -18,6 +18,7 @@ from ..metrics import KeptScores, Loss
 from ..typing import AnyArray, Estimator, FloatArray
 from .contract import Learner, Path, Refusal, Task
 from .fitrows import FitRows
+from .glm import GLMLearner
 from .steps import STEPS
 from .transformed import is_stateless
 
@@ -145,7 +146,7 @@ def _regressor(outer: TransformedTargetRegressor) -> Any:
 def _absorbs(found: Learner | Refusal) -> bool:
     """Whether a fit is linear in y and has a constant."""
     rows = getattr(found, "smoother", found)
-    return isinstance(rows, FitRows) and rows.fit_intercept
+    return isinstance(rows, FitRows) and rows.fit_intercept and not isinstance(rows, GLMLearner)
 
 
 def _uses_y(step: Any) -> bool:

@@ -16,7 +16,7 @@ from ..inference.fold_errors import FoldErrors, RowRoles
 from ..inference.intervals import RULE_VERSION, RULES, Context, Interval, Rule, cv_estimate, paired, raw_estimate
 from ..inference.montecarlo import half_width_error
 from ..inference.tails import heavy_tailed
-from ..learners import RefitLearner, Refusal, Scores
+from ..learners import Refusal, Scores
 from ..metrics import Asked, Shown
 from ..routes import Outcome, usual_refit_folds
 from ..running.job import Job
@@ -205,6 +205,7 @@ def _known(job: Job, outcome: Outcome, every: AllFigures, value: int) -> Known:
         reason=reason,
         remedy=remedy,
         notes=outcome.notes,
+        remarks=outcome.remarks,
         rule=job.rule,
         loss=figures.asked,
         errors=figures.errors,
@@ -216,7 +217,7 @@ def _known(job: Job, outcome: Outcome, every: AllFigures, value: int) -> Known:
         is_automatic=job.n_repeats is None,
         stopping=job.stopping,
         n_folds=outcome.errors.n_folds,
-        n_free=learner.n_free if isinstance(learner, RefitLearner) else 0,
+        n_free=learner.n_unpenalized,
         usual_folds=usual_refit_folds(job.problem.n) if job.has_default_folds else 0,
         exactness=learner.exactness,
         rows=figures.rows,

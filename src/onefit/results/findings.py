@@ -108,6 +108,8 @@ class Known:
         Why the interval is missing or not the usual one, and what to do; empty if it is neither.
     notes : sequence of str
         What the job noted while it ran: that the user stopped it.
+    remarks : sequence of str
+        How it was computed, where that is worth a sentence.
     rule : Rule
     loss : Asked
     errors : FoldErrors
@@ -142,6 +144,7 @@ class Known:
     reason: str
     remedy: str
     notes: Sequence[str]
+    remarks: Sequence[str]
     rule: Rule
     loss: Asked
     errors: FoldErrors
@@ -335,10 +338,12 @@ def _dependence(known: Known) -> Iterator[Finding]:
 
 
 def _exactness(known: Known) -> Iterator[Finding]:
-    """What "given the transformers" means."""
+    """What "given the transformers" means, and how what was iterated has converged."""
     if known.exactness == FROZEN:
         message = "What comes before the fit (scales, knots or components) was computed once, from all rows."
         yield Finding("exactness", message, "")
+    for remark in known.remarks:
+        yield Finding("exactness", remark, "")
 
 
 FINDERS: tuple[Callable[[Known], Iterator[Finding]], ...] = (

@@ -16,6 +16,7 @@ from .encoded import EncodedRoute
 from .gram import GramRoute
 from .learned import LearnedRoute
 from .leavetwo import LeaveTwoOutRoute
+from .newton import NewtonRoute
 from .onestep import OneStepRoute
 from .refit import RefitRoute
 from .repeats import RepeatedRoute, SideBySide
@@ -33,6 +34,7 @@ ROUTES: tuple[Route, ...] = (
     EncodedRoute(),
     SearchedRoute(),
     ConstantRoute(),
+    NewtonRoute(),
     RefitRoute(),
 )
 """All routes; of equal offers the first wins."""
@@ -69,8 +71,11 @@ def automatic_folds(candidates: Sequence[Candidate], task: Task, asked: str) -> 
         or all(isinstance(_bid(candidate, task, plan, asked), Bid) for candidate in candidates)
     ):
         return plan.units
-    refitted = [candidate[0] for candidate in candidates if isinstance(candidate[0], RefitLearner)]
-    K = _folds_of_refits(refitted, task.problem.n) if refitted else DEFAULT_FOLDS
+    learners = [candidate[0] for candidate in candidates]
+    K = DEFAULT_FOLDS
+    if any(isinstance(learner, RefitLearner) for learner in learners):
+        K = usual_refit_folds(task.problem.n)
+    K = _more_near_interpolation(learners, task.problem.n, K)
     return max(3, min(K, plan.units, _most_folds_of_classes(task)))
 
 
@@ -94,10 +99,9 @@ def usual_refit_folds(n: int) -> int:
     return REFIT_FOLDS if n >= ENOUGH_ROWS else DEFAULT_FOLDS
 
 
-def _folds_of_refits(learners: Sequence[RefitLearner], n: int) -> int:
+def _more_near_interpolation(learners: Sequence[Learner], n: int, K: int) -> int:
     """Few folds, as a repeat of K takes K(K+1)/2 fits; more if a model would nearly interpolate the training sets."""
-    K = usual_refit_folds(n)
-    return MANY_FOLDS if any(is_near_interpolation(n, K, learner.n_free) for learner in learners) else K
+    return MANY_FOLDS if any(is_near_interpolation(n, K, learner.n_unpenalized) for learner in learners) else K
 
 
 def choose_routes(

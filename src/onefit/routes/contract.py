@@ -182,6 +182,8 @@ class Outcome:
         By place on the axis of values, why one could not be fitted; its columns in the tables mean nothing.
     notes : tuple of str
         What happened on the way.
+    remarks : tuple of str
+        How it was computed, where that is worth a sentence.
     """
 
     errors: FoldErrors
@@ -189,6 +191,7 @@ class Outcome:
     bias_cv: FloatArray | None = None
     failures: Mapping[int, OneFitError] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 class Computation(Protocol):
@@ -306,6 +309,10 @@ class Engine(ABC):
     def make_chain(self, errors: FloatArray) -> Chain:
         """How the values are paired with each other, given their errors."""
         return ascending(errors)
+
+    def remarks(self) -> tuple[str, ...]:
+        """Sentences on how it has computed so far, for people."""
+        return ()
 
     def at_work(self) -> AbstractContextManager[None]:
         """While it computes: what is kept from one call to the next."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property, partial
 
@@ -13,10 +14,13 @@ from ..folds import Folds
 from ..learners import (
     EncodedLearner,
     EncodedSets,
+    Encoding,
     Features,
+    GLMLearner,
     Learner,
     Moments,
     Refusal,
+    RowsOfSet,
     SearchedLearner,
     SetFailure,
     SetStatistics,
@@ -32,7 +36,15 @@ from .repeats import RepeatedRoute
 from .rowsets import quantiles_inside
 from .trainingsets import Sets, TrainingSetsEngine
 
-__all__ = ["EncodedEngine", "EncodedRoute", "FeatureSets", "FeaturesEngine", "Products", "coefficients"]
+__all__ = [
+    "EncodedEngine",
+    "EncodedRoute",
+    "FeatureSets",
+    "FeaturesEngine",
+    "LearningSets",
+    "Products",
+    "coefficients",
+]
 
 CANCELLED = 1e-5
 """Part of a column's squares, of all rows, below which those of a training set have lost too many digits."""
@@ -95,7 +107,7 @@ class FeaturesEngine(TrainingSetsEngine):
     """
 
     def __init__(
-        self, problem: Problem, learner: EncodedLearner | SearchedLearner, loss: Loss, n_values: int = 1
+        self, problem: Problem, learner: EncodedLearner | SearchedLearner | GLMLearner, loss: Loss, n_values: int = 1
     ) -> None:
         super().__init__(problem, learner, loss, n_values)
         self.fixed = learner.fixed
@@ -236,15 +248,13 @@ class FeatureSets(Sets):
         return self.folds.training_rows(repeat, *folds), tests
 
 
-class _Sets(FeatureSets):
-    """The training sets of some partitions."""
+class LearningSets(FeatureSets):
+    """The training sets of some partitions, in each of which steps learn."""
 
-    engine: EncodedEngine
-
-    def floats_each(self, n_out: int) -> int:
-        """Numbers that a training set needs."""
-        q, Q = self.engine.rows.shape[1], self.engine.y.shape[1]
-        return int(6 * q * q + self.engine.n_values * Q * (q + n_out * self.members.shape[1]))
+    @property
+    @abstractmethod
+    def encoding(self) -> Encoding:
+        """What the steps make of the columns."""
 
     @cached_property
     def always(self) -> BoolArray:
@@ -273,29 +283,24 @@ class _Sets(FeatureSets):
         found[np.arange(len(out))[:, None], out % K] = False
         return found
 
-    def residuals(self, out: IntArray) -> FloatArray:
-        """Residuals of the folds that are out."""
-        sets, is_sound = self._learn(out)
-        gamma, is_known = coefficients(self.engine.learner, sets)
-        found = self.predicted(out, gamma)
-        for index in np.flatnonzero(~(is_sound & is_known)):
-            found[index] = self.from_rows(out[index])
-        return found
+    def rows_of(self, out: IntArray, features: Features) -> RowsOfSet | None:
+        """What asks for the rows of a training set, if the fit may."""
+        return None
 
-    def _learn(self, out: IntArray) -> tuple[EncodedSets, BoolArray]:
+    def learn(self, out: IntArray) -> tuple[EncodedSets, BoolArray]:
         """What the training sets say, and where it has kept its digits."""
         engine = self.engine
         plain = engine.plain.without(self.plain, out)
         moments, right, y_mean = plain.about_means()
         statistics = _Statistics(self, out, moments)
         try:
-            features = engine.learner.encoding.block.learn(statistics)
+            features = self.encoding.block.learn(statistics)
         except SetFailure as failure:
-            raise self._failure(out[failure.index], str(failure)) from None
+            raise self.failure(out[failure.index], str(failure)) from None
         if engine.weights is not None:
             moments, right, y_mean = engine.weighted.without(self.weighted, out).about_means()
         is_sound = ~(statistics.in_doubt | engine.has_lost_digits(statistics, moments)) & self._are_fixed(out)
-        return EncodedSets(features, moments, right, y_mean, partial(self._rows, out, features)), is_sound
+        return EncodedSets(features, moments, right, y_mean, self.rows_of(out, features)), is_sound
 
     def _are_fixed(self, out: IntArray) -> BoolArray:
         """Whether steps find in each training set what they found in all rows, where that is not sure beforehand."""
@@ -303,6 +308,39 @@ class _Sets(FeatureSets):
         if not fixed.has_checks:
             return np.ones(len(out), dtype=bool)
         return np.array([fixed.are_fixed(*self.train_and_tests(each)) for each in out], dtype=bool)
+
+    def failure(self, out: IntArray, why: str) -> TrainingSetError:
+        """An error that names the training set."""
+        return TrainingSetError(f"{self.folds.words(*self.place(out))}: {why}")
+
+
+class _Sets(LearningSets):
+    """The training sets of some partitions."""
+
+    engine: EncodedEngine
+
+    @property
+    def encoding(self) -> Encoding:
+        """What the steps make of the columns."""
+        return self.engine.learner.encoding
+
+    def floats_each(self, n_out: int) -> int:
+        """Numbers that a training set needs."""
+        q, Q = self.engine.rows.shape[1], self.engine.y.shape[1]
+        return int(6 * q * q + self.engine.n_values * Q * (q + n_out * self.members.shape[1]))
+
+    def residuals(self, out: IntArray) -> FloatArray:
+        """Residuals of the folds that are out."""
+        sets, is_sound = self.learn(out)
+        gamma, is_known = coefficients(self.engine.learner, sets)
+        found = self.predicted(out, gamma)
+        for index in np.flatnonzero(~(is_sound & is_known)):
+            found[index] = self.from_rows(out[index])
+        return found
+
+    def rows_of(self, out: IntArray, features: Features) -> RowsOfSet:
+        """What asks for the rows of a training set."""
+        return partial(self._rows, out, features)
 
     def _rows(self, out: IntArray, features: Features, index: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Outputs of one training set in its rows, y, both about their means, and the roots of the weights."""
@@ -324,7 +362,7 @@ class _Sets(FeatureSets):
         try:
             Z, *predicted = learner.encoding.of_rows(train, tests)
         except Exception as error:
-            raise self._failure(out, f"{type(error).__name__}: {error}") from error
+            raise self.failure(out, f"{type(error).__name__}: {error}") from error
         is_counted = np.isin(train, learner.fitted_rows)
         train, Z = train[is_counted], Z[is_counted]
         varies = (Z.min(axis=0) < Z.max(axis=0)) | (not learner.fit_intercept)
@@ -335,15 +373,11 @@ class _Sets(FeatureSets):
             found[at, : len(rows)] = engine.y[rows][:, None] - fitted
         return found
 
-    def _failure(self, out: IntArray, why: str) -> TrainingSetError:
-        """An error that names the training set."""
-        return TrainingSetError(f"{self.folds.words(*self.place(out))}: {why}")
-
 
 class _Statistics(SetStatistics):
     """Statistics of some training sets, by differences."""
 
-    def __init__(self, sets: _Sets, out: IntArray, moments: Moments) -> None:
+    def __init__(self, sets: LearningSets, out: IntArray, moments: Moments) -> None:
         super().__init__(moments)
         self.sets, self.out = sets, out
         self._repeat = out[:, 0] // sets.folds.n_folds

@@ -226,7 +226,9 @@ class RepeatedComputation:
                 bias_cv, count = self._mean_cv(*bias, failures)
                 if count < bias[1]:
                     notes.append(stopped_in_bias(count, bias[1]))
-        return Outcome(errors, done.totals, bias_cv, first_errors(failures, self.n_values), tuple(notes))
+        remarks = tuple(remark for engine in self.engines for remark in engine.remarks())
+        failed = first_errors(failures, self.n_values)
+        return Outcome(errors, done.totals, bias_cv, failed, tuple(notes), remarks)
 
     def _collect(self) -> _Collected:
         """Fold errors and row means of the repeats asked for, or of as many as the stopping rule asks for."""
