@@ -134,7 +134,7 @@ def test_a_remedy_is_not_tried_at_any_price():
     ("last", "message"),
     [
         (Ridge(alpha=-1), "alpha"),
-        (Ridge(alpha=[1.0, 2.0]), "one number or one an output"),
+        (Ridge(alpha=np.array([1.0, 2.0])), "one number or one an output"),
         (RidgeCV(alphas=[0.0, 1.0]), "holds a zero"),
     ],
     ids=repr,
