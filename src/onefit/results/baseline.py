@@ -91,7 +91,9 @@ def standard_of(job: Job, asked: Asked, errors: FoldErrors, sampling: FloatArray
         settings = replace(settings, n_folds=10, n_repeats=5, random_state=job.entropy)
     else:
         settings = replace(settings, n_folds=K, n_repeats=L, random_state=job.entropy)
-    settings = replace(settings, route="auto", transformers="refit", n_jobs=None, progress=False, bias_folds=None)
+    settings = replace(
+        settings, route="auto", transformers="refit", n_jobs=None, progress=False, bias_folds=None, checkpoint=None
+    )
     estimator = (
         DummyRegressor(**_strategy(asked, job.loss))
         if job.problem.classes is None

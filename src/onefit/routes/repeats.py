@@ -10,7 +10,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 
@@ -134,6 +134,11 @@ class _Collected:
     is_stopped: bool = False
 
     @property
+    def n_repeats(self) -> int:
+        """Repeats that are complete."""
+        return sum(block.n_repeats for block in self.blocks)
+
+    @property
     def errors(self) -> FoldErrors:
         """The fold errors as one table."""
         return concatenate(self.blocks)
@@ -238,7 +243,7 @@ class RepeatedComputation:
         if self._streams:
             step = self.engines[0].repeats_at_once(source.n_folds)
         in_place = not self._is_refitted
-        done = _Collected(self._no_totals)
+        done = self._done_before()
         # refits have their own workers, and BLAS as the user has it
         is_free = self._is_refitted and len(self.engines) == 1
         try:
@@ -246,14 +251,15 @@ class RepeatedComputation:
                 try:
                     for start, goal in pairwise((0, *(self._stopping.schedule if n_repeats is None else (n_repeats,)))):
                         spans = _spans(start, goal, step if in_place else 1, 1 if self._streams else n_threads)
-                        if len(self.engines) == 1:
-                            self.engines[0].look_ahead(source, start, goal)
+                        spans = [span for span in spans if span[0] >= done.n_repeats]
+                        if len(self.engines) == 1 and spans:
+                            self.engines[0].look_ahead(source, spans[0][0], goal)
                         if not done.blocks:
-                            done = done.plus(*self._compute(spans.pop(0), run), in_place=in_place)
+                            done = self._kept(done.plus(*self._compute(spans.pop(0), run), in_place=in_place))
                         # threads begin at once with what they are given, so the chain must be known by now
                         compute = partial(self._compute, run=run, chain=done.blocks[0].chain)
                         for single, errors in map(compute, spans) if self._streams else run(compute, spans):
-                            done = done.plus(single, errors, in_place)
+                            done = self._kept(done.plus(single, errors, in_place))
                         if n_repeats is None and self._suffices(done):
                             break
                 except CannotStream:
@@ -265,6 +271,23 @@ class RepeatedComputation:
             if in_place or not done.blocks or _is_second(error, outer):
                 raise
             return _Collected(done.totals, done.blocks, done.failures, is_stopped=True)
+        return done
+
+    def _done_before(self) -> _Collected:
+        """Repeats that an earlier call has left in a file, or none."""
+        checkpoint = self.partitions.checkpoint if self._is_refitted else None
+        found = None if checkpoint is None else checkpoint.load()
+        if found is None:
+            return _Collected(self._no_totals)
+        self.ticks.advance(
+            sum(each.n_units(self.partitions.source.n_folds, found.n_repeats, True) for each in self._counted)
+        )
+        return cast(_Collected, found)
+
+    def _kept(self, done: _Collected) -> _Collected:
+        """The same, which a later call will find; only refits take so long that this pays."""
+        if self.partitions.checkpoint is not None and self._is_refitted:
+            self.partitions.checkpoint.save(done)
         return done
 
     @property

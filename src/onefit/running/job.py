@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -25,6 +26,7 @@ from ..validation import Problem, check_problem
 from ..vocabulary import ROUTES, TRANSFORMERS, Repeats, RouteName, RuleName, Transformers
 from ..vocabulary import Folds as NumberOfFolds
 from .asking import METHODS, ask
+from .checkpoints import make_checkpoint
 from .lostcolumns import explain_lost_columns
 from .progress import Progress, Report, check_progress
 
@@ -55,6 +57,7 @@ class Settings:
     random_state: Seed
     n_jobs: int | None
     progress: bool | Report | None
+    checkpoint: str | os.PathLike[str] | None
 
     @classmethod
     def of(cls, arguments: Mapping[str, Any]) -> Settings:
@@ -225,6 +228,7 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows | str, settings: 
     if is_automatic:
         K = automatic_folds(candidates, task, asked)
     partitions = _partitions(problem, K, L, settings, entropy)
+    partitions = _with_checkpoint(partitions, problem, contenders, settings, entropy)
     whole = _whole(partitions.source)
     if rule.needs_v_out and not whole.sizes.min() > 1:
         raise IntervalError(
@@ -358,6 +362,20 @@ def _partitions(problem: Problem, K: int | None, L: int | None, settings: Settin
             raise FoldError(f"folds has {repeats} repeats and n_repeats={L}; leave it out or let them agree.")
     bias = _bias_partitions(problem, source, settings.bias_folds, entropy)
     return Partitions(source, repeats, bias, int(settings.max_fits))
+
+
+def _with_checkpoint(
+    partitions: Partitions, problem: Problem, contenders: Sequence[Contender], settings: Settings, entropy: int
+) -> Partitions:
+    """The same, with the file that was named for finished repeats."""
+    if settings.checkpoint is None:
+        return partitions
+    drawn = None if settings.random_state is None else entropy
+    seed = 0 if settings.folds is not None else drawn
+    models = [contender.estimators for contender in contenders]
+    others = (settings.loss, settings.scoring, settings.interval, settings.transformers, settings.route)
+    kept = make_checkpoint(settings.checkpoint, problem, models, partitions, seed, others)
+    return replace(partitions, checkpoint=kept)
 
 
 def _strata(problem: Problem) -> IntArray | None:
