@@ -85,7 +85,7 @@ class _Sets(LoneSets):
         start = starts[0] if len(starts) == 1 else np.concatenate(starts)
         first = None
         if len(parts) == 2 or chunks[0].out.shape[1] == 1:
-            first = self._first_descent(chunks, batch, repeat, value)
+            first = self._first_descent(batch, repeat, value)
         solution, at = batch.solve(start, first), 0
         for chunk, found in zip(chunks, tables, strict=True):
             some = slice(at, at + len(chunk.out))
@@ -100,7 +100,7 @@ class _Sets(LoneSets):
                 found[index] = self.alone(chunk, int(index), value, start[some][index])
         self.engine.n_fits.append(at)
 
-    def _first_descent(self, chunks: Sequence[Chunk], batch: NewtonBatch, repeat: int, value: int) -> FloatArray | None:
+    def _first_descent(self, batch: NewtonBatch, repeat: int, value: int) -> FloatArray | None:
         """Minus the gradient (S, c, p) where the fit to all rows is: known from sums over its folds."""
         full, K, G = self.engine.full[value], self.folds.n_folds, self.engine.n_weighed
         if full.descents is None:
