@@ -18,9 +18,9 @@ from onefit.errors import DataError, RouteError, TrainingSetError
 from onefit.folds import RandomFolds
 from onefit.inference.intervals import RULES
 from onefit.learners import GLMLearner, Refusal, Task, adapt
+from onefit.learners.glm_families import Multinomial
 from onefit.linalg import compiled
 from onefit.metrics import find_loss
-from onefit.learners.glm_families import Multinomial
 from onefit.routes.engine import FailureLog
 from onefit.routes.newtonbatch import NewtonBatch
 from onefit.routes.newtonsets import NewtonEngine
