@@ -82,11 +82,11 @@ class NestedCVResult:
         Relative error of the half-width due to the partitions drawn; NaN if there was one repeat.
     n_folds, n_repeats : int
     route : str
-        "gram", "onestep" or "refit".
+        "gram", "onestep", "newton" or "refit".
     route_reason : str
         Why that route.
     exactness : str
-        "exact" or "given the transformers".
+        "exact", "given the transformers", or "converged": as refits whose solver does not stop early.
     loss : str
     scale : str
         On which the interval of the covariance rule is built: "log" for losses that are never negative, "logit" for
