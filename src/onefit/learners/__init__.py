@@ -16,6 +16,8 @@ from .glm import GLMLearner
 from .glm_fit import NoFiniteFit, fit_newton
 from .interpolation import free_columns, is_near_interpolation
 from .kernel import KernelSmoother
+from .neighbourlists import NeighbourLists, RankedRows
+from .neighbours import NeighbourLearner
 from .refitted import RefitLearner
 from .searched import SearchedLearner
 from .setstatistics import Moments, SetFailure, SetStatistics
@@ -39,7 +41,10 @@ __all__ = [
     "Learner",
     "Moments",
     "NoFiniteFit",
+    "NeighbourLearner",
+    "NeighbourLists",
     "Path",
+    "RankedRows",
     "RefitLearner",
     "Refusal",
     "RowsOfSet",

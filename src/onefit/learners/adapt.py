@@ -20,6 +20,7 @@ from sklearn.linear_model import (
     RidgeCV,
     TweedieRegressor,
 )
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline
 
 from ..errors import DataError, RouteError
@@ -31,6 +32,7 @@ from .contract import Learner, Path, Refusal, Task, joins
 from .encoding import Encoding
 from .glm import encoded_glm, encoded_logistic, glm, logistic
 from .kernel_ridge import kernel_ridge
+from .neighbours import encoded_neighbours, neighbours
 from .refitted import RefitLearner
 from .ridge import encoded_least_squares, encoded_ridge, least_squares, ridge
 from .ridge_cv import encoded_ridge_cv, ridge_cv
@@ -74,6 +76,8 @@ LEARNERS: dict[type, Known] = {
     PoissonRegressor: Known(glm, "alpha", is_ridge=False, encoded=encoded_glm),
     GammaRegressor: Known(glm, "alpha", is_ridge=False, encoded=encoded_glm),
     TweedieRegressor: Known(glm, "alpha", is_ridge=False, encoded=encoded_glm),
+    KNeighborsRegressor: Known(neighbours, "n_neighbors", False, encoded_neighbours),
+    KNeighborsClassifier: Known(neighbours, "n_neighbors", False, encoded_neighbours),
 }
 
 

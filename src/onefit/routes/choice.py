@@ -17,6 +17,7 @@ from .gram import GramRoute
 from .learned import LearnedRoute
 from .leavetwo import LeaveTwoOutRoute
 from .newton import NewtonRoute
+from .neighbours import NeighboursRoute
 from .onestep import OneStepRoute
 from .refit import RefitRoute
 from .repeats import RepeatedRoute, SideBySide
@@ -35,6 +36,7 @@ ROUTES: tuple[Route, ...] = (
     SearchedRoute(),
     ConstantRoute(),
     NewtonRoute(),
+    NeighboursRoute(),
     RefitRoute(),
 )
 """All routes; of equal offers the first wins."""
