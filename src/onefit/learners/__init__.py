@@ -6,6 +6,7 @@
 
 from .adapt import adapt, frozen
 from .constant import ConstantLearner
+from .classmoments import ClassLearner, ClassMoments
 from .contract import Learner, Path, Refusal, Scores, Task
 from .design import DesignSmoother
 from .encoded import EncodedLearner, EncodedSets, RowsOfSet
@@ -27,6 +28,8 @@ from .statistics import Coefficients, SmoothedLearner, StatisticsLearner, Traini
 from .tuned import TunedLearner
 
 __all__ = [
+    "ClassLearner",
+    "ClassMoments",
     "Coefficients",
     "ConstantLearner",
     "DesignSmoother",

@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import FoldError, RouteError
 from ..learners import Learner, RefitLearner, Refusal, Task, is_near_interpolation
 from .constant import ConstantRoute
+from .classes import ClassesRoute
 from .contract import FoldPlan, Offer, Route
 from .encoded import EncodedRoute
 from .gram import GramRoute
@@ -37,6 +38,7 @@ ROUTES: tuple[Route, ...] = (
     ConstantRoute(),
     NewtonRoute(),
     NeighboursRoute(),
+    ClassesRoute(),
     RefitRoute(),
 )
 """All routes; of equal offers the first wins."""
