@@ -43,8 +43,10 @@ class ClassMoments:
     squares : (B, C, p) sums of squares about the means, if the learner's scatter is "diagonal"
     pooled : (B, p, p) sums of products about the means of their classes, if it is "pooled"
     scatter : (B, C, p, p) the same by classes, if it is "classes"
-    centre, variance : (B, p) of all rows, each counted once
-    inside : (B, n) which rows are in the training sets
+    overall : function
+        Means and variances (B, p) of all rows, each counted once.
+    inside : function
+        Which rows are in the training sets, (B, n).
     """
 
     n: FloatArray
@@ -53,8 +55,7 @@ class ClassMoments:
     squares: FloatArray | None
     pooled: FloatArray | None
     scatter: FloatArray | None
-    centre: FloatArray
-    variance: FloatArray
+    overall: Callable[[], tuple[FloatArray, FloatArray]]
     inside: Callable[[], BoolArray]
 
 
@@ -120,7 +121,7 @@ class ClassLearner(FitRows, Learner):
 
     @abstractmethod
     def held_out(self, moments: ClassMoments, rows: IntArray) -> tuple[FloatArray, BoolArray]:
-        """Scores (B, R, V, C) of rows (B, R), and of which training sets they are a refit's to all digits."""
+        """Scores (B, R, V, Q) of rows (B, R), and of which training sets they are a refit's to all digits."""
 
     def needs_more_rows(self, n_train: int) -> str:
         """Why training sets of so many rows would all be left to scikit-learn; empty if they are not."""
@@ -128,15 +129,22 @@ class ClassLearner(FitRows, Learner):
 
     def scale(self, moments: ClassMoments) -> tuple[FloatArray, FloatArray, BoolArray]:
         """What columns are divided by, where their zero is, (B, p) both, and where scikit-learn surely agrees."""
-        B, p = moments.centre.shape
+        B, _, p = moments.mean.shape
         sure = np.ones(B, dtype=bool)
         deviation, origin = np.ones((B, p)), np.broadcast_to(-self.shift, (B, p))
-        if self.scaler is not None and self.scaler.with_mean:
-            origin = moments.centre
-        if self.scaler is not None and self.scaler.with_std:
-            sure = (moments.variance > CONSTANT * self.largest).all(axis=1)
-            deviation = np.sqrt(np.where(sure[:, None], moments.variance, 1.0))
+        if self.scaler is None:
+            return deviation, origin, sure
+        centre, variance = moments.overall()
+        if self.scaler.with_std:
+            sure = (variance > CONSTANT * self.largest).all(axis=1)
+            deviation = np.sqrt(np.where(sure[:, None], variance, 1.0))
+        origin = centre if self.scaler.with_mean else origin
         return deviation, origin, sure
+
+    @property
+    def n_columns_of_scores(self) -> int:
+        """One for two classes, else one a class."""
+        return 1 if self.n_classes == 2 else self.n_classes
 
     def in_columns(self, scores: FloatArray) -> FloatArray:
         """Scores (..., C) of the classes as (..., Q): their difference if there are two."""

@@ -63,7 +63,7 @@ class LinearDiscriminantLearner(ClassLearner):
         """Scores at every shrinkage."""
         deviation, origin, sure = self.scale(moments)
         sure &= (moments.n > 0).all(axis=1) & (moments.n_rows > self.n_classes)
-        scores = np.zeros((*rows.shape, self.n_values, self.n_classes))
+        scores = np.empty((*rows.shape, self.n_values, self.n_columns_of_scores))
         for value, estimator in enumerate(self.estimators):
             priors = class_priors(estimator, moments)
             if estimator.solver == "svd":
@@ -80,7 +80,8 @@ class LinearDiscriminantLearner(ClassLearner):
                 constant = np.log(priors) - 0.5 * from_origin - moved
             if estimator.solver == "svd" and self.n_classes > 2:
                 is_known &= _spreads(coef, moments.mean - origin[:, None], priors)
-            scores[:, :, value] = products(self.X, rows, coef) + constant[:, None]
+            found = products(self.X, rows, self.in_columns(coef))
+            np.add(found, self.in_columns(constant)[:, None], out=scores[:, :, value])
             sure &= is_known
         return scores, sure
 
@@ -110,9 +111,11 @@ class LinearDiscriminantLearner(ClassLearner):
         right[..., :-1] = D[:, :, None] * centred.swapaxes(1, 2)
         right[..., -1] = batched.probe(D.shape[1])
         solution = batched.solve_definite(A.copy(), right)
-        suspects = batched.suspects(solution[..., -1]) | ~np.isfinite(solution).all(axis=(1, 2))
-        for index in np.flatnonzero(is_known & suspects):
-            is_known[index] = batched.smallest_eigenvalues(A[index]) >= batched.TRUSTED
+        finite = np.isfinite(solution).all(axis=(1, 2))
+        is_known &= finite
+        some = np.flatnonzero(is_known & batched.suspects(solution[..., -1]))
+        # the trace of an inverse is more than the inverse of the smallest eigenvalue
+        is_known[some] = np.abs(np.einsum("bpp->bp", np.linalg.inv(A[some]))).sum(axis=1) < 1.0 / batched.TRUSTED
         coef: FloatArray = np.where(is_known[:, None, None], D[:, :, None] * solution[..., :-1], 0.0)
         if estimator.solver != "svd":  # its solvers see the columns as they are, and cut off small eigenvalues
             size = diagonal / np.square(deviation)
@@ -126,8 +129,8 @@ class QuadraticDiscriminantLearner(ClassLearner):
     scatter = "classes"
 
     def needs_more_rows(self, n_train: int) -> str:
-        """Without regularization the covariance of a class needs more rows than columns."""
-        if all(each.reg_param or getattr(each, "shrinkage", None) for each in self.estimators):
+        """Without shrinkage the covariance of a class needs more rows than columns."""
+        if all(getattr(each, "shrinkage", None) for each in self.estimators):
             return ""
         smallest = np.bincount(self.classes).min() * n_train // self.n
         return "" if smallest > self.n_columns else "the smallest class has no more rows than columns in a training set"
@@ -136,17 +139,21 @@ class QuadraticDiscriminantLearner(ClassLearner):
         """Scores at every regularization."""
         deviation, _, sure = self.scale(moments)
         sure &= (moments.n > 1).all(axis=1)
-        scores = np.zeros((*rows.shape, self.n_values, self.n_classes))
+        scores = np.empty((*rows.shape, self.n_values, self.n_columns_of_scores))
         for value, estimator in enumerate(self.estimators):
             covariance = self._covariances(estimator, moments, deviation)
             R, log_size, is_known = inverse_roots(covariance, deviation[:, None], estimator.tol)
             sure &= is_known.all(axis=1)
+            if getattr(estimator, "solver", "svd") == "svd":  # which finds no more directions than rows
+                sure &= (moments.n > self.n_columns).all(axis=1)
             with np.errstate(divide="ignore"):
                 constant = np.log(class_priors(estimator, moments)) - 0.5 * log_size
+            distance = np.empty((*rows.shape, self.n_classes))
             for each in range(self.n_classes):
                 moved = np.einsum("bp,bpq->bq", moments.mean[:, each], R[:, each])
                 Z = products(self.X, rows, R[:, each]) - moved[:, None]
-                scores[:, :, value, each] = constant[:, None, each] - 0.5 * np.einsum("brp,brp->br", Z, Z)
+                distance[..., each] = np.einsum("brp,brp->br", Z, Z)
+            scores[:, :, value] = self.in_columns(constant[:, None] - 0.5 * distance)
         return scores, sure
 
     def _covariances(self, estimator: Any, moments: ClassMoments, deviation: FloatArray) -> FloatArray:

@@ -35,33 +35,44 @@ class NaiveBayesLearner(ClassLearner):
         """Scores at every ``var_smoothing``."""
         assert moments.squares is not None
         deviation, _, sure = self.scale(moments)
+        _, overall = moments.overall()
         sure &= (moments.n > 0).all(axis=1)
         n = np.where(moments.n > 0, moments.n, 1.0)
-        scores = np.zeros((*rows.shape, self.n_values, self.n_classes))
+        scores = np.empty((*rows.shape, self.n_values, self.n_columns_of_scores))
         for value, estimator in enumerate(self.estimators):
             scaled = np.square(deviation)
-            smoothing = estimator.var_smoothing * (moments.variance / scaled).max(axis=1)
+            smoothing = estimator.var_smoothing * (overall / scaled).max(axis=1)
             variance = moments.squares / n[..., None] + (smoothing[:, None] * scaled)[:, None]
             sure &= (variance > 0).all(axis=(1, 2))
             variance = np.where(sure[:, None, None], variance, 1.0)
             with np.errstate(divide="ignore"):
                 constant = np.log(class_priors(estimator, moments)) - 0.5 * np.log(2.0 * np.pi * variance / scaled[:, None]).sum(axis=2)
-            scores[:, :, value] = constant[:, None] - 0.5 * self._distances(rows, moments.mean, 1.0 / variance)
+            distances = self._distances(rows, moments.mean, 1.0 / variance)
+            np.subtract(self.in_columns(constant)[:, None], 0.5 * distances, out=scores[:, :, value])
         return scores, sure
 
     def _distances(self, rows: IntArray, mean: FloatArray, precision: FloatArray) -> FloatArray:
-        """Squared distances (B, R, C) of rows to the means, in deviations."""
+        """Squared distances (B, R, Q) of rows to the means, in deviations; of two classes their difference."""
         X, largest = self._both
         far = precision @ largest + (np.square(mean) * precision).sum(axis=2)
         near = (far < FARTHEST).all(axis=1)
-        found = np.empty((*rows.shape, mean.shape[1]))
+        if near.all():
+            return self._by_products(X, rows, mean, precision)
+        found = np.empty((*rows.shape, self.n_columns_of_scores))
         if near.any():
-            weight = np.concatenate([precision[near], -2.0 * mean[near] * precision[near]], axis=2).swapaxes(1, 2)
-            constant = (np.square(mean[near]) * precision[near]).sum(axis=2)
-            found[near] = products(X, rows[near], weight) + constant[:, None]
+            found[near] = self._by_products(X, rows[near], mean[near], precision[near])
         for at in np.flatnonzero(~near):
             distance = self.X[rows[at]][:, None] - mean[at]
-            found[at] = np.einsum("rcp,cp->rc", np.square(distance), precision[at])
+            found[at] = self.in_columns(np.einsum("rcp,cp->rc", np.square(distance), precision[at]))
+        return found
+
+    def _by_products(self, X: FloatArray, rows: IntArray, mean: FloatArray, precision: FloatArray) -> FloatArray:
+        """The same as ``x^2 P - 2 x'(P m) + m'P m``."""
+        leaning = mean * precision
+        weight = np.concatenate([precision, -2.0 * leaning], axis=2).swapaxes(1, 2)
+        constant = np.einsum("bcp,bcp->bc", leaning, mean)
+        found = products(X, rows, self.in_columns(weight))
+        found += self.in_columns(constant)[:, None]
         return found
 
     def scores_by(self, fitted: Any, X: Any) -> FloatArray:

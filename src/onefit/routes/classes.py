@@ -109,16 +109,16 @@ class _Sets(Sets):
         B, t, m = rows.shape
         is_there = rows < self.folds.n
         flat = np.where(is_there, rows, 0).reshape(B, t * m)
-        scores = np.empty((B, t * m, engine.n_values, learner.n_classes))
+        scores = np.empty((B, t * m, engine.n_values, engine.y.shape[1]))
         is_sure = np.empty(B, dtype=bool)
         place = out[:, 0] // K
-        for each in np.unique(place):
-            some = np.flatnonzero(place == each)
-            scores[some], is_sure[some] = learner.held_out(self._moments(int(each), out[some]), flat[some])
+        for each in range(int(place[0]), int(place[-1]) + 1):
+            some = slice(*np.searchsorted(place, [each, each + 1]))
+            scores[some], is_sure[some] = learner.held_out(self._moments(each, out[some]), flat[some])
         is_sure &= np.isfinite(scores).all(axis=(1, 2, 3))
-        columns = learner.in_columns(np.where(is_sure[:, None, None, None], scores, 0.0))
-        found = engine.padded_y[rows][:, :, :, None] - columns.reshape(B, t, m, engine.n_values, -1)
-        found[~is_there] = 0.0
+        found = engine.padded_y[rows][:, :, :, None] - scores.reshape(B, t, m, engine.n_values, -1)
+        if not is_there.all():
+            found[~is_there] = 0.0
         for index in np.flatnonzero(~is_sure):
             found[index] = self.from_rows(out[index])
         return found
@@ -130,7 +130,6 @@ class _Sets(Sets):
         sums = self._sums[place].together(kept)
         is_weighted = self.engine.learner.weights is not None
         plain = self._plain[place].together(kept) if is_weighted else sums
-        centre, variance = plain.variance
         matrix = sums.squares
         return ClassMoments(
             n=sums.n,
@@ -139,8 +138,7 @@ class _Sets(Sets):
             squares=matrix if sums.scatter == "diagonal" else None,
             pooled=matrix if sums.scatter == "pooled" else None,
             scatter=matrix if sums.scatter == "classes" else None,
-            centre=centre,
-            variance=variance,
+            overall=plain.overall,
             inside=partial(self._inside, out),
         )
 

@@ -87,8 +87,7 @@ class ClassSums:
             squares += apart.swapaxes(1, 2) @ apart
         return ClassSums(n, mean, squares, self.scatter)
 
-    @property
-    def variance(self) -> tuple[FloatArray, FloatArray]:
+    def overall(self) -> tuple[FloatArray, FloatArray]:
         """Means and variances (F, p) over all classes."""
         total = self.n.sum(axis=1)
         mean = np.einsum("fc,fcp->fp", self.n, self.mean) / total[:, None]
