@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import expit, softmax
@@ -28,7 +28,7 @@ ABSENT = -1e300
 """Score of a class that a training set lacks: less than any other, and no infinity, which could not be subtracted."""
 
 CONSTANT = 1e-18
-"""Variance of a column, of its largest square, below which scikit-learn itself says whether a scaler sees a constant."""
+"""Variance of a column, of its largest square, below which scikit-learn itself says if a scaler sees a constant."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ class ClassLearner(FitRows, Learner):
     """
 
     fit_intercept = False
-    responses: ClassVar[frozenset[str]] = frozenset({"predict", "predict_proba", "decision_function"})
+    responses = frozenset({"predict", "predict_proba", "decision_function"})
     scatter: str = "diagonal"
-    reason: ClassVar[str] = "counts, means and sums of products of the classes of a training set are those of its folds"
+    reason = "counts, means and sums of products of the classes of a training set are those of its folds"
 
     def __init__(self, estimators: Sequence[Any], task: Task, scaler: StandardScaler | None) -> None:
         problem = task.problem
@@ -130,13 +130,13 @@ class ClassLearner(FitRows, Learner):
     def scale(self, moments: ClassMoments) -> tuple[FloatArray, FloatArray, BoolArray]:
         """What columns are divided by, where their zero is, (B, p) both, and where scikit-learn surely agrees."""
         B, _, p = moments.mean.shape
-        sure = np.ones(B, dtype=bool)
+        sure: BoolArray = np.ones(B, dtype=bool)
         deviation, origin = np.ones((B, p)), np.broadcast_to(-self.shift, (B, p))
         if self.scaler is None:
             return deviation, origin, sure
         centre, variance = moments.overall()
         if self.scaler.with_std:
-            sure = (variance > CONSTANT * self.largest).all(axis=1)
+            sure = np.asarray((variance > CONSTANT * self.largest).all(axis=1))
             deviation = np.sqrt(np.where(sure[:, None], variance, 1.0))
         origin = centre if self.scaler.with_mean else origin
         return deviation, origin, sure
@@ -155,7 +155,7 @@ class ClassLearner(FitRows, Learner):
         if kind == "decision_function" and kind in self.responses:
             return scores
         if kind != "predict_proba":
-            raise ValueError(f"{type(self.estimators[0]).__name__} has no {kind}")
+            raise NotImplementedError(kind)
         if scores.shape[-1] > 1:
             return np.asarray(softmax(scores, axis=-1))
         upper = expit(scores)

@@ -162,8 +162,8 @@ class QuadraticDiscriminantLearner(ClassLearner):
         n = np.maximum(moments.n, 2.0)[..., None, None]
         identity = np.eye(self.n_columns) * np.square(deviation)[:, None, :, None]
         if getattr(estimator, "solver", "svd") == "svd":
-            found: FloatArray = moments.scatter / (n - 1.0 if quadratic_counts_mean() else n)
-            return (1.0 - estimator.reg_param) * found + estimator.reg_param * identity
+            each = moments.scatter / (n - 1.0 if quadratic_counts_mean() else n)
+            return np.asarray((1.0 - estimator.reg_param) * each + estimator.reg_param * identity)
         if isinstance(estimator.shrinkage, str):
             return shrunk_automatically(self, moments.scatter / n, moments)
         return shrunk(moments.scatter / n, estimator.shrinkage or 0.0, deviation[:, None])
@@ -174,7 +174,8 @@ def shrunk(covariance: FloatArray, share: float, deviation: FloatArray) -> Float
     squared = np.square(deviation)
     size = (np.einsum("...pp->...p", covariance) / squared).mean(axis=-1)
     identity = np.eye(squared.shape[-1]) * squared[..., None]
-    return (1.0 - share) * covariance + share * size[..., None, None] * identity
+    found: FloatArray = (1.0 - share) * covariance + share * size[..., None, None] * identity
+    return found
 
 
 def shrunk_automatically(learner: ClassLearner, covariance: FloatArray, moments: ClassMoments) -> FloatArray:
@@ -182,7 +183,8 @@ def shrunk_automatically(learner: ClassLearner, covariance: FloatArray, moments:
     variance = np.einsum("bcpp->bcp", covariance)
     share = ledoit_wolf_shares(learner.X, learner.classes, covariance, moments)
     diagonal = np.eye(variance.shape[-1]) * variance[..., None]  # of columns with variance one the trace is p
-    return (1.0 - share[..., None, None]) * covariance + share[..., None, None] * diagonal
+    found: FloatArray = (1.0 - share[..., None, None]) * covariance + share[..., None, None] * diagonal
+    return found
 
 
 def _spreads(coef: FloatArray, centred: FloatArray, priors: FloatArray) -> BoolArray:

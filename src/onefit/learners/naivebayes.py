@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.naive_bayes import GaussianNB
@@ -23,7 +23,7 @@ FARTHEST = 1e4
 class NaiveBayesLearner(ClassLearner):
     """Joint log probabilities of independent normal columns."""
 
-    responses: ClassVar[frozenset[str]] = frozenset({"predict", "predict_proba"})
+    responses = frozenset({"predict", "predict_proba"})
 
     @cached_property
     def _both(self) -> tuple[FloatArray, FloatArray]:
@@ -46,7 +46,9 @@ class NaiveBayesLearner(ClassLearner):
             sure &= (variance > 0).all(axis=(1, 2))
             variance = np.where(sure[:, None, None], variance, 1.0)
             with np.errstate(divide="ignore"):
-                constant = np.log(class_priors(estimator, moments)) - 0.5 * np.log(2.0 * np.pi * variance / scaled[:, None]).sum(axis=2)
+                constant = np.log(class_priors(estimator, moments)) - 0.5 * np.log(
+                    2.0 * np.pi * variance / scaled[:, None]
+                ).sum(axis=2)
             distances = self._distances(rows, moments.mean, 1.0 / variance)
             np.subtract(self.in_columns(constant)[:, None], 0.5 * distances, out=scores[:, :, value])
         return scores, sure
@@ -86,9 +88,7 @@ def naive_bayes(estimator: GaussianNB, task: Task, path: Path | None) -> NaiveBa
     return NaiveBayesLearner(parameters_along(estimator, path), task, None)
 
 
-def encoded_naive_bayes(
-    estimator: GaussianNB, task: Task, path: Path | None, encoding: Encoding
-) -> NaiveBayesLearner:
+def encoded_naive_bayes(estimator: GaussianNB, task: Task, path: Path | None, encoding: Encoding) -> NaiveBayesLearner:
     """After a StandardScaler."""
     known_priors(estimator, len(task.problem.classes))
     return NaiveBayesLearner(parameters_along(estimator, path), task, scaler_of(encoding))

@@ -32,7 +32,7 @@ CLOSE = 1e-9
 """Weighted votes that differ by less are counted by scikit-learn itself."""
 
 FINEST = 2.0**50
-"""Votes are multiples of its inverse: then what is subtracted from a code and added again is the same to the last bit."""
+"""Votes are multiples of its inverse: what is subtracted from a code and added again is then the same to the bit."""
 
 OWN_SHAPE = {"mahalanobis": "VI", "seuclidean": "V"}
 """Metrics, and the parameter without which they are estimated from each training set."""
@@ -119,7 +119,7 @@ class NeighbourLearner(FitRows, Learner):
     def respond(self, kind: str, scores: FloatArray) -> FloatArray:
         """What scikit-learn's method of that name gives: shares of the votes."""
         if kind != "predict_proba":
-            raise ValueError(f"KNeighborsClassifier has no {kind}")
+            raise NotImplementedError(kind)
         shares = (scores + 1.0) / 2.0
         return np.concatenate([1.0 - shares, shares], axis=-1) if scores.shape[-1] == 1 else shares
 
@@ -143,7 +143,7 @@ class NeighbourLearner(FitRows, Learner):
         return fresh
 
     def means(self, nearest: IntArray, distance: FloatArray) -> tuple[FloatArray, BoolArray]:
-        """Predictions (R, V, Q) from the nearest rows (R, k) of a training set, and which are scikit-learn's for sure."""
+        """Predictions (R, V, Q) from the nearest rows (R, k) of a training set, and which are surely a refit's."""
         y = self.y[nearest]
         last = [k - 1 for k in self.n_neighbors]
         if not self.is_weighted:

@@ -28,5 +28,6 @@ def known_priors(estimator: Any, n_classes: int) -> None:
 def class_priors(estimator: Any, moments: ClassMoments) -> FloatArray:
     """Priors (B, C) of some training sets."""
     if estimator.priors is None:
-        return moments.n / moments.n.sum(axis=1, keepdims=True)
+        shares: FloatArray = moments.n / moments.n.sum(axis=1, keepdims=True)
+        return shares
     return np.broadcast_to(np.asarray(estimator.priors, dtype=np.float64), moments.n.shape)

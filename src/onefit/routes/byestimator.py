@@ -42,9 +42,11 @@ def scores_by_estimator(
         found = [scores_of(fitted, take(test)) for test in tests]
     except Exception as error:
         where = f"repeat {folds.first + repeat} with fold(s) {', '.join(map(str, out))} held out"
-        raise RefitError(
-            f"{type(estimator).__name__} failed in {where} ({len(train)} training rows): {type(error).__name__}: {error}"
-        ) from error
+        cause = f"{type(error).__name__}: {error}"
+        name = type(estimator).__name__
+        raise RefitError(f"{name} failed in {where} ({len(train)} training rows): {cause}") from error
     if not all(np.isfinite(scores).all() for scores in found):
-        raise RefitError(f"{type(estimator).__name__} predicts NaN or infinite values in repeat {folds.first + repeat}.")
+        raise RefitError(
+            f"{type(estimator).__name__} predicts NaN or infinite values in repeat {folds.first + repeat}."
+        )
     return found

@@ -1,4 +1,4 @@
-"""The gram route for Gaussian classes: counts, means and scatters of the classes of a training set, summed over folds."""
+"""The gram route for Gaussian classes: counts, means and scatters of a training set, summed over its folds."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ class ClassesRoute(RepeatedRoute):
         each = 2e-5 + 1e-9 * (plan.n_folds * C * p * (1 + p * matrices) + V * matrices * p**3)
         each += 4e-9 * V * C * plan.largest_fold * p
         fits = plan.n_folds * (plan.n_folds + 1) // 2 * V
-        offer = Offer(sets * each + 1e-6 * plan.likely_repeats * n, f"{learner.reason}; refits would be {fits:,} fits a repeat")
+        offer = Offer(
+            sets * each + 1e-6 * plan.likely_repeats * n, f"{learner.reason}; refits would be {fits:,} fits a repeat"
+        )
         obstacle = learner.needs_more_rows(plan.smallest_training_set)
         if 8 * (plan.n_folds + 1) * matrices * p**2 > MOST_BYTES:
             obstacle = f"the scatters of {p:,} columns in all folds would take too much memory"

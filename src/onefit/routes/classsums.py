@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -62,7 +63,7 @@ class ClassSums:
             step = n_classes if scatter == "pooled" else 1
             spans = ends[::step]
             parts = np.zeros((len(spans) - 1, p, p))
-            for at, (start, stop) in enumerate(zip(spans[:-1], spans[1:], strict=True)):
+            for at, (start, stop) in enumerate(pairwise(spans)):
                 if stop > start + 1:
                     np.matmul(Z[start:stop].T, Z[start:stop], out=parts[at])
             squares = parts if scatter == "pooled" else parts.reshape(n_sets, n_classes, p, p)

@@ -241,9 +241,7 @@ class _Sets(Sets):
         residuals = np.zeros((*members.shape, engine.n_values, engine.y.shape[1]))
         for value in range(engine.n_values):
             estimator = engine.learner.estimator_at(value)
-            scores = scores_by_estimator(
-                estimator, engine.task, self.folds, repeat, held, engine.learner.scores_of
-            )
+            scores = scores_by_estimator(estimator, engine.task, self.folds, repeat, held, engine.learner.scores_of)
             for place, found in enumerate(scores):
                 rows = members[place, : len(found)]
                 residuals[place, : len(found), value] = engine.y[rows] - found
