@@ -6,6 +6,7 @@
 
 from .adapt import adapt, frozen
 from .constant import ConstantLearner
+from .classmoments import ClassLearner, ClassMoments
 from .contract import Learner, Path, Refusal, Scores, Task
 from .design import DesignSmoother
 from .encoded import EncodedLearner, EncodedSets, RowsOfSet
@@ -16,6 +17,8 @@ from .glm import GLMLearner
 from .glm_fit import NoFiniteFit, fit_newton
 from .interpolation import free_columns, is_near_interpolation
 from .kernel import KernelSmoother
+from .neighbourlists import NeighbourLists, RankedRows
+from .neighbours import NeighbourLearner
 from .refitted import RefitLearner
 from .searched import SearchedLearner
 from .setstatistics import Moments, SetFailure, SetStatistics
@@ -25,6 +28,8 @@ from .statistics import Coefficients, SmoothedLearner, StatisticsLearner, Traini
 from .tuned import TunedLearner
 
 __all__ = [
+    "ClassLearner",
+    "ClassMoments",
     "Coefficients",
     "ConstantLearner",
     "DesignSmoother",
@@ -39,7 +44,10 @@ __all__ = [
     "Learner",
     "Moments",
     "NoFiniteFit",
+    "NeighbourLearner",
+    "NeighbourLists",
     "Path",
+    "RankedRows",
     "RefitLearner",
     "Refusal",
     "RowsOfSet",

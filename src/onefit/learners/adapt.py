@@ -20,6 +20,9 @@ from sklearn.linear_model import (
     RidgeCV,
     TweedieRegressor,
 )
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline
 
 from ..errors import DataError, RouteError
@@ -28,9 +31,17 @@ from ..validation import numeric_matrix
 from ..vocabulary import EXACT
 from .constant import constant_class, constant_number
 from .contract import Learner, Path, Refusal, Task, joins
+from .discriminant import (
+    encoded_linear_discriminant,
+    encoded_quadratic_discriminant,
+    linear_discriminant,
+    quadratic_discriminant,
+)
 from .encoding import Encoding
 from .glm import encoded_glm, encoded_logistic, glm, logistic
 from .kernel_ridge import kernel_ridge
+from .naivebayes import encoded_naive_bayes, naive_bayes
+from .neighbours import encoded_neighbours, neighbours
 from .refitted import RefitLearner
 from .ridge import encoded_least_squares, encoded_ridge, least_squares, ridge
 from .ridge_cv import encoded_ridge_cv, ridge_cv
@@ -74,6 +85,11 @@ LEARNERS: dict[type, Known] = {
     PoissonRegressor: Known(glm, "alpha", is_ridge=False, encoded=encoded_glm),
     GammaRegressor: Known(glm, "alpha", is_ridge=False, encoded=encoded_glm),
     TweedieRegressor: Known(glm, "alpha", is_ridge=False, encoded=encoded_glm),
+    KNeighborsRegressor: Known(neighbours, "n_neighbors", False, encoded_neighbours),
+    KNeighborsClassifier: Known(neighbours, "n_neighbors", False, encoded_neighbours),
+    LinearDiscriminantAnalysis: Known(linear_discriminant, "shrinkage", False, encoded_linear_discriminant),
+    QuadraticDiscriminantAnalysis: Known(quadratic_discriminant, "reg_param", False, encoded_quadratic_discriminant),
+    GaussianNB: Known(naive_bayes, "var_smoothing", False, encoded_naive_bayes),
 }
 
 

@@ -202,7 +202,12 @@ def build_curve(
     order = simplicity(V, simpler, array)
     best = simplest_minimum(spread(own.estimate).reshape(V, R), order)
     places = np.arange(len(job.values))
-    difference = [paired(errors, places, np.full(len(places), job.values.index(b)), job.confidence_level) for b in best]
+    # outputs that share their best value are one call, as each computes all of them
+    from_best = {
+        b: paired(errors, places, np.full(len(places), job.values.index(b)), job.confidence_level)
+        for b in set(best.tolist())
+    }
+    difference = [from_best[b] for b in best.tolist()]
     parts = {
         key: spread(np.stack([_signed(key, each, shown)[:, q] for q, each in enumerate(difference)], axis=1))
         for key in ("estimate", "low", "high", "standard_error")

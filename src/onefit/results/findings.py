@@ -323,8 +323,7 @@ def _dependence(known: Known) -> Iterator[Finding]:
     residuals = y - known.predictions[:MOST]
     if known.rows.weights is not None:
         residuals *= np.sqrt(known.rows.weights[:MOST, None])
-    outputs = range(y.shape[1])
-    found = np.array([follow_one_another(residuals[:, q], y[:, q], LEVEL / len(outputs)) for q in outputs])
+    found = follow_one_another(residuals, y, LEVEL / y.shape[1])
     if found.any():
         message = (
             "Rows that follow one another have held-out residuals that resemble each other, so these rows are not "

@@ -11,12 +11,14 @@ import numpy as np
 from ..errors import FoldError, RouteError
 from ..learners import Learner, RefitLearner, Refusal, Task, is_near_interpolation
 from .constant import ConstantRoute
+from .classes import ClassesRoute
 from .contract import FoldPlan, Offer, Route
 from .encoded import EncodedRoute
 from .gram import GramRoute
 from .learned import LearnedRoute
 from .leavetwo import LeaveTwoOutRoute
 from .newton import NewtonRoute
+from .neighbours import NeighboursRoute
 from .onestep import OneStepRoute
 from .refit import RefitRoute
 from .repeats import RepeatedRoute, SideBySide
@@ -35,6 +37,8 @@ ROUTES: tuple[Route, ...] = (
     SearchedRoute(),
     ConstantRoute(),
     NewtonRoute(),
+    NeighboursRoute(),
+    ClassesRoute(),
     RefitRoute(),
 )
 """All routes; of equal offers the first wins."""

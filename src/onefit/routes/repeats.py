@@ -81,11 +81,10 @@ def not_a_smoother(learner: Learner) -> Refusal:
     return Refusal("it is no linear smoother")
 
 
-def shape_of(smoother: Smoother, plan: FoldPlan) -> Shape:
+def shape_of(smoother: Smoother, plan: FoldPlan, n_outputs: int = 1) -> Shape:
     """The sizes that costs are counted from."""
-    return Shape(
-        smoother.n, smoother.width, plan.n_folds, plan.likely_repeats, smoother.n_values, float(plan.largest_fold)
-    )
+    K, L, m = plan.n_folds, plan.likely_repeats, float(plan.largest_fold)
+    return Shape(smoother.n, smoother.width, K, L, smoother.n_values, m, n_outputs)
 
 
 class RepeatedRoute(Route):
