@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 __all__ = [
+    "CONVERGED",
     "CRITERIA",
     "EXACT",
     "FROZEN",
@@ -83,4 +84,6 @@ SIMPLER: tuple[Simpler, ...] = ("larger", "smaller")
 
 EXACT = "exact"
 FROZEN = "given the transformers"
-"""Values of ``result.exactness``: as refits of the very object, or with what precedes the fit taken from all rows."""
+CONVERGED = "converged"
+"""Values of ``result.exactness``: as refits of the very object; with what precedes the fit taken from all rows; or what
+an iterative fit of the object converges to, where its conditions hold to the last digits."""

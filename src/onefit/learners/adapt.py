@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from scipy import sparse
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier, RidgeClassifierCV, RidgeCV
+from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, Ridge, RidgeClassifier, RidgeClassifierCV, RidgeCV
 from sklearn.pipeline import Pipeline
 
 from ..errors import DataError, RouteError
@@ -18,6 +18,7 @@ from ..vocabulary import EXACT
 from .contract import Learner, Path, Refusal, Task, joins
 from .encoding import Encoding
 from .kernel_ridge import kernel_ridge
+from .lasso import encoded_lasso, lasso
 from .refitted import RefitLearner
 from .ridge import encoded_least_squares, encoded_ridge, least_squares, ridge
 from .ridge_cv import encoded_ridge_cv, ridge_cv
@@ -54,6 +55,8 @@ LEARNERS: dict[type, Known] = {
     RidgeClassifier: Known(ridge, "alpha", encoded=encoded_ridge),
     RidgeCV: Known(ridge_cv, encoded=encoded_ridge_cv),
     RidgeClassifierCV: Known(ridge_cv, encoded=encoded_ridge_cv),
+    Lasso: Known(lasso, "alpha", is_ridge=False, encoded=encoded_lasso),
+    ElasticNet: Known(lasso, "alpha", is_ridge=False, encoded=encoded_lasso),
     KernelRidge: Known(kernel_ridge, "alpha", is_ridge=False),
 }
 

@@ -40,9 +40,6 @@ CANCELLED = 1e-5
 MOST_TUNED_ROWS = 20_000
 """Rows up to which leave-one-out inside, from the rows of every training set, is faster than refits."""
 
-FEW_FEATURES = 200
-"""So many may be more than there are rows: small Gram matrices take less than a refit does."""
-
 MOST_GRAM_BYTES = 2**30
 """Of the Gram matrices of the folds of a repeat."""
 
@@ -73,7 +70,7 @@ class EncodedRoute(RepeatedRoute):
                 "GridSearchCV over Ridge, with few splits, is found without",
             )
             return Offer(seconds, reason, settle=lambda: tall)
-        if q <= max(n, FEW_FEATURES) and 8 * plan.n_folds * q**2 <= MOST_GRAM_BYTES:
+        if learner.is_narrow and 8 * plan.n_folds * q**2 <= MOST_GRAM_BYTES:
             return Offer(seconds, reason)
         wide = Refusal(f"the steps make {q:,} features of {n:,} rows, too many for their Gram matrices")
         return Offer(seconds, reason, settle=lambda: wide)

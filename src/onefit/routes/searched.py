@@ -206,7 +206,7 @@ class _Sets(FeatureSets):
         found = []
         for group in learner.groups:
             features = group.encoding.block.learn(statistics)
-            gamma, is_known = coefficients(group, EncodedSets(features, moments, right, y_mean, None))
+            gamma, is_known = coefficients(group, EncodedSets(features, moments, right, y_mean, None, whole=F + owner))
             found.append(gamma)
             is_sure &= is_known
         is_sure &= ~statistics.in_doubt

@@ -70,6 +70,13 @@ typedef struct {
 } score_task;
 
 typedef struct {
+    const double *A, *h, *D, *l1, *l2;
+    double *beta, *status;
+    long S, p, V, Q;
+    int positive;
+} lasso_task;
+
+typedef struct {
     const char *name;
     int lanes, TI, NB;
     void (*gram)(const gram_task *, double *);
@@ -80,4 +87,5 @@ typedef struct {
     void (*collect)(const collect_task *, double *);
     void (*residuals)(const residuals_task *, double *);
     void (*score)(const score_task *, double *);
+    void (*lasso)(const lasso_task *, double *, long *);
 } kernels;
