@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
@@ -54,9 +54,9 @@ def check_lasso(estimator: object, problem: Problem) -> None:
         raise RouteError(f"{name} is given a Gram matrix, which would be that of one training set")
 
 
-def tight(estimator: Sparsified, **parameters: object) -> Sparsified:
+def tight(estimator: Any, **parameters: object) -> Any:
     """A copy whose fit goes on until it has converged."""
-    copy: Sparsified = clone(estimator)
+    copy = clone(estimator)
     tol, sweeps = min(float(estimator.tol), TIGHT), max(int(estimator.max_iter), MOST_SWEEPS)
     return copy.set_params(tol=tol, max_iter=sweeps, **parameters)
 

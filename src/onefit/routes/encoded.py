@@ -40,6 +40,9 @@ CANCELLED = 1e-5
 MOST_TUNED_ROWS = 20_000
 """Rows up to which leave-one-out inside, from the rows of every training set, is faster than refits."""
 
+FEW_AT_ONCE = 8
+"""Values and outputs up to which held-out rows are predicted set by set, by the kernel."""
+
 MOST_GRAM_BYTES = 2**30
 """Of the Gram matrices of the folds of a repeat."""
 
@@ -153,6 +156,12 @@ class EncodedEngine(FeaturesEngine):
         super().__init__(problem, learner, loss, learner.n_values)
         self.learner = learner
 
+    @cached_property
+    def values(self) -> FloatArray:
+        """The columns of values as they were, NaN where they are missing and in a last row."""
+        columns = [np.append(column, np.nan) for column in self.fixed.values]
+        return np.stack(columns, axis=1) if columns else np.zeros((len(self.y) + 1, 0))
+
     def sets(self, folds: Folds, repeats: range, log: FailureLog) -> Sets:
         """The training sets of some partitions."""
         return _Sets(self, folds, repeats, log)
@@ -217,6 +226,11 @@ class FeatureSets(Sets):
         engine = self.engine
         _, V, w, Q = gamma.shape
         found = np.zeros((*out.shape, self.members.shape[1], V, Q))
+        if compiled.is_on() and isinstance(engine.rows, np.ndarray) and V * Q <= FEW_AT_ONCE:
+            change = np.repeat(-np.moveaxis(gamma, 2, 1).reshape(len(out), w, V * Q), out.shape[1], axis=0)
+            y = np.tile(engine.padded_y, V)
+            u = compiled.residuals(engine.rows, y, change, self.members[out.ravel()], self.sizes[out.ravel()])
+            return u.reshape(found.shape)
         columns = np.moveaxis(gamma, 2, 0).reshape(w, len(out), V * Q)
         for fold in np.unique(out):
             which, slot = np.nonzero(out == fold)
@@ -251,16 +265,15 @@ class _Sets(FeatureSets):
     @cached_property
     def extremes(self) -> tuple[FloatArray, FloatArray]:
         """Least and largest values by folds, (L, K + 1, r): the last are of rows that are in no fold."""
-        values, L, K = self.engine.fixed.values, len(self.repeats), self.folds.n_folds
-        low, high = np.full((L, K + 1, len(values)), np.inf), np.full((L, K + 1, len(values)), -np.inf)
-        for at, column in enumerate(values):
-            padded = np.append(column, np.nan)[self.members].reshape(L, K, -1)
-            low[:, :K, at] = np.fmin.reduce(padded, axis=2, initial=np.inf)
-            high[:, :K, at] = np.fmax.reduce(padded, axis=2, initial=-np.inf)
-            for repeat in np.flatnonzero(self.always.any(axis=1)):
-                rest = column[self.always[repeat]]
-                low[repeat, K, at] = np.fmin.reduce(rest, initial=np.inf)
-                high[repeat, K, at] = np.fmax.reduce(rest, initial=-np.inf)
+        values, L, K = self.engine.values, len(self.repeats), self.folds.n_folds
+        low, high = np.full((L, K + 1, values.shape[1]), np.inf), np.full((L, K + 1, values.shape[1]), -np.inf)
+        for repeat, members in enumerate(self.members.reshape(L, K, -1)):
+            inside = values[members]
+            low[repeat, :K] = np.fmin.reduce(inside, axis=1, initial=np.inf)
+            high[repeat, :K] = np.fmax.reduce(inside, axis=1, initial=-np.inf)
+            rest = values[:-1][self.always[repeat]]
+            low[repeat, K] = np.fmin.reduce(rest, axis=0, initial=np.inf)
+            high[repeat, K] = np.fmax.reduce(rest, axis=0, initial=-np.inf)
         return low, high
 
     def stays(self, out: IntArray) -> BoolArray:
@@ -344,6 +357,7 @@ class _Statistics(SetStatistics):
         super().__init__(moments)
         self.sets, self.out = sets, out
         self._repeat = out[:, 0] // sets.folds.n_folds
+        self._ends: dict[bytes, tuple[FloatArray, FloatArray]] = {}
 
     def held_out(self, sources: IntArray) -> FloatArray:
         """Counts in the folds that are out."""
@@ -362,11 +376,14 @@ class _Statistics(SetStatistics):
         return counts
 
     def extremes(self, sources: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Over the folds that stay."""
-        places = np.searchsorted(self.sets.engine.fixed.value_sources, sources)
-        stays = self.sets.stays(self.out)[:, :, None]
-        low, high = (end[self._repeat][:, :, places] for end in self.sets.extremes)
-        return np.where(stays, low, np.inf).min(axis=1), np.where(stays, high, -np.inf).max(axis=1)
+        """Over the folds that stay; steps and checks ask for the same ones."""
+        key = np.asarray(sources).tobytes()
+        if key not in self._ends:
+            places = np.searchsorted(self.sets.engine.fixed.value_sources, sources)
+            stays = self.sets.stays(self.out)[:, :, None]
+            low, high = (end[self._repeat][:, :, places] for end in self.sets.extremes)
+            self._ends[key] = (np.where(stays, low, np.inf).min(axis=1), np.where(stays, high, -np.inf).max(axis=1))
+        return self._ends[key]
 
     def quantiles(self, values: AnyArray, probabilities: Sequence[float]) -> FloatArray:
         """Without the rows that are out."""
