@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from scipy import sparse
+from sklearn.cross_decomposition import PLSRegression
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, Ridge, RidgeClassifier, RidgeClassifierCV, RidgeCV
 from sklearn.pipeline import Pipeline
@@ -19,6 +20,7 @@ from .contract import Learner, Path, Refusal, Task, joins
 from .encoding import Encoding
 from .kernel_ridge import kernel_ridge
 from .lasso import encoded_lasso, lasso
+from .pls import encoded_pls, pls
 from .refitted import RefitLearner
 from .ridge import encoded_least_squares, encoded_ridge, least_squares, ridge
 from .ridge_cv import encoded_ridge_cv, ridge_cv
@@ -57,6 +59,7 @@ LEARNERS: dict[type, Known] = {
     RidgeClassifierCV: Known(ridge_cv, encoded=encoded_ridge_cv),
     Lasso: Known(lasso, "alpha", is_ridge=False, encoded=encoded_lasso),
     ElasticNet: Known(lasso, "alpha", is_ridge=False, encoded=encoded_lasso),
+    PLSRegression: Known(pls, "n_components", is_ridge=False, encoded=encoded_pls),
     KernelRidge: Known(kernel_ridge, "alpha", is_ridge=False),
 }
 

@@ -61,7 +61,7 @@ class EncodedRoute(RepeatedRoute):
             return Refusal("it takes few folds, each with its statistics")
         q, n, L, V = learner.width, task.problem.n, plan.likely_repeats, learner.n_values
         sets = L * plan.n_folds * (plan.n_folds + 1) / 2
-        each = 5e-5 + 2e-8 * q**2 + 1e-10 * V * q**3
+        each = learner.set_seconds()
         if learner.n_candidates:  # a row is looked at for each penalty
             each += n * q * (1e-10 * q + 1.4e-9 * learner.n_candidates)
         seconds = sets * each + L * n * (1e-6 * V + 5e-10 * (q**2 + plan.n_folds * q * V))
@@ -73,7 +73,7 @@ class EncodedRoute(RepeatedRoute):
                 "GridSearchCV over Ridge, with few splits, is found without",
             )
             return Offer(seconds, reason, settle=lambda: tall)
-        if learner.is_narrow and 8 * plan.n_folds * q**2 <= MOST_GRAM_BYTES:
+        if learner.takes_masks or (learner.is_narrow and 8 * plan.n_folds * q**2 <= MOST_GRAM_BYTES):
             return Offer(seconds, reason)
         wide = Refusal(f"the steps make {q:,} features of {n:,} rows, too many for their Gram matrices")
         return Offer(seconds, reason, settle=lambda: wide)
@@ -116,6 +116,12 @@ class FeaturesEngine(TrainingSetsEngine):
     def weighted(self) -> Products:
         """The same with the weights of the fit."""
         return self.plain if self.weights is None else self.products(np.arange(len(self.y)), self.weights)
+
+    @cached_property
+    def y_squares(self) -> FloatArray:
+        """Weighted squares of y over all rows, (Q,)."""
+        squares = np.square(self.y) * (1.0 if self.weights is None else self.weights[:-1, None])
+        return np.asarray(squares.sum(axis=0))
 
     def products(self, rows: IntArray, weights: FloatArray | None) -> Products:
         """Products of the fixed features, and a constant, with themselves and with y over some rows."""
@@ -254,7 +260,9 @@ class _Sets(FeatureSets):
 
     def floats_each(self, n_out: int) -> int:
         """Numbers that a training set needs."""
-        q, Q = self.engine.rows.shape[1], self.engine.y.shape[1]
+        (n, Q), q, learner = self.engine.y.shape, self.engine.rows.shape[1], self.engine.learner
+        if learner.takes_masks:
+            return int((3 * self.engine.n_values * Q + 4) * (n + q))
         return int(6 * q * q + self.engine.n_values * Q * (q + n_out * self.members.shape[1]))
 
     @cached_property
@@ -285,12 +293,42 @@ class _Sets(FeatureSets):
 
     def residuals(self, out: IntArray) -> FloatArray:
         """Residuals of the folds that are out."""
-        sets, is_sound = self._learn(out)
-        gamma, is_known = coefficients(self.engine.learner, sets)
+        if self.engine.learner.takes_masks:
+            gamma, is_known = self._from_masks(out)
+            is_sound = np.ones(len(out), dtype=bool)
+        else:
+            sets, is_sound = self._learn(out)
+            gamma, is_known = coefficients(self.engine.learner, sets)
         found = self.predicted(out, gamma)
         for index in np.flatnonzero(~(is_sound & is_known)):
             found[index] = self.from_rows(out[index])
         return found
+
+    def _from_masks(self, out: IntArray) -> tuple[FloatArray, BoolArray]:
+        """Coefficients (S, V, q + 1, Q), and which are known, of training sets that are masks of the rows."""
+        engine = self.engine
+        low, high = self.extremes_inside(out, np.arange(engine.values.shape[1]))
+        B = np.asarray(engine.rows[:-1, :-1])
+        beta, constants, is_known = engine.learner.fit_masks(B, engine.y, ~self.is_out(out), low < high)
+        return np.concatenate([beta, constants[:, :, None]], axis=2), is_known
+
+    @cached_property
+    def _y_squares(self) -> FloatArray:
+        """Weighted squares of y by folds, (F, Q)."""
+        engine = self.engine
+        squares = np.square(engine.padded_y) * (1.0 if engine.weights is None else engine.weights[:, None])
+        return np.asarray(squares[self.members].sum(axis=1))
+
+    def _squares(self, out: IntArray, n: FloatArray, y_mean: FloatArray) -> FloatArray:
+        """Weighted squares of y about its means, (S, Q)."""
+        left: FloatArray = self.engine.y_squares - self._y_squares[out].sum(axis=1) - n[:, None] * np.square(y_mean)
+        return np.maximum(left, 0.0)
+
+    def extremes_inside(self, out: IntArray, places: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Least and largest values (S, k) of some columns of values, over the folds that stay."""
+        stays, repeat = self.stays(out)[:, :, None], out[:, 0] // self.folds.n_folds
+        low, high = (end[repeat][:, :, places] for end in self.extremes)
+        return np.where(stays, low, np.inf).min(axis=1), np.where(stays, high, -np.inf).max(axis=1)
 
     def _learn(self, out: IntArray) -> tuple[EncodedSets, BoolArray]:
         """What the training sets say, and where it has kept its digits."""
@@ -305,7 +343,8 @@ class _Sets(FeatureSets):
         if engine.weights is not None:
             moments, right, y_mean = engine.weighted.without(self.weighted, out).about_means()
         is_sound = ~(statistics.in_doubt | engine.has_lost_digits(statistics, moments)) & self._are_fixed(out)
-        return EncodedSets(features, moments, right, y_mean, partial(self._rows, out, features)), is_sound
+        squares = partial(self._squares, out, moments.n, y_mean)
+        return EncodedSets(features, moments, right, y_mean, partial(self._rows, out, features), squares), is_sound
 
     def _are_fixed(self, out: IntArray) -> BoolArray:
         """Whether steps find in each training set what they found in all rows, where that is not sure beforehand."""
@@ -333,12 +372,12 @@ class _Sets(FeatureSets):
         train, tests = self.train_and_tests(out)
         try:
             Z, *predicted = learner.encoding.of_rows(train, tests)
+            is_counted = np.isin(train, learner.fitted_rows)
+            train, Z = train[is_counted], Z[is_counted]
+            varies = (Z.min(axis=0) < Z.max(axis=0)) | (not learner.fit_intercept)
+            beta, constant = learner.fit_rows(np.where(varies, Z, 0.0), engine.y[train], learner.root_weights(train))
         except Exception as error:
             raise self._failure(out, f"{type(error).__name__}: {error}") from error
-        is_counted = np.isin(train, learner.fitted_rows)
-        train, Z = train[is_counted], Z[is_counted]
-        varies = (Z.min(axis=0) < Z.max(axis=0)) | (not learner.fit_intercept)
-        beta, constant = learner.fit_rows(np.where(varies, Z, 0.0), engine.y[train], learner.root_weights(train))
         found = np.zeros((len(out), self.members.shape[1], *beta.shape[::2]))
         for at, (rows, Z) in enumerate(zip(tests, predicted, strict=True)):
             fitted = np.moveaxis(np.where(varies, Z, 0.0) @ beta, 0, 1) + constant
@@ -356,7 +395,6 @@ class _Statistics(SetStatistics):
     def __init__(self, sets: _Sets, out: IntArray, moments: Moments) -> None:
         super().__init__(moments)
         self.sets, self.out = sets, out
-        self._repeat = out[:, 0] // sets.folds.n_folds
         self._ends: dict[bytes, tuple[FloatArray, FloatArray]] = {}
 
     def held_out(self, sources: IntArray) -> FloatArray:
@@ -380,9 +418,7 @@ class _Statistics(SetStatistics):
         key = np.asarray(sources).tobytes()
         if key not in self._ends:
             places = np.searchsorted(self.sets.engine.fixed.value_sources, sources)
-            stays = self.sets.stays(self.out)[:, :, None]
-            low, high = (end[self._repeat][:, :, places] for end in self.sets.extremes)
-            self._ends[key] = (np.where(stays, low, np.inf).min(axis=1), np.where(stays, high, -np.inf).max(axis=1))
+            self._ends[key] = self.sets.extremes_inside(self.out, places)
         return self._ends[key]
 
     def quantiles(self, values: AnyArray, probabilities: Sequence[float]) -> FloatArray:
