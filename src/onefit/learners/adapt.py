@@ -9,7 +9,17 @@ from typing import Any, NamedTuple
 from scipy import sparse
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import ElasticNet, Lasso, LinearRegression, Ridge, RidgeClassifier, RidgeClassifierCV, RidgeCV
+from sklearn.linear_model import (
+    ARDRegression,
+    BayesianRidge,
+    ElasticNet,
+    Lasso,
+    LinearRegression,
+    Ridge,
+    RidgeClassifier,
+    RidgeClassifierCV,
+    RidgeCV,
+)
 from sklearn.pipeline import Pipeline
 
 from ..errors import DataError, RouteError
@@ -18,6 +28,7 @@ from ..validation import numeric_matrix
 from ..vocabulary import EXACT
 from .contract import Learner, Path, Refusal, Task, joins
 from .encoding import Encoding
+from .evidence import bayesian, encoded_bayesian
 from .kernel_ridge import kernel_ridge
 from .lasso import encoded_lasso, lasso
 from .pls import encoded_pls, pls
@@ -60,6 +71,8 @@ LEARNERS: dict[type, Known] = {
     Lasso: Known(lasso, "alpha", is_ridge=False, encoded=encoded_lasso),
     ElasticNet: Known(lasso, "alpha", is_ridge=False, encoded=encoded_lasso),
     PLSRegression: Known(pls, "n_components", is_ridge=False, encoded=encoded_pls),
+    BayesianRidge: Known(bayesian, is_ridge=False, encoded=encoded_bayesian),
+    ARDRegression: Known(bayesian, is_ridge=False, encoded=encoded_bayesian),
     KernelRidge: Known(kernel_ridge, "alpha", is_ridge=False),
 }
 
