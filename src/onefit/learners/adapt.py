@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from scipy import sparse
 from sklearn.cross_decomposition import PLSRegression
+from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import (
     ARDRegression,
@@ -25,10 +26,11 @@ from sklearn.pipeline import Pipeline
 from ..errors import DataError, RouteError
 from ..typing import Estimator
 from ..validation import numeric_matrix
-from ..vocabulary import EXACT
+from ..vocabulary import EXACT, FROZEN
 from .contract import Learner, Path, Refusal, Task, joins
 from .encoding import Encoding
 from .evidence import bayesian, encoded_bayesian
+from .gaussian_process import gaussian_process, is_optimized, with_fitted_kernel
 from .kernel_ridge import kernel_ridge
 from .lasso import encoded_lasso, lasso
 from .pls import encoded_pls, pls
@@ -74,6 +76,7 @@ LEARNERS: dict[type, Known] = {
     BayesianRidge: Known(bayesian, is_ridge=False, encoded=encoded_bayesian),
     ARDRegression: Known(bayesian, is_ridge=False, encoded=encoded_bayesian),
     KernelRidge: Known(kernel_ridge, "alpha", is_ridge=False),
+    GaussianProcessRegressor: Known(gaussian_process, "alpha", is_ridge=False),
 }
 
 
@@ -241,7 +244,7 @@ def _tried(steps: list[Any], last: Estimator, task: Task, path: Path | None) -> 
 def _operations(last: Estimator, X: Any) -> float:
     """About what it takes to make the learner of a last step."""
     n, p = X.shape
-    if type(last) is KernelRidge:
+    if type(last) in (KernelRidge, GaussianProcessRegressor):
         return float(n) ** 3
     return float(p) ** 3 if sparse.issparse(X) else float(n) * p * min(n, p)
 
@@ -258,6 +261,8 @@ def frozen(estimator: Any, task: Task) -> tuple[Estimator, str]:
             return estimator, EXACT
         inner, exactness = frozen(last, transformed(task, steps_of(estimator)))
         return Pipeline([*estimator.steps[:-1], (name, inner)]), exactness
+    if type(estimator) is GaussianProcessRegressor and is_optimized(estimator) and task.transformers == "freeze":
+        return with_fitted_kernel(estimator, task.problem), FROZEN
     if not joins(estimator):
         return estimator, EXACT
     try:
