@@ -168,6 +168,11 @@ class EncodedEngine(FeaturesEngine):
         columns = [np.append(column, np.nan) for column in self.fixed.values]
         return np.stack(columns, axis=1) if columns else np.zeros((len(self.y) + 1, 0))
 
+    @cached_property
+    def has_gaps(self) -> bool:
+        """Whether values are missing."""
+        return bool(np.isnan(self.values[:-1]).any())
+
     def sets(self, folds: Folds, repeats: range, log: FailureLog) -> Sets:
         """The training sets of some partitions."""
         return _Sets(self, folds, repeats, log)
@@ -275,10 +280,12 @@ class _Sets(FeatureSets):
         """Least and largest values by folds, (L, K + 1, r): the last are of rows that are in no fold."""
         values, L, K = self.engine.values, len(self.repeats), self.folds.n_folds
         low, high = np.full((L, K + 1, values.shape[1]), np.inf), np.full((L, K + 1, values.shape[1]), -np.inf)
+        has_gaps = self.engine.has_gaps or bool((self.sizes < self.members.shape[1]).any())
+        least, most = (np.fmin, np.fmax) if has_gaps else (np.minimum, np.maximum)  # which take less time
         for repeat, members in enumerate(self.members.reshape(L, K, -1)):
             inside = values[members]
-            low[repeat, :K] = np.fmin.reduce(inside, axis=1, initial=np.inf)
-            high[repeat, :K] = np.fmax.reduce(inside, axis=1, initial=-np.inf)
+            low[repeat, :K] = least.reduce(inside, axis=1, initial=np.inf)
+            high[repeat, :K] = most.reduce(inside, axis=1, initial=-np.inf)
             rest = values[:-1][self.always[repeat]]
             low[repeat, K] = np.fmin.reduce(rest, axis=0, initial=np.inf)
             high[repeat, K] = np.fmax.reduce(rest, axis=0, initial=-np.inf)
