@@ -5,11 +5,15 @@
 """
 
 from .adapt import adapt, frozen
+from .constant import ConstantLearner
 from .contract import Learner, Path, Refusal, Scores, Task
 from .design import DesignSmoother
-from .encoded import EncodedLearner, EncodedSets
+from .encoded import EncodedLearner, EncodedSets, RowsOfSet
+from .encoding import Encoding
 from .features import Features, FixedFeatures
 from .fitrows import FitRows
+from .glm import GLMLearner
+from .glm_fit import NoFiniteFit, fit_newton
 from .interpolation import free_columns, is_near_interpolation
 from .kernel import KernelSmoother
 from .refitted import RefitLearner
@@ -22,18 +26,23 @@ from .tuned import TunedLearner
 
 __all__ = [
     "Coefficients",
+    "ConstantLearner",
     "DesignSmoother",
     "EncodedLearner",
     "EncodedSets",
+    "Encoding",
     "Features",
     "FitRows",
     "FixedFeatures",
+    "GLMLearner",
     "KernelSmoother",
     "Learner",
     "Moments",
+    "NoFiniteFit",
     "Path",
     "RefitLearner",
     "Refusal",
+    "RowsOfSet",
     "Scores",
     "SearchedLearner",
     "SetFailure",
@@ -46,6 +55,7 @@ __all__ = [
     "TrainingStatistics",
     "TunedLearner",
     "adapt",
+    "fit_newton",
     "free_columns",
     "frozen",
     "is_near_interpolation",

@@ -8,18 +8,23 @@ from typing import Any, NamedTuple
 
 from scipy import sparse
 from sklearn.cross_decomposition import PLSRegression
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import (
     ARDRegression,
     BayesianRidge,
     ElasticNet,
+    GammaRegressor,
     Lasso,
     LinearRegression,
+    LogisticRegression,
+    PoissonRegressor,
     Ridge,
     RidgeClassifier,
     RidgeClassifierCV,
     RidgeCV,
+    TweedieRegressor,
 )
 from sklearn.pipeline import Pipeline
 
@@ -27,10 +32,12 @@ from ..errors import DataError, RouteError
 from ..typing import Estimator
 from ..validation import numeric_matrix
 from ..vocabulary import EXACT, FROZEN
+from .constant import constant_class, constant_number
 from .contract import Learner, Path, Refusal, Task, joins
 from .encoding import Encoding
 from .evidence import bayesian, encoded_bayesian
 from .gaussian_process import gaussian_process, is_optimized, with_fitted_kernel
+from .glm import encoded_glm, encoded_logistic, glm, logistic
 from .kernel_ridge import kernel_ridge
 from .lasso import encoded_lasso, lasso
 from .pls import encoded_pls, pls
@@ -77,6 +84,12 @@ LEARNERS: dict[type, Known] = {
     ARDRegression: Known(bayesian, is_ridge=False, encoded=encoded_bayesian),
     KernelRidge: Known(kernel_ridge, "alpha", is_ridge=False),
     GaussianProcessRegressor: Known(gaussian_process, "alpha", is_ridge=False),
+    DummyRegressor: Known(constant_number, is_ridge=False),
+    DummyClassifier: Known(constant_class, is_ridge=False),
+    LogisticRegression: Known(logistic, "C", is_ridge=False, encoded=encoded_logistic),
+    PoissonRegressor: Known(glm, "alpha", is_ridge=False, encoded=encoded_glm),
+    GammaRegressor: Known(glm, "alpha", is_ridge=False, encoded=encoded_glm),
+    TweedieRegressor: Known(glm, "alpha", is_ridge=False, encoded=encoded_glm),
 }
 
 
@@ -127,7 +140,7 @@ def _checked(estimator: object, found: object, task: Task, path: Path | None) ->
 
 
 def _adapt_pipeline(pipeline: Pipeline, task: Task, path: Path | None) -> Learner | Refusal:
-    """Transform X once if that is exact (stateless steps) or asked for (freeze); else learn the steps from statistics."""
+    """Transform X once if that is exact (stateless steps) or asked for (freeze); else learn them from statistics."""
     (name, last), steps = pipeline.steps[-1], steps_of(pipeline)
     if path is not None:
         if not path.name.startswith(f"{name}__"):

@@ -21,7 +21,7 @@ from .features import Features, FixedFeatures
 from .fitrows import FitRows
 from .setstatistics import Moments
 
-__all__ = ["EncodedLearner", "EncodedSets", "free_and_penalized", "scale_columns"]
+__all__ = ["EncodedLearner", "EncodedSets", "RowsOfSet", "free_and_penalized", "scale_columns"]
 
 NULL = 1e-11
 """Eigenvalues of a matrix with ones on its diagonal below this may be those of columns that depend on each other."""

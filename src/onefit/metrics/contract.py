@@ -42,6 +42,8 @@ class Repeat:
         class numbers, "predict_proba" (..., C) and "decision_function" (..., Q), with Q = 1 for two classes.
     number : int
         Number of this repeat among all, for messages.
+    groups : array (n,) or None
+        Numbers of groups whose rows belong together.
     """
 
     observed: AnyArray
@@ -50,6 +52,7 @@ class Repeat:
     rows: Sequence[IntArray]
     responses: Mapping[str, Sequence[AnyArray]]
     number: int = 0
+    groups: IntArray | None = None
 
     @property
     def n_folds(self) -> int:
@@ -97,12 +100,16 @@ class Reduced:
     noise : (V, V, R) or None
         Variance that the values ``influence`` have in excess because they were compared within folds, and its
         covariance between values of the parameter; None if there is none.
+    scatter : (K, K, V, R) or None
+        Of means of row losses: the sum of squares of the weighted losses of fold j with j and k out, about their mean,
+        which some rules read.
     """
 
     fold_values: FloatArray
     influence: FloatArray
     change: FloatArray
     noise: FloatArray | None = None
+    scatter: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -118,8 +125,12 @@ class Shown:
         return self.sign < 0
 
     def of(self, loss: FloatArray) -> FloatArray:
-        """The figure, or the loss of a figure: the map is its own inverse up to the sign."""
+        """The figure of a loss."""
         return self.origin + self.sign * loss
+
+    def loss_of(self, figure: FloatArray | float) -> FloatArray | float:
+        """The loss of a figure."""
+        return self.sign * (figure - self.origin)
 
 
 class Metric(ABC):
@@ -145,6 +156,8 @@ class Metric(ABC):
     scale: str
     shown: Shown
     family: str
+    is_extra: bool = False
+    """Whether it comes beside those that were asked for, and is not listed among them."""
 
     @abstractmethod
     def n_figures(self, n_outputs: int) -> int:

@@ -14,10 +14,12 @@ from ..typing import AnyArray, FloatArray
 from .contract import Shown
 from .functions import FunctionMetric, safe_ratio
 from .orientation import ONE_MINUS
-from .scored import Scored
+from .scored import Scored, class_sums
 
 __all__ = [
     "Counts",
+    "Figure",
+    "Ratio",
     "balanced_accuracy",
     "f_score",
     "jaccard",
@@ -39,7 +41,10 @@ TINY = 1e-15
 
 @dataclass(frozen=True)
 class Counts(FunctionMetric):
-    """A loss that is ``origin - sign * figure`` for a figure of the counts of classes."""
+    """A loss that is shown as a figure of the counts of classes.
+
+    ``undefined`` is shown for a fold that has all classes where the figure divides by zero.
+    """
 
     name: str
     figure: Figure
@@ -47,6 +52,13 @@ class Counts(FunctionMetric):
     scale: str = "logit"
     response: str = "predict"
     per_output: bool = False
+    undefined: float = np.nan
+
+    def fold_value(self, own: Scored) -> FloatArray:
+        """The loss of a fold, with what scikit-learn puts in the place of an undefined one."""
+        value = super().fold_value(own)
+        instead = self.shown.sign * (self.undefined - self.shown.origin)
+        return np.where(np.isnan(value), instead, value) if class_sums(own).all() else value
 
     def components(self, scored: Scored, reference: None) -> FloatArray:
         """For each class whether a row is a hit, is predicted to be of it, is of it."""

@@ -22,7 +22,7 @@ from ..typing import AnyArray, FloatArray
 from .contract import Metric, Reduced, Repeat, Shown
 from .means import RowLosses
 from .orientation import AS_LOSS, ONE_MINUS
-from .scored import Scored, class_sums, fold_weights, folds_of, row_mean, to_rows
+from .scored import Scored, class_sums, fold_scales, fold_weights, folds_of, row_mean, to_rows
 
 __all__ = [
     "Explained",
@@ -81,9 +81,9 @@ class FunctionMetric(Metric):
         reference = self.reference(_together(folds))
         own, values, means = [], [], []
         for fold, scored in enumerate(folds):
-            components = self.components(scored, reference)
-            own.append(components[fold].copy())
-            means.append(row_mean(scored.weights, components, 3))
+            own.append(self.components(scored.alone(fold), reference))
+            some = (self.components(part, reference) for part in scored.some(own[-1].size))
+            means.append(np.concatenate([row_mean(scored.weights, components, 3) for components in some]))
             values.append(self.fold_value(scored.alone(fold)))
         single = np.stack([mean[fold] for fold, mean in enumerate(means)])
         pooled = np.tensordot(fold_weights(repeat), single, 1)
@@ -94,7 +94,8 @@ class FunctionMetric(Metric):
                 "share of rows that is zero. Use another metric, or more rows."
             )
         influence = [theta + np.einsum("mvrc,vrc->mvr", rows - pooled, slopes) for rows in own]
-        change = [np.einsum("kvrc,vrc->kvr", mean[fold] - mean, slopes) for fold, mean in enumerate(means)]
+        scales = fold_scales(repeat)
+        change = [np.einsum("kvrc,vrc->kvr", scales[j] * (mean[j] - mean), slopes) for j, mean in enumerate(means)]
         return Reduced(np.stack(values), to_rows(repeat, influence), np.stack(change))
 
 
@@ -121,6 +122,8 @@ def safe_ratio(top: AnyArray, bottom: AnyArray, otherwise: AnyArray | float) -> 
 @dataclass(frozen=True)
 class RootMean(FunctionMetric):
     """The square root of a mean of row losses."""
+
+    is_root_of_mean = True
 
     name: str
     losses: RowLosses
@@ -153,6 +156,7 @@ class Explained(FunctionMetric):
     response: str = "predict"
     per_output: bool = True
     centred: bool = False
+    needs_every_class: bool = False
     scale: str = "log"
     least_rows: int = 2
 

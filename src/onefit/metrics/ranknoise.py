@@ -61,7 +61,7 @@ def _spread(folds: Sequence[Scored], terms: Sequence[tuple[int, float, bool]], a
                 scores = scored.response[..., column]
                 one, other = scores[first][:, None], scores[second][None]
                 wrong = ((one < other) if is_first else (one > other)) + 0.5 * (one == other)
-                added += coefficient * wrong
+                added += coefficient * (wrong - 0.5)
         rows = added.reshape(len(weights), -1)
         total += weights.sum()
         mean += weights @ rows

@@ -4,7 +4,8 @@ Scores of different folds come from different fits and are not compared: the fig
 folds' values, each the share of pairs (a row of either class) that are ordered wrongly, ties counted half.
 
 The value V_i of a row is the share of rows of the other class *in its own fold* that it is ordered wrongly with. Its
-influence is ``theta + (n / n_class)(V_i - mean of V in the class)``. As a fold has few rows of the other class, V_i has
+influence is ``theta + (n / n_class)(V_i - mean of V in the class)``, and a little more, so that the variance of a class
+is divided by ``n_class - 1``. As a fold has few rows of the other class, V_i has
 noise of its own, which makes the variance of the mean too large by ``zeta K / (n_1 n_0)``, zeta the variance of the
 single comparisons: `Reduced.noise`. (Values centred by fold would miss the variance between folds instead.)
 """
@@ -22,7 +23,7 @@ from .contract import Metric, Reduced, Repeat, Shown
 from .orientation import ONE_MINUS
 from .ranknoise import comparison_noise
 from .rankterms import RankTerm, one_against_one, one_against_rest, two_classes
-from .scored import Scored, class_sums, fold_weights, folds_of, kind_of, probabilities, to_rows
+from .scored import Scored, class_sums, fold_scales, fold_weights, folds_of, kind_of, probabilities, to_rows
 
 __all__ = ["RankMetric", "wrong_shares"]
 
@@ -69,7 +70,8 @@ class RankMetric(Metric):
         values = np.stack([table.values[fold] for fold, table in enumerate(tables)])
         theta = np.tensordot(shares, values, 1)
         influence = theta + _influence(folds, tables, terms, shares)
-        change = np.stack([table.values[fold] - table.values for fold, table in enumerate(tables)])
+        scales = fold_scales(repeat)
+        change = np.stack([scales[j] * (table.values[j] - table.values) for j, table in enumerate(tables)])
         noise = comparison_noise([scored.alone(fold) for fold, scored in enumerate(folds)], terms)
         rows = np.split(influence, np.cumsum([len(scored.weights) for scored in folds])[:-1])
         return Reduced(values[..., None], to_rows(repeat, rows)[..., None], change[..., None], noise[..., None])
@@ -86,6 +88,8 @@ class RankMetric(Metric):
                 )
         kind = kind_of(self.response, repeat)
         response = probabilities(scored, self.name) if kind == "predict_proba" else scored.response
+        if kind == "predict":
+            response = response[..., None].astype(np.float64)
         if len(sums) == 2:
             response = response[..., -1:]
         if not np.isfinite(response).all():
@@ -111,11 +115,15 @@ class _FoldTable:
         for term in terms:
             positive, negative = term.positive[classes], term.negative[classes]
             used = positive | negative
-            shares = wrong_shares(scored.response[:, used][..., term.column], positive[used], scored.weights[used])
             weights = np.where(positive, scored.weights, 0.0)[used]
-            by_term.append(np.moveaxis(shares, -1, 1) @ weights / weights.sum())
-            own = np.zeros((len(classes), shares.shape[-1]))
-            own[used] = shares[fold]
+            means = []
+            for some in scored.some(8 * scored.response[0, ..., 0].size):
+                shares = wrong_shares(some.response[:, used][..., term.column], positive[used], scored.weights[used])
+                means.append(np.moveaxis(shares, -1, 1) @ weights / weights.sum())
+            by_term.append(np.concatenate(means))
+            own = np.zeros((len(classes), by_term[-1].shape[-1]))
+            alone = scored.response[[fold]][:, used][..., term.column]
+            own[used] = wrong_shares(alone, positive[used], scored.weights[used])[0]
             wrong.append(own)
         each = np.stack(by_term)
         parts = np.array([term.weight(class_sums(scored)) for term in terms])
@@ -137,10 +145,20 @@ def _influence(
         for side in (term.positive[classes], term.negative[classes]):
             total = weights[side].sum()
             mean = weights[side] @ shares_wrong[side] / total
-            influence[side] += part * (weights.sum() / total) * (shares_wrong[side] - mean)
+            factor = part * weights.sum() / total * _freedom(weights[side], weights)
+            influence[side] += factor * (shares_wrong[side] - mean)
         # Of averages by class frequency: the frequencies are those of a sample, too.
         influence += (term.weight_slopes(sums)[classes] * weights.sum())[:, None] * value
     return influence
+
+
+def _freedom(side: FloatArray, weights: FloatArray) -> float:
+    """What makes the variance about the mean of a class unbiased: sums of squares are divided by n - 1 of all rows.
+
+    With weights numbers of rows are effective ones.
+    """
+    m, n = (float(w.sum() ** 2 / np.square(w).sum()) for w in (side, weights))
+    return float(np.sqrt(m / (m - 1) * (n - 1) / n)) if m > 1 else 1.0
 
 
 def wrong_shares(scores: FloatArray, positive: BoolArray, weights: FloatArray) -> FloatArray:

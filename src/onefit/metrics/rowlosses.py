@@ -1,45 +1,104 @@
-"""Losses of single rows that `losses` does not have: of probabilities, of positive values, of ranks among classes."""
+"""Losses of single rows that `losses` does not have: of probabilities and ranks among classes, and of positive values.
+
+Those of numbers are functions of the observed value and the residual, as in `losses`.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import xlogy
 
 from ..errors import DataError
-from ..typing import BoolArray, FloatArray
+from ..typing import AnyArray, BoolArray, FloatArray
+from .losses import Loss
 from .scored import Scored, probabilities
 
-__all__ = [
-    "brier",
-    "chance_of_observed",
-    "log_loss",
-    "percentage_error",
-    "squared_log_error",
-    "top_k_misses",
-    "tweedie",
-    "tweedie_deviance",
-]
+__all__ = ["brier", "log_loss", "percentage_error", "squared_log_error", "top_k_misses", "tweedie"]
+
+# ------------------------------------------------------------------------------ numbers
 
 
-def _is_class(scored: Scored, n_classes: int) -> BoolArray:
-    """Whether a row is of each class, (m, 1, C)."""
-    is_class: BoolArray = scored.observed[..., None] == np.arange(n_classes)
-    return is_class
+def percentage_error() -> Loss:
+    """Absolute error over the size of the observed value."""
+    return Loss("mean_absolute_percentage_error", "log", _percentage)
 
 
-def chance_of_observed(scored: Scored, name: str) -> FloatArray:
-    """Predicted probability (..., m, V) of the class that was observed."""
-    chances = probabilities(scored, name)
-    picks = np.broadcast_to(scored.observed[..., None], (*chances.shape[:-1], 1))
-    return np.take_along_axis(chances, picks, axis=-1)[..., 0]
+def squared_log_error() -> Loss:
+    """Squared difference of log(1 + value)."""
+    return Loss("mean_squared_log_error", "log", _squared_log)
+
+
+def tweedie(power: float, name: str = "tweedie_deviance") -> Loss:
+    """Deviance for a power of the variance function: 0 squared error, 1 Poisson, 2 Gamma."""
+    if 0 < power < 1:
+        raise DataError(f"power={power!r} has no Tweedie distribution; it is 0 or less, or 1 or more.")
+    return Loss(name, "log", _Tweedie(float(power), name))
+
+
+def _percentage(y: FloatArray, u: FloatArray) -> FloatArray:
+    return np.abs(u) / np.maximum(np.abs(y), np.finfo(np.float64).eps)
+
+
+def _squared_log(y: FloatArray, u: FloatArray) -> FloatArray:
+    name, predicted = "mean_squared_log_error", y - u
+    _require(name, "observed", y > -1, "greater than -1")
+    _require(name, "predicted", predicted > -1, "greater than -1")
+    losses: FloatArray = np.square(np.log1p(y) - np.log1p(predicted))
+    return losses
+
+
+@dataclass(frozen=True)
+class _Tweedie:
+    power: float
+    name: str
+
+    def __call__(self, y: FloatArray, u: FloatArray) -> FloatArray:
+        if self.power == 0:
+            return np.square(u)
+        if self.power >= 2:
+            _require(self.name, "observed", y > 0, "positive")
+        elif self.power >= 1:
+            _require(self.name, "observed", y >= 0, "zero or more")
+        predicted = y - u
+        _require(self.name, "predicted", predicted > 0, "positive")
+        return self.deviance(y, predicted)
+
+    def deviance(self, y: FloatArray, mean: FloatArray) -> FloatArray:
+        """Unit deviances."""
+        p = self.power
+        if p == 1:
+            deviance: FloatArray = 2 * (xlogy(y, y / mean) - y + mean)
+        elif p == 2:
+            deviance = 2 * (np.log(mean / y) + y / mean - 1)
+        else:
+            top = np.power(np.maximum(y, 0) if p < 0 else y, 2 - p) / ((1 - p) * (2 - p))
+            deviance = 2 * (top - y * np.power(mean, 1 - p) / (1 - p) + np.power(mean, 2 - p) / (2 - p))
+        return np.maximum(deviance, 0.0)  # which rounding may miss
+
+
+def _require(name: str, which: str, holds: BoolArray, words: str) -> None:
+    """Refuse values that a loss has no meaning for."""
+    if holds.all():
+        return
+    if which == "observed":
+        raise DataError(f"{name} needs a target whose values are {words}, and y has others; use another metric.")
+    raise DataError(
+        f"{name} needs predictions that are {words}, and some held-out ones are not. Use a model that keeps to them, "
+        "such as PoissonRegressor or a TransformedTargetRegressor of the logarithm, or another metric."
+    )
+
+
+# ------------------------------------------------------------------------------ classes
 
 
 def log_loss(scored: Scored) -> FloatArray:
     """Minus the log of the probability of the observed class, cut at the precision of the type as scikit-learn's."""
-    chance = chance_of_observed(scored, "The log loss")
+    chance = _at_observed(probabilities(scored, "The log loss"), scored.observed)
     eps = np.finfo(chance.dtype).eps
     losses: FloatArray = -np.log(np.clip(chance, eps, 1 - eps)).astype(np.float64)
-    return losses[..., None]
+    return losses
 
 
 def brier(scored: Scored) -> FloatArray:
@@ -49,71 +108,21 @@ def brier(scored: Scored) -> FloatArray:
     if n_classes == 2:
         losses: FloatArray = np.square((scored.observed == 1) - chances[..., 1])
     else:
-        losses = np.square(_is_class(scored, n_classes) - chances).sum(axis=-1)
+        losses = np.square((scored.observed[..., None] == np.arange(n_classes)) - chances).sum(axis=-1)
     return losses[..., None]
-
-
-def percentage_error(scored: Scored) -> FloatArray:
-    """Absolute error over the size of the observed value."""
-    losses: FloatArray = np.abs(scored.response) / np.maximum(np.abs(scored.observed), np.finfo(np.float64).eps)
-    return losses
-
-
-def squared_log_error(scored: Scored) -> FloatArray:
-    """Squared difference of log(1 + value)."""
-    predicted = scored.observed - scored.response
-    _require(scored, "The squared log error", "observed", scored.observed > -1, "greater than -1")
-    _require(scored, "The squared log error", "predicted", predicted > -1, "greater than -1")
-    losses: FloatArray = np.square(np.log1p(scored.observed) - np.log1p(predicted))
-    return losses
-
-
-def tweedie(scored: Scored, power: float, name: str = "The Tweedie deviance") -> FloatArray:
-    """Deviance of the predictions, for the power of a variance function."""
-    if power >= 2:
-        _require(scored, name, "observed", scored.observed > 0, "positive")
-    elif power >= 1:
-        _require(scored, name, "observed", scored.observed >= 0, "zero or more")
-    if power == 0:
-        return np.square(scored.response)
-    predicted = scored.observed - scored.response
-    _require(scored, name, "predicted", predicted > 0, "positive")
-    return tweedie_deviance(scored.observed, predicted, power)
-
-
-def tweedie_deviance(y: FloatArray, mean: FloatArray, power: float) -> FloatArray:
-    """Unit deviances; of Poisson for power 1 and Gamma for 2."""
-    if power == 0:
-        deviance: FloatArray = np.square(y - mean)
-    elif power == 1:
-        deviance = 2 * (xlogy(y, y / mean) - y + mean)
-    elif power == 2:
-        deviance = 2 * (np.log(mean / y) + y / mean - 1)
-    else:
-        top = np.power(np.maximum(y, 0) if power < 0 else y, 2 - power) / ((1 - power) * (2 - power))
-        deviance = 2 * (top - y * np.power(mean, 1 - power) / (1 - power) + np.power(mean, 2 - power) / (2 - power))
-    return deviance
 
 
 def top_k_misses(scored: Scored, k: int) -> FloatArray:
     """Whether k or more classes come before the observed one; of equal scores the later class does."""
     scores = scored.response
-    observed = np.broadcast_to(scored.observed[..., None], (*scores.shape[:-1], 1))
-    own = np.take_along_axis(scores, observed, axis=-1)
-    before = (scores > own) | ((scores == own) & (np.arange(scores.shape[-1]) > observed))
-    misses: FloatArray = (before.sum(axis=-1) >= k).astype(np.float64)
-    return misses[..., None]
+    own = _at_observed(scores, scored.observed)
+    later = np.arange(scores.shape[-1]) > scored.observed[..., None]
+    before = (scores > own) | ((scores == own) & later)
+    misses: FloatArray = (before.sum(axis=-1, keepdims=True) >= k).astype(np.float64)
+    return misses
 
 
-def _require(scored: Scored, name: str, which: str, holds: BoolArray, words: str) -> None:
-    """Refuse values that a loss has no meaning for."""
-    if not holds.all():
-        raise DataError(
-            f"{name} needs {which} values that are {words}, and {scored.where} has others; "
-            + (
-                "use another metric for this target."
-                if which == "observed"
-                else "use a model that keeps to them, such as PoissonRegressor or a TransformedTargetRegressor of "
-                "the logarithm, or another metric."
-            )
-        )
+def _at_observed(columns: AnyArray, observed: AnyArray) -> AnyArray:
+    """The column (..., 1) of the observed class."""
+    picks = np.broadcast_to(observed[..., None], (*columns.shape[:-1], 1))
+    return np.take_along_axis(columns, picks, axis=-1)

@@ -11,7 +11,23 @@ from ..errors import DataError
 from ..typing import AnyArray, FloatArray
 from .contract import Repeat
 
-__all__ = ["Scored", "class_sums", "fold_weights", "folds_of", "kind_of", "probabilities", "row_mean", "to_rows"]
+__all__ = [
+    "Scored",
+    "class_sums",
+    "fold_scales",
+    "fold_weights",
+    "folds_of",
+    "kind_of",
+    "probabilities",
+    "row_mean",
+    "to_rows",
+]
+
+TOLERANCE = 1e-6
+"""By how much probabilities may miss one: those of single precision do."""
+
+MOST_NUMBERS = 2**22
+"""Numbers in a table that is made on the way."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +56,18 @@ class Scored:
         """The same rows when their own fold alone is out."""
         return replace(self, response=self.response[fold])
 
+    def some(self, n_each: int) -> Iterator[Scored]:
+        """A few second folds at a time, such that tables of so many numbers for each stay small."""
+        step = max(1, MOST_NUMBERS // max(1, n_each))
+        for first in range(0, len(self.response), step):
+            yield replace(self, response=self.response[first : first + step])
+
 
 def kind_of(response: str, repeat: Repeat) -> str:
     """Which of the responses of a repeat a metric wants."""
     if repeat.labels is None:
         return "residual"
-    if response != "scores":
+    if response != "scores" or response in repeat.responses:
         return response
     return "decision_function" if "decision_function" in repeat.responses else "predict_proba"
 
@@ -54,20 +76,15 @@ def folds_of(repeat: Repeat, response: str) -> Iterator[Scored]:
     """The folds of a repeat, one after another."""
     kind = kind_of(response, repeat)
     for fold, rows in enumerate(repeat.rows):
-        yield Scored(
-            observed=repeat.observed[rows][:, None],
-            response=repeat.responses[kind][fold],
-            labels=repeat.labels,
-            weights=repeat.weights_of(fold),
-            where=f"fold {fold} of repeat {repeat.number}",
-        )
+        weights, where = repeat.weights_of(fold), f"fold {fold} of repeat {repeat.number}"
+        if not weights.any():
+            raise DataError(f"All rows of {where} have weight zero, so that it has no score: use fewer folds.")
+        yield Scored(repeat.observed[rows][:, None], repeat.responses[kind][fold], repeat.labels, weights, where)
 
 
 def row_mean(weights: FloatArray, values: FloatArray, n_axes: int = 2) -> FloatArray:
     """Weighted means of values (..., m, ...) along the axis of rows, which ``n_axes`` others follow."""
-    total = weights.sum()
-    moved = np.moveaxis(values, -1 - n_axes, -1)
-    means: FloatArray = moved @ weights / total if total > 0 else np.full(moved.shape[:-1], np.nan)
+    means: FloatArray = np.moveaxis(values, -1 - n_axes, -1) @ weights / weights.sum()
     return means
 
 
@@ -76,6 +93,11 @@ def fold_weights(repeat: Repeat) -> FloatArray:
     sums = np.array([repeat.weights_of(fold).sum() for fold in range(repeat.n_folds)])
     shares: FloatArray = sums / sums.sum()
     return shares
+
+
+def fold_scales(repeat: Repeat) -> FloatArray:
+    """Mean weight of the rows of each fold, (K,): what means over its rows are multiplied by in sums over all rows."""
+    return np.array([repeat.weights_of(fold).mean() for fold in range(repeat.n_folds)])
 
 
 def class_sums(scored: Scored) -> FloatArray:
@@ -95,13 +117,13 @@ def to_rows(repeat: Repeat, values: list[FloatArray]) -> FloatArray:
 def probabilities(scored: Scored, name: str) -> FloatArray:
     """Probabilities (..., C), if that is what they are."""
     chances: FloatArray = scored.response
-    if not np.isfinite(chances).all() or chances.min() < 0 or chances.max() > 1:
+    if not np.isfinite(chances).all() or chances.min() < 0 or chances.max() > 1 + TOLERANCE:
         raise DataError(
             f"{name} needs probabilities, and predict_proba of the estimator gave values that are not numbers in "
             f"[0, 1] in {scored.where}; calibrate it (CalibratedClassifierCV), or use a metric of its decisions."
         )
     off = np.abs(chances.sum(axis=-1) - 1)
-    if off.max() > np.sqrt(np.finfo(chances.dtype).eps):
+    if off.max() > TOLERANCE:
         raise DataError(
             f"{name} needs probabilities, and those of predict_proba sum to {1 + off.max():.6g} or {1 - off.max():.6g} "
             f"for a row in {scored.where}, not to one; normalise them in the estimator."

@@ -10,6 +10,7 @@ import pandas as pd
 
 from .. import display
 from ..display.html import comparison_html
+from ..display.style import loss_label
 from .nested import NestedCVResult
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class Comparison:
         A `NestedCVResult` for each model.
     confidence_level : float
     loss : str
+    greater_is_better : bool
+        Whether the figures are scores; then positive differences favour the first.
     rule_version : int
         Of the covariance rule, as in `NestedCVResult`.
     output_names : tuple of str or None
@@ -42,6 +45,7 @@ class Comparison:
     results: dict[str, NestedCVResult]
     confidence_level: float
     loss: str
+    greater_is_better: bool
     rule_version: int
     output_names: tuple[str, ...] | None
 
@@ -53,7 +57,7 @@ class Comparison:
         """Return both tables as text."""
         level = f"{100 * self.confidence_level:g}%"
         return (
-            f"{self.loss.replace('_', ' ')} with {level} intervals\n{self.models.to_string()}\n\n"
+            f"{loss_label(self.loss)} with {level} intervals\n{self.models.to_string()}\n\n"
             f"paired differences (first minus second)\n{self.differences.to_string()}"
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property, partial
 
@@ -13,10 +14,13 @@ from ..folds import Folds
 from ..learners import (
     EncodedLearner,
     EncodedSets,
+    Encoding,
     Features,
+    GLMLearner,
     Learner,
     Moments,
     Refusal,
+    RowsOfSet,
     SearchedLearner,
     SetFailure,
     SetStatistics,
@@ -28,11 +32,19 @@ from ..typing import AnyArray, BoolArray, FloatArray, IntArray
 from ..validation import Problem
 from .contract import Engine, FoldPlan, Offer, Workers
 from .engine import FailureLog
+from .products import Products
 from .repeats import RepeatedRoute
 from .rowsets import quantiles_inside
 from .trainingsets import Sets, TrainingSetsEngine
 
-__all__ = ["EncodedEngine", "EncodedRoute", "FeatureSets", "FeaturesEngine", "Products", "coefficients"]
+__all__ = [
+    "EncodedEngine",
+    "EncodedRoute",
+    "FeatureSets",
+    "FeaturesEngine",
+    "LearningSets",
+    "coefficients",
+]
 
 CANCELLED = 1e-5
 """Part of a column's squares, of all rows, below which those of a training set have lost too many digits."""
@@ -95,7 +107,7 @@ class FeaturesEngine(TrainingSetsEngine):
     """
 
     def __init__(
-        self, problem: Problem, learner: EncodedLearner | SearchedLearner, loss: Loss, n_values: int = 1
+        self, problem: Problem, learner: EncodedLearner | SearchedLearner | GLMLearner, loss: Loss, n_values: int = 1
     ) -> None:
         super().__init__(problem, learner, loss, n_values)
         self.fixed = learner.fixed
@@ -122,6 +134,17 @@ class FeaturesEngine(TrainingSetsEngine):
         """Weighted squares of y over all rows, (Q,)."""
         squares = np.square(self.y) * (1.0 if self.weights is None else self.weights[:-1, None])
         return np.asarray(squares.sum(axis=0))
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """The columns of values as they were, NaN where they are missing and in a last row."""
+        columns = [np.append(column, np.nan) for column in self.fixed.values]
+        return np.stack(columns, axis=1) if columns else np.zeros((len(self.y) + 1, 0))
+
+    @cached_property
+    def has_gaps(self) -> bool:
+        """Whether values are missing."""
+        return bool(np.isnan(self.values[:-1]).any())
 
     def products(self, rows: IntArray, weights: FloatArray | None) -> Products:
         """Products of the fixed features, and a constant, with themselves and with y over some rows."""
@@ -162,17 +185,6 @@ class EncodedEngine(FeaturesEngine):
         super().__init__(problem, learner, loss, learner.n_values)
         self.learner = learner
 
-    @cached_property
-    def values(self) -> FloatArray:
-        """The columns of values as they were, NaN where they are missing and in a last row."""
-        columns = [np.append(column, np.nan) for column in self.fixed.values]
-        return np.stack(columns, axis=1) if columns else np.zeros((len(self.y) + 1, 0))
-
-    @cached_property
-    def has_gaps(self) -> bool:
-        """Whether values are missing."""
-        return bool(np.isnan(self.values[:-1]).any())
-
     def sets(self, folds: Folds, repeats: range, log: FailureLog) -> Sets:
         """The training sets of some partitions."""
         return _Sets(self, folds, repeats, log)
@@ -190,30 +202,6 @@ def coefficients(learner: EncodedLearner, sets: EncodedSets) -> tuple[FloatArray
 def _times(weights: FloatArray, B: FloatArray | sparse.csr_matrix) -> FloatArray | sparse.csr_matrix:
     """Rows times their weights."""
     return sparse.diags(weights) @ B if sparse.issparse(B) else weights[:, None] * B
-
-
-class Products:
-    """``B'B`` and ``B'y``, a constant being the last column of B."""
-
-    def __init__(self, gram: FloatArray, right: FloatArray) -> None:
-        self.gram, self.right = gram, right
-
-    def without(self, folds: Products, out: IntArray) -> Products:
-        """Those of all rows but some folds."""
-        gram, right = self.gram - folds.gram[out[:, 0]], self.right - folds.right[out[:, 0]]
-        for fold in out.T[1:]:
-            gram -= folds.gram[fold]
-            right -= folds.right[fold]
-        return Products(gram, right)
-
-    def about_means(self) -> tuple[Moments, FloatArray, FloatArray]:
-        """Moments of many sets (S,), products with y about the means, and the means of y."""
-        n, sums = self.gram[:, -1, -1], self.gram[:, -1, :-1]
-        mean, y_mean = sums / n[:, None], self.right[:, -1] / n[:, None]
-        products = self.gram[:, :-1, :-1]
-        products -= sums[:, :, None] * mean[:, None]
-        right = self.right[:, :-1] - sums[:, :, None] * y_mean[:, None]
-        return Moments(n, mean, products), right, y_mean
 
 
 class FeatureSets(Sets):
@@ -258,17 +246,13 @@ class FeatureSets(Sets):
         return self.folds.training_rows(repeat, *folds), tests
 
 
-class _Sets(FeatureSets):
-    """The training sets of some partitions."""
+class LearningSets(FeatureSets):
+    """The training sets of some partitions, in each of which steps learn."""
 
-    engine: EncodedEngine
-
-    def floats_each(self, n_out: int) -> int:
-        """Numbers that a training set needs."""
-        (n, Q), q, learner = self.engine.y.shape, self.engine.rows.shape[1], self.engine.learner
-        if learner.takes_masks:
-            return int((3 * self.engine.n_values * Q + 4) * (n + q))
-        return int(6 * q * q + self.engine.n_values * Q * (q + n_out * self.members.shape[1]))
+    @property
+    @abstractmethod
+    def encoding(self) -> Encoding:
+        """What the steps make of the columns."""
 
     @cached_property
     def always(self) -> BoolArray:
@@ -298,13 +282,80 @@ class _Sets(FeatureSets):
         found[np.arange(len(out))[:, None], out % K] = False
         return found
 
+    def extremes_inside(self, out: IntArray, places: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Least and largest values (S, k) of some columns of values, over the folds that stay."""
+        stays, repeat = self.stays(out)[:, :, None], out[:, 0] // self.folds.n_folds
+        low, high = (end[repeat][:, :, places] for end in self.extremes)
+        return np.where(stays, low, np.inf).min(axis=1), np.where(stays, high, -np.inf).max(axis=1)
+
+    @cached_property
+    def _y_squares(self) -> FloatArray:
+        """Weighted squares of y by folds, (F, Q)."""
+        engine = self.engine
+        squares = np.square(engine.padded_y) * (1.0 if engine.weights is None else engine.weights[:, None])
+        return np.asarray(squares[self.members].sum(axis=1))
+
+    def _squares(self, out: IntArray, n: FloatArray, y_mean: FloatArray) -> FloatArray:
+        """Weighted squares of y about its means, (S, Q)."""
+        left: FloatArray = self.engine.y_squares - self._y_squares[out].sum(axis=1) - n[:, None] * np.square(y_mean)
+        return np.maximum(left, 0.0)
+
+    def rows_of(self, out: IntArray, features: Features) -> RowsOfSet | None:
+        """What asks for the rows of a training set, if the fit may."""
+        return None
+
+    def learn(self, out: IntArray) -> tuple[EncodedSets, BoolArray]:
+        """What the training sets say, and where it has kept its digits."""
+        engine = self.engine
+        plain = engine.plain.without(self.plain, out)
+        moments, right, y_mean = plain.about_means()
+        statistics = _Statistics(self, out, moments)
+        try:
+            features = self.encoding.block.learn(statistics)
+        except SetFailure as failure:
+            raise self.failure(out[failure.index], str(failure)) from None
+        if engine.weights is not None:
+            moments, right, y_mean = engine.weighted.without(self.weighted, out).about_means()
+        is_sound = ~(statistics.in_doubt | engine.has_lost_digits(statistics, moments)) & self._are_fixed(out)
+        squares = partial(self._squares, out, moments.n, y_mean)
+        return EncodedSets(features, moments, right, y_mean, self.rows_of(out, features), squares), is_sound
+
+    def _are_fixed(self, out: IntArray) -> BoolArray:
+        """Whether steps find in each training set what they found in all rows, where that is not sure beforehand."""
+        fixed = self.engine.fixed
+        if not fixed.has_checks:
+            return np.ones(len(out), dtype=bool)
+        return np.array([fixed.are_fixed(*self.train_and_tests(each)) for each in out], dtype=bool)
+
+    def failure(self, out: IntArray, why: str) -> TrainingSetError:
+        """An error that names the training set."""
+        return TrainingSetError(f"{self.folds.words(*self.place(out))}: {why}")
+
+
+class _Sets(LearningSets):
+    """The training sets of some partitions."""
+
+    engine: EncodedEngine
+
+    @property
+    def encoding(self) -> Encoding:
+        """What the steps make of the columns."""
+        return self.engine.learner.encoding
+
+    def floats_each(self, n_out: int) -> int:
+        """Numbers that a training set needs."""
+        (n, Q), q, learner = self.engine.y.shape, self.engine.rows.shape[1], self.engine.learner
+        if learner.takes_masks:
+            return int((3 * self.engine.n_values * Q + 4) * (n + q))
+        return int(6 * q * q + self.engine.n_values * Q * (q + n_out * self.members.shape[1]))
+
     def residuals(self, out: IntArray) -> FloatArray:
         """Residuals of the folds that are out."""
         if self.engine.learner.takes_masks:
             gamma, is_known = self._from_masks(out)
             is_sound = np.ones(len(out), dtype=bool)
         else:
-            sets, is_sound = self._learn(out)
+            sets, is_sound = self.learn(out)
             gamma, is_known = coefficients(self.engine.learner, sets)
         found = self.predicted(out, gamma)
         for index in np.flatnonzero(~(is_sound & is_known)):
@@ -319,46 +370,9 @@ class _Sets(FeatureSets):
         beta, constants, is_known = engine.learner.fit_masks(B, engine.y, ~self.is_out(out), low < high)
         return np.concatenate([beta, constants[:, :, None]], axis=2), is_known
 
-    @cached_property
-    def _y_squares(self) -> FloatArray:
-        """Weighted squares of y by folds, (F, Q)."""
-        engine = self.engine
-        squares = np.square(engine.padded_y) * (1.0 if engine.weights is None else engine.weights[:, None])
-        return np.asarray(squares[self.members].sum(axis=1))
-
-    def _squares(self, out: IntArray, n: FloatArray, y_mean: FloatArray) -> FloatArray:
-        """Weighted squares of y about its means, (S, Q)."""
-        left: FloatArray = self.engine.y_squares - self._y_squares[out].sum(axis=1) - n[:, None] * np.square(y_mean)
-        return np.maximum(left, 0.0)
-
-    def extremes_inside(self, out: IntArray, places: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Least and largest values (S, k) of some columns of values, over the folds that stay."""
-        stays, repeat = self.stays(out)[:, :, None], out[:, 0] // self.folds.n_folds
-        low, high = (end[repeat][:, :, places] for end in self.extremes)
-        return np.where(stays, low, np.inf).min(axis=1), np.where(stays, high, -np.inf).max(axis=1)
-
-    def _learn(self, out: IntArray) -> tuple[EncodedSets, BoolArray]:
-        """What the training sets say, and where it has kept its digits."""
-        engine = self.engine
-        plain = engine.plain.without(self.plain, out)
-        moments, right, y_mean = plain.about_means()
-        statistics = _Statistics(self, out, moments)
-        try:
-            features = engine.learner.encoding.block.learn(statistics)
-        except SetFailure as failure:
-            raise self._failure(out[failure.index], str(failure)) from None
-        if engine.weights is not None:
-            moments, right, y_mean = engine.weighted.without(self.weighted, out).about_means()
-        is_sound = ~(statistics.in_doubt | engine.has_lost_digits(statistics, moments)) & self._are_fixed(out)
-        squares = partial(self._squares, out, moments.n, y_mean)
-        return EncodedSets(features, moments, right, y_mean, partial(self._rows, out, features), squares), is_sound
-
-    def _are_fixed(self, out: IntArray) -> BoolArray:
-        """Whether steps find in each training set what they found in all rows, where that is not sure beforehand."""
-        fixed = self.engine.fixed
-        if not fixed.has_checks:
-            return np.ones(len(out), dtype=bool)
-        return np.array([fixed.are_fixed(*self.train_and_tests(each)) for each in out], dtype=bool)
+    def rows_of(self, out: IntArray, features: Features) -> RowsOfSet:
+        """What asks for the rows of a training set."""
+        return partial(self._rows, out, features)
 
     def _rows(self, out: IntArray, features: Features, index: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Outputs of one training set in its rows, y, both about their means, and the roots of the weights."""
@@ -384,22 +398,18 @@ class _Sets(FeatureSets):
             varies = (Z.min(axis=0) < Z.max(axis=0)) | (not learner.fit_intercept)
             beta, constant = learner.fit_rows(np.where(varies, Z, 0.0), engine.y[train], learner.root_weights(train))
         except Exception as error:
-            raise self._failure(out, f"{type(error).__name__}: {error}") from error
+            raise self.failure(out, f"{type(error).__name__}: {error}") from error
         found = np.zeros((len(out), self.members.shape[1], *beta.shape[::2]))
         for at, (rows, Z) in enumerate(zip(tests, predicted, strict=True)):
             fitted = np.moveaxis(np.where(varies, Z, 0.0) @ beta, 0, 1) + constant
             found[at, : len(rows)] = engine.y[rows][:, None] - fitted
         return found
 
-    def _failure(self, out: IntArray, why: str) -> TrainingSetError:
-        """An error that names the training set."""
-        return TrainingSetError(f"{self.folds.words(*self.place(out))}: {why}")
-
 
 class _Statistics(SetStatistics):
     """Statistics of some training sets, by differences."""
 
-    def __init__(self, sets: _Sets, out: IntArray, moments: Moments) -> None:
+    def __init__(self, sets: LearningSets, out: IntArray, moments: Moments) -> None:
         super().__init__(moments)
         self.sets, self.out = sets, out
         self._ends: dict[bytes, tuple[FloatArray, FloatArray]] = {}

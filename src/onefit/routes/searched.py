@@ -13,8 +13,9 @@ from ..learners import EncodedSets, Learner, Refusal, SearchedLearner, SetFailur
 from ..linalg import compiled
 from ..typing import BoolArray, FloatArray, IntArray
 from .contract import Engine, FoldPlan, Offer, Workers
-from .encoded import FeaturesEngine, FeatureSets, Products, coefficients
+from .encoded import FeaturesEngine, FeatureSets, coefficients
 from .engine import FailureLog
+from .products import Products
 from .refit import RefitEngine
 from .repeats import RepeatedRoute
 from .rowsets import Ends, MaskedStatistics

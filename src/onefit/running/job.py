@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,17 +12,19 @@ import numpy as np
 
 from ..checks import check_choice, check_integer, check_jobs, check_level
 from ..errors import FoldError, IntervalError, TrainingSetError
-from ..folds import ExplicitFolds, Folds, FoldSource, RandomFolds, entropy_of, explicit_folds, is_single
+from ..folds import ExplicitFolds, Folds, FoldSource, RandomFolds, as_folds, entropy_of, explicit_folds, is_single
+from ..frames import split_columns
 from ..inference.fold_errors import RowRoles
 from ..inference.intervals import MOST_SCATTERED, RULES, Rule
 from ..inference.montecarlo import Stopping
 from ..learners import Learner, Path, RefitLearner, Refusal, Task, adapt, free_columns, frozen
-from ..metrics import Loss, LossLike, find_loss
+from ..metrics import Asked, KeptScores, Loss, LossLike, Metric, ScoringLike
 from ..routes import Bid, Computation, FoldPlan, Outcome, Partitions, Route, Workers, automatic_folds, choose_routes
-from ..typing import ArrayLike, Data, Estimator, IntArray, Rows, Seed, Splitter
+from ..typing import ArrayLike, CVLike, Data, Estimator, IntArray, Rows, Seed, Splitter
 from ..validation import Problem, check_problem
 from ..vocabulary import ROUTES, TRANSFORMERS, Repeats, RouteName, RuleName, Transformers
 from ..vocabulary import Folds as NumberOfFolds
+from .asking import METHODS, ask
 from .lostcolumns import explain_lost_columns
 from .progress import Progress, Report, check_progress
 
@@ -38,11 +41,13 @@ class Settings:
     n_folds: NumberOfFolds
     n_repeats: Repeats
     loss: LossLike
+    scoring: ScoringLike
     confidence_level: float
     interval: RuleName
-    groups: ArrayLike | None
-    sample_weight: ArrayLike | None
+    groups: ArrayLike | str | None
+    sample_weight: ArrayLike | str | None
     folds: ArrayLike | Splitter | None
+    cv: CVLike
     bias_folds: int | ArrayLike | Splitter | None
     route: RouteName
     transformers: Transformers
@@ -54,7 +59,26 @@ class Settings:
     @classmethod
     def of(cls, arguments: Mapping[str, Any]) -> Settings:
         """From the arguments of a public function, its own ones aside."""
-        return cls(**{field.name: arguments[field.name] for field in fields(cls)})
+        return cls(**{field.name: arguments[field.name] for field in fields(cls)}).without_cv()
+
+    def without_cv(self) -> Settings:
+        """The same in onefit's words: ``cv`` is a number of folds, or folds."""
+        if self.cv is None:
+            return self
+        if self.folds is not None or not (isinstance(self.n_folds, str) and self.n_folds == "auto"):
+            other = "folds" if self.folds is not None else "n_folds"
+            raise FoldError(f"cv and {other} say the same in two ways; give one of them.")
+        if is_integer(self.cv):
+            count = int(self.cv)  # type: ignore[arg-type]
+            if count < 3:
+                raise FoldError(f"cv={count}: nested cross-validation takes two folds out and needs at least 3.")
+            return replace(self, n_folds=count, cv=None)
+        return replace(self, folds=as_folds(self.cv), cv=None)
+
+
+def is_integer(value: object) -> bool:
+    """Whether it is a whole number; True and False are none."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
@@ -80,14 +104,21 @@ class Job:
         The learner of each contender, its route and the reason for that.
     values : tuple of int
         Places of the values that are computed among those that were asked for.
+    asked : tuple of Asked
+        The figures that were asked for; the answer speaks of the first.
     failures : mapping of int to str
         Why others cannot be, by their places.
     has_default_folds : bool
         Whether ``n_folds="auto"`` settled for fewer than there are rows or groups.
     progress : Progress
+    settings : Settings
+        As they were given.
+    entropy : int
+        The seed of the partitions.
     """
 
     task: Task
+    asked: tuple[Asked, ...]
     confidence_level: float
     partitions: Partitions
     route: Route
@@ -97,6 +128,8 @@ class Job:
     failures: Mapping[int, str]
     has_default_folds: bool
     progress: Progress
+    settings: Settings
+    entropy: int
 
     @cached_property
     def computation(self) -> Computation:
@@ -165,7 +198,7 @@ def _with_hints(error: TrainingSetError, problem: Problem, learners: Sequence[Le
     return error
 
 
-def make_job(contenders: Sequence[Contender], X: Data, y: Rows, settings: Settings) -> Job:
+def make_job(contenders: Sequence[Contender], X: Data, y: Rows | str, settings: Settings) -> Job:
     """Check everything and choose folds and routes."""
     level = check_level(settings.confidence_level)
     rule = RULES[check_choice("interval", settings.interval, tuple(RULES))]
@@ -174,19 +207,17 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows, settings: Settin
     check_integer("max_fits", settings.max_fits, 1)
     workers, progress = Workers(check_jobs(settings.n_jobs)), Progress(check_progress(settings.progress))
     firsts = [contender.estimators[0] for contender in contenders]
-    problem = check_problem(firsts, X, y, settings.sample_weight, settings.groups)
+    X, named = split_columns(X, y=y, groups=settings.groups, sample_weight=settings.sample_weight)
+    settings = replace(settings, groups=named["groups"], sample_weight=named["sample_weight"])
+    problem = check_problem(firsts, X, named["y"], settings.sample_weight, settings.groups)
     needs = {
         "fold variance": rule.needs_v_out,
         "bias folds": settings.bias_folds is not None,
         "pair scatter": rule.needs_pair_scatter or problem.n <= MOST_SCATTERED,
     }
-    task = Task(
-        problem,
-        find_loss(settings.loss, problem.classes),
-        rule,
-        settings.transformers,
-        frozenset(name for name, is_needed in needs.items() if is_needed),
-    )
+    question = ask(settings.scoring, settings.loss, problem, firsts, rule, settings.bias_folds is not None)
+    needed = frozenset(name for name, is_needed in needs.items() if is_needed)
+    task = Task(problem, question.loss, rule, settings.transformers, needed, question.metrics)
     K, L = _check_counts(problem, settings)
     candidates = [_learners(contender, task, asked) for contender in contenders]
     entropy = entropy_of(settings.random_state)
@@ -200,12 +231,29 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows, settings: Settin
             f'interval="{rule.name}" needs the variance within each fold, and some folds have one row. Use fewer '
             'folds, or interval="covariance".'
         )
+    if isinstance(task.loss, KeptScores):
+        task = replace(task, loss=replace(task.loss, width=whole.members.shape[2]))
+        _check_folds(task.metrics, whole)
     plan = _plan(problem, partitions, whole, is_automatic)
     failures = _unfit(candidates, problem, plan)
     route, bids = choose_routes(candidates, task, plan, asked)
     n_values = sum(bid.learner.n_values for bid in bids) + len(failures)
     values = tuple(value for value in range(n_values) if value not in failures)
-    return Job(task, level, partitions, route, workers, bids, values, failures, plan.is_default, progress)
+    return Job(
+        task,
+        question.asked,
+        level,
+        partitions,
+        route,
+        workers,
+        bids,
+        values,
+        failures,
+        plan.is_default,
+        progress,
+        settings,
+        entropy,
+    )
 
 
 def _learners(contender: Contender, task: Task, asked: str) -> list[Learner]:
@@ -214,9 +262,28 @@ def _learners(contender: Contender, task: Task, asked: str) -> list[Learner]:
     if asked != "refit":
         found = adapt(contender.estimators[0], task, contender.path)
         if isinstance(found, Learner):
+            found = _that_responds(found, task)
+        if isinstance(found, Learner):
             return [found, _refitted(contender, task, Refusal("no fast route serves what it says of itself"))]
         refusal = found
     return [_refitted(contender, task, refusal)]
+
+
+def _that_responds(learner: Learner, task: Task) -> Learner | Refusal:
+    """The learner, if it can say what the metrics need to know."""
+    kinds = task.responses - {"predict"} if task.problem.classes is not None else frozenset[str]()
+    own = any(hasattr(metric, "score_rows") for metric in task.metrics)
+    lacking = {kind for kind in kinds if not learner.responses & set(METHODS.get(kind, (kind,)))}
+    if own:
+        return Refusal("a scorer of (estimator, X, y) needs fitted estimators")
+    return Refusal(f"its {sorted(lacking)[0]} is known of fitted estimators only") if lacking else learner
+
+
+def _check_folds(metrics: Sequence[Metric], whole: Folds) -> None:
+    """Refuse folds of single rows to metrics that are no means or functions of means."""
+    for metric in metrics:
+        if metric.family in ("rank", "pooled") and whole.sizes.min() < 2:
+            raise FoldError(f"{metric.name} is not defined on folds of one row; use fewer folds.")
 
 
 def _refitted(contender: Contender, task: Task, refusal: Refusal) -> RefitLearner:

@@ -7,11 +7,12 @@
 #include "predict.h"
 #include "collect.h"
 #include "score.h"
+#include "newton.h"
 #include "lasso.h"
 
 static const kernels NAME(kernels_of) = {LABEL, W, TI, NB, NAME(gram), NAME(moments),
                                          NAME(onestep), NAME(leavetwo), NAME(predict), NAME(collect),
-                                         NAME(residuals), NAME(score), NAME(lasso)};
+                                         NAME(residuals), NAME(score), NAME(newton), NAME(lasso)};
 
 #undef SUFFIX
 #undef LABEL
