@@ -17,6 +17,7 @@ from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
 from .encoded import FeaturesEngine
 from .newtonbatch import Rows
+from .products import Products
 from .rowsets import Ends, MaskedStatistics
 
 __all__ = ["REMEDY", "Full", "FullEngine", "dense"]
