@@ -44,6 +44,7 @@ route, by refits (which scikit-learn iterates to a tolerance), as a dense copy, 
 itself, what that costs included; with ``--sparse --calibrate``: the costs of that choice. With ``--pipelines``: tables
 of text and numbers, encoded, scaled and imputed before a Ridge, and searches inside, beside refits of the same. With
 ``--glm``: logistic, Poisson and Gamma regression beside refits at scikit-learn's default tolerance. With
+``--learners``: lasso, partial least squares, Bayesian ridge regression and Gaussian processes beside refits. With
 ``--growth FILE``: time against n, p, K, L and the number of values, as a picture.
 """
 
@@ -103,6 +104,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         form = markdown if options.markdown else plain
         print(form(BAR_HEAD, [bar.cells() for bar in found], ("bar", "")))
         return
+    if options.learners:
+        from .learners import learner_bars
+
+        with threadpool_limits(limits=1):
+            found = learner_bars(options.quick, 0.02 if options.quick else 3 * options.seconds)
+        form = markdown if options.markdown else plain
+        print(form(BAR_HEAD, [bar.cells() for bar in found], ("bar", "")))
+        return
     if options.growth:
         from .growth import growth
 
@@ -126,6 +135,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--sparse", action="store_true", help="every way and the choice, over sparse shapes")
     parser.add_argument("--pipelines", action="store_true", help="encoders, scalers and imputers beside refits")
     parser.add_argument("--glm", action="store_true", help="generalized linear models beside refits")
+    parser.add_argument("--learners", action="store_true", help="lasso, PLS and others beside refits")
     parser.add_argument("--growth", metavar="FILE", help="draw time against each size")
     return parser.parse_args(arguments)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import polars
 import pytest
-from sklearn.linear_model import Lasso, LinearRegression, Ridge, RidgeClassifier, RidgeCV
+from sklearn.linear_model import HuberRegressor, Lasso, LinearRegression, Ridge, RidgeClassifier, RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -93,7 +93,7 @@ CURVE = {"param_name": "alpha", "param_range": [1.0, 2.0]}
 CALLS = {
     "nested_cv": lambda **odd: onefit.nested_cv(**{"estimator": Ridge(), **TABLES, **odd}),
     "refits": lambda **odd: onefit.nested_cv(
-        **{"estimator": Lasso(0.1), **TABLES, "n_folds": 3, "n_repeats": 1, **odd}
+        **{"estimator": HuberRegressor(alpha=0.1), **TABLES, "n_folds": 3, "n_repeats": 1, **odd}
     ),
     "classes": lambda **odd: onefit.nested_cv(**{"estimator": RidgeClassifier(), "X": X, "y": Y > 0, **odd}),
     "error_curve": lambda **odd: onefit.error_curve(**{"estimator": Ridge(), **TABLES, **CURVE, **odd}),

@@ -74,7 +74,12 @@ def score(last=n - 1, sizes=(2, 2, 1), parents=(0, 0), axes=(n, K, m, d, V, 0)):
     compiled._kernel.score(*arrays, *integers, *sums, *axes)
 
 
-CALLS = [gram, moments, onestep, leavetwo, predict, predict_by_row, collect, residuals, score]
+def lasso(axes=(S, d, V, Q)):
+    arrays = np.tile(np.eye(d), (S, 1, 1)), np.ones((S, Q, d)), np.ones((S, d)), np.ones((S, V)), np.zeros((S, V))
+    compiled._kernel.lasso(*arrays, np.empty((S, V, Q, d)), np.empty((S, V, Q)), *axes, False)
+
+
+CALLS = [gram, moments, onestep, leavetwo, predict, predict_by_row, collect, residuals, score, lasso]
 FAR = 2**40
 
 

@@ -105,6 +105,12 @@ def test_quick_run_prints_every_bar_and_every_section(capsys):
     assert "at most 0.2 s" in printed
 
 
+def test_every_learner_is_held_to_refits(capsys):
+    printed = run_main(capsys, "--learners")
+    assert "Lasso, 40 rows, 8 columns" in printed
+    assert "curve of 2 values of n_components" in printed
+
+
 def test_a_bar_holds_on_its_own_side():
     from benchmarks.bars import Bar
 

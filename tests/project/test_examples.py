@@ -231,6 +231,14 @@ def claims_of_signal(printed, names):
     assert re.findall(r"; (.*)", printed) == ["exact", "given the transformers", "exact"]
 
 
+def claims_of_spectra(printed, names):
+    """No fit is made, the rule takes no more components than the best, and too few of them are far off."""
+    curve = names["curve"]
+    assert curve.results[0].route == "gram"
+    assert curve.select("one_se") <= curve.select("min")
+    assert curve.low[0] > curve.high[curve.best]
+
+
 CLAIMS = {
     "groups.py": claims_of_groups,
     "compare_models.py": claims_of_compare,
@@ -238,6 +246,7 @@ CLAIMS = {
     "heavy_tails.py": claims_of_heavy_tails,
     "many_outputs.py": claims_of_outputs,
     "signal_regression.py": claims_of_signal,
+    "spectra_components.py": claims_of_spectra,
 }
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from sklearn.linear_model import Lasso, LinearRegression, Ridge, RidgeClassifier
+from sklearn.linear_model import HuberRegressor, LinearRegression, Ridge, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -76,10 +76,10 @@ class Case:
 
 CASES = {
     "interrupted": Case(
-        Lasso(0.1),
+        HuberRegressor(alpha=0.1),
         *CALM,
         {"n_folds": 3, "n_repeats": 4, "random_state": 0, "progress": stop},
-        "--model lasso --folds 3 --repeats 4",
+        "--model lasso --folds 3 --repeats 4 --route refit",
     ),
     "no interval": Case(
         LinearRegression(),
@@ -469,7 +469,7 @@ def test_a_curve_warns_of_its_best_value_and_every_value_has_its_own_findings():
 
 def test_a_comparison_warns_for_each_model_and_once_that_it_was_stopped():
     X, y = CALM
-    models = {"ols": LinearRegression(), "lasso": Lasso(0.1)}
+    models = {"ols": LinearRegression(), "huber": HuberRegressor(alpha=0.1)}
     with pytest.warns(HeavyTailWarning) as caught:
         comparison = onefit.compare(models, X, with_outlier(y), n_folds=3, n_repeats=40, random_state=0)
     assert [each.category for each in caught].count(HeavyTailWarning) == 2

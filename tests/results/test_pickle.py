@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import Lasso, LinearRegression, Ridge, RidgeClassifier, RidgeCV
+from sklearn.linear_model import HuberRegressor, LinearRegression, Ridge, RidgeClassifier, RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -37,7 +37,7 @@ def curve(estimator, y=Y, param_name="alpha", values=(0.1, 1.0, 10.0), **keyword
 
 RESULTS = {
     "result": lambda: quietly(onefit.nested_cv, Ridge(), X, Y),
-    "refits": lambda: quietly(onefit.nested_cv, Lasso(0.1), X, Y, **FOLDS),
+    "refits": lambda: quietly(onefit.nested_cv, HuberRegressor(alpha=0.1), X, Y, **FOLDS),
     "classes": lambda: quietly(onefit.nested_cv, RidgeClassifier(), X, Y > 0, **FOLDS),
     "outputs": lambda: quietly(onefit.nested_cv, Ridge(), X, Y2, **FOLDS),
     "curve": lambda: curve(Ridge()),
@@ -47,7 +47,7 @@ RESULTS = {
     "curve of a frame": lambda: quietly(
         onefit.error_curve, Ridge(), pd.DataFrame(X), Y, param_name="alpha", param_range=[1.0, 2.0], **FOLDS
     ),
-    "curve of refits": lambda: curve(Lasso(), values=(0.1, 0.2)),
+    "curve of refits": lambda: curve(HuberRegressor(), values=(0.1, 0.2)),
     "comparison": lambda: quietly(onefit.compare, {"ridge": Ridge(), "ols": LinearRegression()}, X, Y, **FOLDS),
     "plan": lambda: onefit.plan(500, 21, 10),
 }

@@ -7,10 +7,17 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from scipy import sparse
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import (
+    ARDRegression,
+    BayesianRidge,
+    ElasticNet,
     GammaRegressor,
+    Lasso,
     LinearRegression,
     LogisticRegression,
     PoissonRegressor,
@@ -20,7 +27,6 @@ from sklearn.linear_model import (
     RidgeCV,
     TweedieRegressor,
 )
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline
@@ -28,7 +34,7 @@ from sklearn.pipeline import Pipeline
 from ..errors import DataError, RouteError
 from ..typing import Estimator
 from ..validation import numeric_matrix
-from ..vocabulary import EXACT
+from ..vocabulary import EXACT, FROZEN
 from .constant import constant_class, constant_number
 from .contract import Learner, Path, Refusal, Task, joins
 from .discriminant import (
@@ -38,10 +44,14 @@ from .discriminant import (
     quadratic_discriminant,
 )
 from .encoding import Encoding
+from .evidence import bayesian, encoded_bayesian
+from .gaussian_process import gaussian_process, is_optimized, with_fitted_kernel
 from .glm import encoded_glm, encoded_logistic, glm, logistic
 from .kernel_ridge import kernel_ridge
+from .lasso import encoded_lasso, lasso
 from .naivebayes import encoded_naive_bayes, naive_bayes
 from .neighbours import encoded_neighbours, neighbours
+from .pls import encoded_pls, pls
 from .refitted import RefitLearner
 from .ridge import encoded_least_squares, encoded_ridge, least_squares, ridge
 from .ridge_cv import encoded_ridge_cv, ridge_cv
@@ -78,7 +88,13 @@ LEARNERS: dict[type, Known] = {
     RidgeClassifier: Known(ridge, "alpha", encoded=encoded_ridge),
     RidgeCV: Known(ridge_cv, encoded=encoded_ridge_cv),
     RidgeClassifierCV: Known(ridge_cv, encoded=encoded_ridge_cv),
+    Lasso: Known(lasso, "alpha", is_ridge=False, encoded=encoded_lasso),
+    ElasticNet: Known(lasso, "alpha", is_ridge=False, encoded=encoded_lasso),
+    PLSRegression: Known(pls, "n_components", is_ridge=False, encoded=encoded_pls),
+    BayesianRidge: Known(bayesian, is_ridge=False, encoded=encoded_bayesian),
+    ARDRegression: Known(bayesian, is_ridge=False, encoded=encoded_bayesian),
     KernelRidge: Known(kernel_ridge, "alpha", is_ridge=False),
+    GaussianProcessRegressor: Known(gaussian_process, "alpha", is_ridge=False),
     DummyRegressor: Known(constant_number, is_ridge=False),
     DummyClassifier: Known(constant_class, is_ridge=False),
     LogisticRegression: Known(logistic, "C", is_ridge=False, encoded=encoded_logistic),
@@ -257,7 +273,7 @@ def _tried(steps: list[Any], last: Estimator, task: Task, path: Path | None) -> 
 def _operations(last: Estimator, X: Any) -> float:
     """About what it takes to make the learner of a last step."""
     n, p = X.shape
-    if type(last) is KernelRidge:
+    if type(last) in (KernelRidge, GaussianProcessRegressor):
         return float(n) ** 3
     return float(p) ** 3 if sparse.issparse(X) else float(n) * p * min(n, p)
 
@@ -274,6 +290,8 @@ def frozen(estimator: Any, task: Task) -> tuple[Estimator, str]:
             return estimator, EXACT
         inner, exactness = frozen(last, transformed(task, steps_of(estimator)))
         return Pipeline([*estimator.steps[:-1], (name, inner)]), exactness
+    if type(estimator) is GaussianProcessRegressor and is_optimized(estimator) and task.transformers == "freeze":
+        return with_fitted_kernel(estimator, task.problem), FROZEN
     if not joins(estimator):
         return estimator, EXACT
     try:

@@ -14,20 +14,23 @@ from scipy import linalg
 from ..linalg import batched
 from ..linalg.columns import EPS, Columns, norms
 from ..linalg.stacked import fit_stacked
-from ..typing import BoolArray, FloatArray
+from ..typing import BoolArray, FloatArray, IntArray
 from .contract import Learner, Refusal, Scores, Task
 from .encoding import Encoding
 from .features import Features, FixedFeatures
 from .fitrows import FitRows
 from .setstatistics import Moments
 
-__all__ = ["EncodedLearner", "EncodedSets", "RowsOfSet", "free_and_penalized"]
+__all__ = ["EncodedLearner", "EncodedSets", "RowsOfSet", "free_and_penalized", "scale_columns"]
 
 NULL = 1e-11
 """Eigenvalues of a matrix with ones on its diagonal below this may be those of columns that depend on each other."""
 
 SAME = 1e-12
 """Columns of length one that depend on each other add up to no more than this, by rounding errors."""
+
+FEW_FEATURES = 200
+"""So many may be more than there are rows: small Gram matrices take less than a refit does."""
 
 SetRows: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
 RowsOfSet: TypeAlias = Callable[[int], SetRows]
@@ -43,6 +46,10 @@ class EncodedSets:
     moments : Moments
     right : (S, q, Q) products of the columns of B with y, both about their means
     y_mean : (S, Q)
+    squares : function
+        Of nothing: sums (S, Q) of the squares of y about its means.
+    whole : (S,) or None
+        If some are splits of others: of which, and the place of the others themselves.
     rows : function
         Of the place of a training set: its outputs about their means (n, p), zero where they are constant, y (n, Q)
         about its mean, and the roots of the weights (n,); without an intercept nothing is subtracted. Asked for by
@@ -55,6 +62,8 @@ class EncodedSets:
     right: FloatArray
     y_mean: FloatArray
     rows: RowsOfSet | None
+    squares: Callable[[], FloatArray]
+    whole: IntArray | None = None
 
 
 class EncodedLearner(FitRows, Learner):
@@ -104,6 +113,29 @@ class EncodedLearner(FitRows, Learner):
         other.lams = self.lams[list(values)]
         return other
 
+    @property
+    def takes_masks(self) -> bool:
+        """Whether training sets are fitted from all rows at once, by `fit_masks`, and not from their statistics."""
+        return False
+
+    def set_seconds(self) -> float:
+        """About what a training set takes, from its statistics."""
+        return 5e-5 + 2e-8 * self.width**2 + 1e-10 * self.n_values * self.width**3
+
+    def fit_masks(
+        self, B: FloatArray, y: FloatArray, inside: BoolArray, varies: BoolArray
+    ) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Fit the columns B (n, q), of which some vary (S, q), to y in the rows ``inside`` (S, n) of training sets.
+
+        Coefficients (S, V, q, Q), constants (S, V, Q), and which training sets have those of a refit to all digits.
+        """
+        raise NotImplementedError
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether Gram matrices of so many features take less than refits do."""
+        return self.width <= max(self.n, FEW_FEATURES)
+
     def scores(self, task: Task) -> Scores | Refusal:
         """None: what the steps learn is not linear in y."""
         return Refusal("they are known of linear smoothers only, and its steps learn from every training set")
@@ -111,13 +143,7 @@ class EncodedLearner(FitRows, Learner):
     def fit(self, sets: EncodedSets) -> tuple[FloatArray, BoolArray]:
         """Coefficients (S, V, p, Q) of the outputs, and which training sets have those of a refit to all digits."""
         A, h = self._normal_equations(sets)
-        d = np.einsum("spp->sp", A).copy()
-        seen = d > 0
-        D = np.where(seen, 1.0 / np.sqrt(np.where(seen, d, 1.0)), 0.0)
-        A *= D[:, :, None]
-        A *= D[:, None]
-        diagonal = np.arange(A.shape[1])
-        A[:, diagonal, diagonal] = 1.0  # a column that is zero has the coefficient zero
+        D = scale_columns(A)
         if self.fit_intercept:
             _hold_closed(A, D, sets.features)
         right = np.empty((*h.shape[:2], h.shape[2] + 1))
@@ -162,6 +188,21 @@ class EncodedLearner(FitRows, Learner):
                 found[value][:, outputs] = a
                 constants[value, outputs] = b.sum(axis=0) - middle @ a
         return found, constants
+
+
+def scale_columns(A: FloatArray) -> FloatArray:
+    """Let products (S, p, p) be those of columns of length one; returns the inverses of the lengths (S, p).
+
+    That of a column that is zero is zero: so will its coefficient be.
+    """
+    d = np.einsum("spp->sp", A).copy()
+    seen = d > 0
+    D: FloatArray = np.where(seen, 1.0 / np.sqrt(np.where(seen, d, 1.0)), 0.0)
+    A *= D[:, :, None]
+    A *= D[:, None]
+    diagonal = np.arange(A.shape[1])
+    A[:, diagonal, diagonal] = 1.0
+    return D
 
 
 def free_and_penalized(Z: FloatArray, root: FloatArray, fit_intercept: bool) -> tuple[Columns, FloatArray]:

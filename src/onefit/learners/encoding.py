@@ -71,11 +71,14 @@ class Encoding:
 
     def of_rows(self, train: IntArray, tests: Sequence[IntArray]) -> list[FloatArray]:
         """Outputs in training rows, and in others, of the steps themselves; raises what they raise."""
-        steps = make_pipeline(*(clone(step) for step in self.steps))
-        with _HUSHED, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            found = [steps.fit_transform(self.source.take(train), self.target[train])]
-            found += [steps.transform(self.source.take(rows)) for rows in tests]
+        if self.steps:
+            steps = make_pipeline(*(clone(step) for step in self.steps))
+            with _HUSHED, warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = [steps.fit_transform(self.source.take(train), self.target[train])]
+                found += [steps.transform(self.source.take(rows)) for rows in tests]
+        else:
+            found = [self.source.take(rows) for rows in (train, *tests)]
         tables = [np.asarray(Z.toarray() if sparse.issparse(Z) else Z, dtype=np.float64) for Z in found]
         for Z, rows in zip(tables, (train, *tests), strict=True):
             if Z.ndim != 2 or len(Z) != len(rows) or not Z.shape[1]:

@@ -1,4 +1,4 @@
-"""GridSearchCV, RandomizedSearchCV and RidgeCV(cv=...): what they search, by which splits and scores."""
+"""GridSearchCV, RandomizedSearchCV, RidgeCV(cv=...), LassoCV: what they search, by which splits and scores."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ from .encoded import EncodedLearner
 from .encoding import Block, Encoding
 from .features import FixedFeatures
 from .glm import GLMLearner
+from .lasso_cv import is_path_search, path_learners, tightened
 from .searched import ERRORS, Held, InnerScore, SearchedLearner
 from .steps import encode_steps
 from .steps.table import RawTable
@@ -63,7 +64,7 @@ def is_search(estimator: object) -> bool:
     """Whether an estimator searches among candidates by splits of the rows that it is fitted to."""
     if type(estimator) in (RidgeCV, RidgeClassifierCV):
         return getattr(estimator, "cv", None) is not None
-    return type(estimator) in (GridSearchCV, RandomizedSearchCV)
+    return is_path_search(estimator) or type(estimator) in (GridSearchCV, RandomizedSearchCV)
 
 
 class LastSteps(NamedTuple):
@@ -94,7 +95,6 @@ def searched(estimator: Any, steps: Sequence[Any], search: Any, task: Task, last
         raise RouteError(f"it depends on the version of scikit-learn how {name} weighs its inner scores")
     if get_config().get("enable_metadata_routing", False):
         raise RouteError(f"metadata may be routed to the splits and scores inside {name}")
-    asked = _asked(search)
     splitter = _splitter(search, task)
     score = _score(search, task)
     before: tuple[RawTable | Block, FixedFeatures] = (
@@ -104,8 +104,14 @@ def searched(estimator: Any, steps: Sequence[Any], search: Any, task: Task, last
     if steps:
         outer = encode_steps(steps, problem, before)
         before = (Held(outer.block, outer.fixed), outer.fixed)
-    groups, places = _groups(asked, last_steps)
-    learners = [_learner(group, before, task, last_steps) for group in groups]
+    learners: Sequence[EncodedLearner]
+    if is_path_search(search):
+        learners = path_learners(search, task, encode_steps([], problem, before))
+        places = [(group, value) for group, each in enumerate(learners) for value in range(each.n_values)]
+        estimator = tightened(estimator)
+    else:
+        groups, places = _groups(_asked(search), last_steps)
+        learners = [_learner(group, before, task, last_steps) for group in groups]
     found = SearchedLearner(learners, places, splitter, score, estimator, task)
     if found.width >= problem.n:
         raise RouteError(f"{name} fits as many columns as rows, for which products of columns are no shortcut")
@@ -168,6 +174,8 @@ def _splitter(search: Any, task: Task) -> Any:
 
 def _score(search: Any, task: Task) -> InnerScore:
     """How candidates are scored."""
+    if is_path_search(search):
+        return InnerScore("neg_mean_squared_error", None)
     classes, scoring = task.problem.classes, search.scoring
     known = ("r2", *ERRORS) if classes is None else ("accuracy",)
     if scoring is None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..metrics.losses import Classes
 from ..typing import BoolArray, Estimator, FloatArray, IntArray
+from ..vocabulary import CONVERGED, EXACT
 from .contract import Learner, Task
 from .encoded import EncodedLearner
 from .encoding import Block, BlockAfter
@@ -126,6 +127,12 @@ class SearchedLearner(FitRows, Learner):
         self.groups, self.places, self.splitter = list(groups), list(places), splitter
         self.score, self.estimator, self.task = score, estimator, task
         self.fit_intercept = all(group.fit_intercept for group in groups)
+
+    @property
+    def exactness(self) -> str:
+        """That of its candidates."""
+        is_converged = any(group.exactness == CONVERGED for group in self.groups)
+        return CONVERGED if is_converged and self._exactness == EXACT else self._exactness
 
     @property
     def n(self) -> int:

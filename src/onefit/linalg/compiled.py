@@ -31,6 +31,7 @@ __all__ = [
     "instructions",
     "is_on",
     "is_there",
+    "lasso",
     "moments",
     "newton",
     "predict",
@@ -312,6 +313,21 @@ def row_pairs(
     sums = (sums_i, sums_j, own, doubtful)
     _kernel.leavetwo(A, *tables, *chain, changes_j, *sums, V, height, width, on_diagonal, is_absolute)
     return None if doubtful[0] else (sums_i, sums_j, own)
+
+
+def lasso(
+    A: FloatArray,
+    h: FloatArray,
+    D: FloatArray,
+    penalties: tuple[FloatArray, FloatArray],
+    positive: bool,
+) -> tuple[FloatArray, FloatArray]:
+    """Coefficients (S, V, Q, p) and states (S, V, Q) of lasso fits: see `lasso.fit`."""
+    (S, Q, p), V = h.shape, penalties[0].shape[1]
+    beta, status = np.empty((S, V, Q, p)), np.empty((S, V, Q))
+    arrays = [np.ascontiguousarray(each, dtype=np.float64) for each in (A, h, D, *penalties)]
+    _kernel.lasso(*arrays, beta, status, S, p, V, Q, positive)
+    return beta, status
 
 
 def newton(

@@ -32,6 +32,7 @@ from ..typing import AnyArray, BoolArray, FloatArray, IntArray
 from ..validation import Problem
 from .contract import Engine, FoldPlan, Offer, Workers
 from .engine import FailureLog
+from .products import Products
 from .repeats import RepeatedRoute
 from .rowsets import quantiles_inside
 from .trainingsets import Sets, TrainingSetsEngine
@@ -42,7 +43,6 @@ __all__ = [
     "FeatureSets",
     "FeaturesEngine",
     "LearningSets",
-    "Products",
     "coefficients",
 ]
 
@@ -52,8 +52,8 @@ CANCELLED = 1e-5
 MOST_TUNED_ROWS = 20_000
 """Rows up to which leave-one-out inside, from the rows of every training set, is faster than refits."""
 
-FEW_FEATURES = 200
-"""So many may be more than there are rows: small Gram matrices take less than a refit does."""
+FEW_AT_ONCE = 8
+"""Values and outputs up to which held-out rows are predicted set by set, by the kernel."""
 
 MOST_GRAM_BYTES = 2**30
 """Of the Gram matrices of the folds of a repeat."""
@@ -73,7 +73,7 @@ class EncodedRoute(RepeatedRoute):
             return Refusal("it takes few folds, each with its statistics")
         q, n, L, V = learner.width, task.problem.n, plan.likely_repeats, learner.n_values
         sets = L * plan.n_folds * (plan.n_folds + 1) / 2
-        each = 5e-5 + 2e-8 * q**2 + 1e-10 * V * q**3
+        each = learner.set_seconds()
         if learner.n_candidates:  # a row is looked at for each penalty
             each += n * q * (1e-10 * q + 1.4e-9 * learner.n_candidates)
         seconds = sets * each + L * n * (1e-6 * V + 5e-10 * (q**2 + plan.n_folds * q * V))
@@ -85,7 +85,7 @@ class EncodedRoute(RepeatedRoute):
                 "GridSearchCV over Ridge, with few splits, is found without",
             )
             return Offer(seconds, reason, settle=lambda: tall)
-        if q <= max(n, FEW_FEATURES) and 8 * plan.n_folds * q**2 <= MOST_GRAM_BYTES:
+        if learner.takes_masks or (learner.is_narrow and 8 * plan.n_folds * q**2 <= MOST_GRAM_BYTES):
             return Offer(seconds, reason)
         wide = Refusal(f"the steps make {q:,} features of {n:,} rows, too many for their Gram matrices")
         return Offer(seconds, reason, settle=lambda: wide)
@@ -128,6 +128,23 @@ class FeaturesEngine(TrainingSetsEngine):
     def weighted(self) -> Products:
         """The same with the weights of the fit."""
         return self.plain if self.weights is None else self.products(np.arange(len(self.y)), self.weights)
+
+    @cached_property
+    def y_squares(self) -> FloatArray:
+        """Weighted squares of y over all rows, (Q,)."""
+        squares = np.square(self.y) * (1.0 if self.weights is None else self.weights[:-1, None])
+        return np.asarray(squares.sum(axis=0))
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """The columns of values as they were, NaN where they are missing and in a last row."""
+        columns = [np.append(column, np.nan) for column in self.fixed.values]
+        return np.stack(columns, axis=1) if columns else np.zeros((len(self.y) + 1, 0))
+
+    @cached_property
+    def has_gaps(self) -> bool:
+        """Whether values are missing."""
+        return bool(np.isnan(self.values[:-1]).any())
 
     def products(self, rows: IntArray, weights: FloatArray | None) -> Products:
         """Products of the fixed features, and a constant, with themselves and with y over some rows."""
@@ -187,30 +204,6 @@ def _times(weights: FloatArray, B: FloatArray | sparse.csr_matrix) -> FloatArray
     return sparse.diags(weights) @ B if sparse.issparse(B) else weights[:, None] * B
 
 
-class Products:
-    """``B'B`` and ``B'y``, a constant being the last column of B."""
-
-    def __init__(self, gram: FloatArray, right: FloatArray) -> None:
-        self.gram, self.right = gram, right
-
-    def without(self, folds: Products, out: IntArray) -> Products:
-        """Those of all rows but some folds."""
-        gram, right = self.gram - folds.gram[out[:, 0]], self.right - folds.right[out[:, 0]]
-        for fold in out.T[1:]:
-            gram -= folds.gram[fold]
-            right -= folds.right[fold]
-        return Products(gram, right)
-
-    def about_means(self) -> tuple[Moments, FloatArray, FloatArray]:
-        """Moments of many sets (S,), products with y about the means, and the means of y."""
-        n, sums = self.gram[:, -1, -1], self.gram[:, -1, :-1]
-        mean, y_mean = sums / n[:, None], self.right[:, -1] / n[:, None]
-        products = self.gram[:, :-1, :-1]
-        products -= sums[:, :, None] * mean[:, None]
-        right = self.right[:, :-1] - sums[:, :, None] * y_mean[:, None]
-        return Moments(n, mean, products), right, y_mean
-
-
 class FeatureSets(Sets):
     """The training sets of some partitions, with their products by folds."""
 
@@ -232,6 +225,11 @@ class FeatureSets(Sets):
         engine = self.engine
         _, V, w, Q = gamma.shape
         found = np.zeros((*out.shape, self.members.shape[1], V, Q))
+        if compiled.is_on() and isinstance(engine.rows, np.ndarray) and V * Q <= FEW_AT_ONCE:
+            change = np.repeat(-np.moveaxis(gamma, 2, 1).reshape(len(out), w, V * Q), out.shape[1], axis=0)
+            y = np.tile(engine.padded_y, V)
+            u = compiled.residuals(engine.rows, y, change, self.members[out.ravel()], self.sizes[out.ravel()])
+            return u.reshape(found.shape)
         columns = np.moveaxis(gamma, 2, 0).reshape(w, len(out), V * Q)
         for fold in np.unique(out):
             which, slot = np.nonzero(out == fold)
@@ -264,16 +262,17 @@ class LearningSets(FeatureSets):
     @cached_property
     def extremes(self) -> tuple[FloatArray, FloatArray]:
         """Least and largest values by folds, (L, K + 1, r): the last are of rows that are in no fold."""
-        values, L, K = self.engine.fixed.values, len(self.repeats), self.folds.n_folds
-        low, high = np.full((L, K + 1, len(values)), np.inf), np.full((L, K + 1, len(values)), -np.inf)
-        for at, column in enumerate(values):
-            padded = np.append(column, np.nan)[self.members].reshape(L, K, -1)
-            low[:, :K, at] = np.fmin.reduce(padded, axis=2, initial=np.inf)
-            high[:, :K, at] = np.fmax.reduce(padded, axis=2, initial=-np.inf)
-            for repeat in np.flatnonzero(self.always.any(axis=1)):
-                rest = column[self.always[repeat]]
-                low[repeat, K, at] = np.fmin.reduce(rest, initial=np.inf)
-                high[repeat, K, at] = np.fmax.reduce(rest, initial=-np.inf)
+        values, L, K = self.engine.values, len(self.repeats), self.folds.n_folds
+        low, high = np.full((L, K + 1, values.shape[1]), np.inf), np.full((L, K + 1, values.shape[1]), -np.inf)
+        has_gaps = self.engine.has_gaps or bool((self.sizes < self.members.shape[1]).any())
+        least, most = (np.fmin, np.fmax) if has_gaps else (np.minimum, np.maximum)  # which take less time
+        for repeat, members in enumerate(self.members.reshape(L, K, -1)):
+            inside = values[members]
+            low[repeat, :K] = least.reduce(inside, axis=1, initial=np.inf)
+            high[repeat, :K] = most.reduce(inside, axis=1, initial=-np.inf)
+            rest = values[:-1][self.always[repeat]]
+            low[repeat, K] = np.fmin.reduce(rest, axis=0, initial=np.inf)
+            high[repeat, K] = np.fmax.reduce(rest, axis=0, initial=-np.inf)
         return low, high
 
     def stays(self, out: IntArray) -> BoolArray:
@@ -282,6 +281,24 @@ class LearningSets(FeatureSets):
         found: BoolArray = np.ones((len(out), K + 1), dtype=bool)
         found[np.arange(len(out))[:, None], out % K] = False
         return found
+
+    def extremes_inside(self, out: IntArray, places: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Least and largest values (S, k) of some columns of values, over the folds that stay."""
+        stays, repeat = self.stays(out)[:, :, None], out[:, 0] // self.folds.n_folds
+        low, high = (end[repeat][:, :, places] for end in self.extremes)
+        return np.where(stays, low, np.inf).min(axis=1), np.where(stays, high, -np.inf).max(axis=1)
+
+    @cached_property
+    def _y_squares(self) -> FloatArray:
+        """Weighted squares of y by folds, (F, Q)."""
+        engine = self.engine
+        squares = np.square(engine.padded_y) * (1.0 if engine.weights is None else engine.weights[:, None])
+        return np.asarray(squares[self.members].sum(axis=1))
+
+    def _squares(self, out: IntArray, n: FloatArray, y_mean: FloatArray) -> FloatArray:
+        """Weighted squares of y about its means, (S, Q)."""
+        left: FloatArray = self.engine.y_squares - self._y_squares[out].sum(axis=1) - n[:, None] * np.square(y_mean)
+        return np.maximum(left, 0.0)
 
     def rows_of(self, out: IntArray, features: Features) -> RowsOfSet | None:
         """What asks for the rows of a training set, if the fit may."""
@@ -300,7 +317,8 @@ class LearningSets(FeatureSets):
         if engine.weights is not None:
             moments, right, y_mean = engine.weighted.without(self.weighted, out).about_means()
         is_sound = ~(statistics.in_doubt | engine.has_lost_digits(statistics, moments)) & self._are_fixed(out)
-        return EncodedSets(features, moments, right, y_mean, self.rows_of(out, features)), is_sound
+        squares = partial(self._squares, out, moments.n, y_mean)
+        return EncodedSets(features, moments, right, y_mean, self.rows_of(out, features), squares), is_sound
 
     def _are_fixed(self, out: IntArray) -> BoolArray:
         """Whether steps find in each training set what they found in all rows, where that is not sure beforehand."""
@@ -326,17 +344,31 @@ class _Sets(LearningSets):
 
     def floats_each(self, n_out: int) -> int:
         """Numbers that a training set needs."""
-        q, Q = self.engine.rows.shape[1], self.engine.y.shape[1]
+        (n, Q), q, learner = self.engine.y.shape, self.engine.rows.shape[1], self.engine.learner
+        if learner.takes_masks:
+            return int((3 * self.engine.n_values * Q + 4) * (n + q))
         return int(6 * q * q + self.engine.n_values * Q * (q + n_out * self.members.shape[1]))
 
     def residuals(self, out: IntArray) -> FloatArray:
         """Residuals of the folds that are out."""
-        sets, is_sound = self.learn(out)
-        gamma, is_known = coefficients(self.engine.learner, sets)
+        if self.engine.learner.takes_masks:
+            gamma, is_known = self._from_masks(out)
+            is_sound = np.ones(len(out), dtype=bool)
+        else:
+            sets, is_sound = self.learn(out)
+            gamma, is_known = coefficients(self.engine.learner, sets)
         found = self.predicted(out, gamma)
         for index in np.flatnonzero(~(is_sound & is_known)):
             found[index] = self.from_rows(out[index])
         return found
+
+    def _from_masks(self, out: IntArray) -> tuple[FloatArray, BoolArray]:
+        """Coefficients (S, V, q + 1, Q), and which are known, of training sets that are masks of the rows."""
+        engine = self.engine
+        low, high = self.extremes_inside(out, np.arange(engine.values.shape[1]))
+        B = np.asarray(engine.rows[:-1, :-1])
+        beta, constants, is_known = engine.learner.fit_masks(B, engine.y, ~self.is_out(out), low < high)
+        return np.concatenate([beta, constants[:, :, None]], axis=2), is_known
 
     def rows_of(self, out: IntArray, features: Features) -> RowsOfSet:
         """What asks for the rows of a training set."""
@@ -361,12 +393,12 @@ class _Sets(LearningSets):
         train, tests = self.train_and_tests(out)
         try:
             Z, *predicted = learner.encoding.of_rows(train, tests)
+            is_counted = np.isin(train, learner.fitted_rows)
+            train, Z = train[is_counted], Z[is_counted]
+            varies = (Z.min(axis=0) < Z.max(axis=0)) | (not learner.fit_intercept)
+            beta, constant = learner.fit_rows(np.where(varies, Z, 0.0), engine.y[train], learner.root_weights(train))
         except Exception as error:
             raise self.failure(out, f"{type(error).__name__}: {error}") from error
-        is_counted = np.isin(train, learner.fitted_rows)
-        train, Z = train[is_counted], Z[is_counted]
-        varies = (Z.min(axis=0) < Z.max(axis=0)) | (not learner.fit_intercept)
-        beta, constant = learner.fit_rows(np.where(varies, Z, 0.0), engine.y[train], learner.root_weights(train))
         found = np.zeros((len(out), self.members.shape[1], *beta.shape[::2]))
         for at, (rows, Z) in enumerate(zip(tests, predicted, strict=True)):
             fitted = np.moveaxis(np.where(varies, Z, 0.0) @ beta, 0, 1) + constant
@@ -380,7 +412,7 @@ class _Statistics(SetStatistics):
     def __init__(self, sets: LearningSets, out: IntArray, moments: Moments) -> None:
         super().__init__(moments)
         self.sets, self.out = sets, out
-        self._repeat = out[:, 0] // sets.folds.n_folds
+        self._ends: dict[bytes, tuple[FloatArray, FloatArray]] = {}
 
     def held_out(self, sources: IntArray) -> FloatArray:
         """Counts in the folds that are out."""
@@ -399,11 +431,12 @@ class _Statistics(SetStatistics):
         return counts
 
     def extremes(self, sources: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Over the folds that stay."""
-        places = np.searchsorted(self.sets.engine.fixed.value_sources, sources)
-        stays = self.sets.stays(self.out)[:, :, None]
-        low, high = (end[self._repeat][:, :, places] for end in self.sets.extremes)
-        return np.where(stays, low, np.inf).min(axis=1), np.where(stays, high, -np.inf).max(axis=1)
+        """Over the folds that stay; steps and checks ask for the same ones."""
+        key = np.asarray(sources).tobytes()
+        if key not in self._ends:
+            places = np.searchsorted(self.sets.engine.fixed.value_sources, sources)
+            self._ends[key] = self.sets.extremes_inside(self.out, places)
+        return self._ends[key]
 
     def quantiles(self, values: AnyArray, probabilities: Sequence[float]) -> FloatArray:
         """Without the rows that are out."""

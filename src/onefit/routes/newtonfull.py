@@ -15,8 +15,9 @@ from ..linalg import compiled
 from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
-from .encoded import FeaturesEngine, Products
+from .encoded import FeaturesEngine
 from .newtonbatch import Rows
+from .products import Products
 from .rowsets import Ends, MaskedStatistics
 
 __all__ = ["REMEDY", "Full", "FullEngine", "dense"]
@@ -211,3 +212,6 @@ class FullEngine(FeaturesEngine, ABC):
     @cached_property
     def _nothing(self) -> FloatArray:
         return np.zeros((len(self._padded), 1))
+
+
+# FIXME

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -13,8 +13,9 @@ from ..learners import EncodedSets, Learner, Refusal, SearchedLearner, SetFailur
 from ..linalg import compiled
 from ..typing import BoolArray, FloatArray, IntArray
 from .contract import Engine, FoldPlan, Offer, Workers
-from .encoded import FeaturesEngine, FeatureSets, Products, coefficients
+from .encoded import FeaturesEngine, FeatureSets, coefficients
 from .engine import FailureLog
+from .products import Products
 from .refit import RefitEngine
 from .repeats import RepeatedRoute
 from .rowsets import Ends, MaskedStatistics
@@ -192,21 +193,25 @@ class _Sets(FeatureSets):
         is_out = self.is_out(out)
         moments, right, y_mean = self._products(out, splits).about_means()
         B = engine.rows[: self.folds.n, :-1]
+        masks = np.vstack([splits.inside, ~is_out])
         whole = MaskedStatistics(engine.ends, B, ~is_out, is_out, moments.part(slice(F, None)))
         owner = np.append(splits.owner, np.arange(len(out)))
         statistics = MaskedStatistics(
             engine.ends,
             B,
-            np.vstack([splits.inside, ~is_out]),
+            masks,
             np.vstack([splits.scored, is_out]),
             moments,
             (whole, owner),
         )
         is_sure = ~engine.has_lost_digits(statistics, moments)
+        squares = cache(lambda: masks @ np.square(engine.y) - moments.n[:, None] * np.square(y_mean))
         found = []
         for group in learner.groups:
             features = group.encoding.block.learn(statistics)
-            gamma, is_known = coefficients(group, EncodedSets(features, moments, right, y_mean, None))
+            gamma, is_known = coefficients(
+                group, EncodedSets(features, moments, right, y_mean, None, squares, F + owner)
+            )
             found.append(gamma)
             is_sure &= is_known
         is_sure &= ~statistics.in_doubt

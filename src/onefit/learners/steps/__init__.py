@@ -8,8 +8,10 @@ raises RouteError with the reason, and the pipeline is refitted.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
+from scipy import sparse
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -28,7 +30,7 @@ from sklearn.preprocessing import (
 )
 
 from ...errors import RouteError
-from ...validation import Problem
+from ...validation import Problem, numeric_matrix
 from ..encoding import Block, Encoding
 from ..features import FixedFeatures
 from ..transformed import check_parameters, is_stateless
@@ -41,7 +43,7 @@ from .scale import max_abs, min_max, robust, standard
 from .select import above_variance, best, percentile
 from .table import RawTable, as_block
 
-__all__ = ["FITTED_ANEW", "STEPS", "encode_steps"]
+__all__ = ["FITTED_ANEW", "STEPS", "encode_columns", "encode_steps"]
 
 STEPS: dict[type, Callable[[Any, Any, FixedFeatures], Table]] = {
     StandardScaler: standard,
@@ -78,6 +80,13 @@ def encode_steps(
     for step in steps:
         table = _encode(step, table, fixed)
     return Encoding(as_block(table, fixed), fixed, steps, problem.source, problem.target)
+
+
+def encode_columns(problem: Problem) -> Encoding:
+    """The columns of X as they are, for a fit that follows from the statistics of a training set."""
+    if sparse.issparse(problem.X):
+        raise RouteError("X is sparse, and products of its columns, about their means, are not")
+    return encode_steps([], replace(problem, X=numeric_matrix(problem)))
 
 
 def _encode(step: Any, table: Table, fixed: FixedFeatures) -> Table:

@@ -8,10 +8,11 @@
 #include "collect.h"
 #include "score.h"
 #include "newton.h"
+#include "lasso.h"
 
 static const kernels NAME(kernels_of) = {LABEL, W, TI, NB, NAME(gram), NAME(moments),
                                          NAME(onestep), NAME(leavetwo), NAME(predict), NAME(collect),
-                                         NAME(residuals), NAME(score), NAME(newton)};
+                                         NAME(residuals), NAME(score), NAME(newton), NAME(lasso)};
 
 #undef SUFFIX
 #undef LABEL

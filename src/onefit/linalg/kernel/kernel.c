@@ -446,6 +446,8 @@ static PyObject *py_newton(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+#include "lassocall.h"
+
 static PyObject *py_use(PyObject *self, PyObject *args) {
     (void)self;
     const char *most;
@@ -463,6 +465,7 @@ static PyMethodDef methods[] = {
     {"collect", py_collect, METH_VARARGS, "Gram matrices of folds and products with a right-hand side."},
     {"residuals", py_residuals, METH_VARARGS, "Residuals of folds with changed coefficients."},
     {"score", py_score, METH_VARARGS, "Held-out losses of the rows of folds, and what they add up to."},
+    {"lasso", py_lasso, METH_VARARGS, "Lasso and elastic net from Gram matrices."},
     {"newton", py_newton, METH_VARARGS, "Training sets of generalized linear models."},
     {"use", py_use, METH_VARARGS, "Take instructions up to 'baseline', 'AVX2' or 'AVX-512'; returns those taken."},
     {NULL, NULL, 0, NULL},

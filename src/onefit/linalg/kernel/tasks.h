@@ -85,6 +85,13 @@ typedef struct {
 } newton_task;
 
 typedef struct {
+    const double *A, *h, *D, *l1, *l2;
+    double *beta, *status;
+    long S, p, V, Q;
+    int positive;
+} lasso_task;
+
+typedef struct {
     const char *name;
     int lanes, TI, NB;
     void (*gram)(const gram_task *, double *);
@@ -96,4 +103,5 @@ typedef struct {
     void (*residuals)(const residuals_task *, double *);
     void (*score)(const score_task *, double *);
     void (*newton)(const newton_task *, double *);
+    void (*lasso)(const lasso_task *, double *, long *);
 } kernels;

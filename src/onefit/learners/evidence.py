@@ -1,0 +1,205 @@
+"""scikit-learn's BayesianRidge and ARDRegression: their own iterations, from products of columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.linear_model import ARDRegression, BayesianRidge
+
+from ..errors import RouteError
+from ..typing import BoolArray, FloatArray, IntArray
+from ..vocabulary import CONVERGED
+from .contract import Path, Task
+from .encoded import EncodedLearner, EncodedSets
+from .encoding import Encoding
+from .steps import encode_columns
+from .transformed import without_trace
+
+__all__ = ["BayesianLearner", "RelevanceLearner", "bayesian", "encoded_bayesian"]
+
+Evidence: TypeAlias = BayesianRidge | ARDRegression
+
+LEAST_LEFT = 1e-5
+"""Part of the squares of y that must be left, for their difference to have kept its digits."""
+
+LEAST_EIGENVALUE = 1e-7
+"""Of a matrix and its penalty, relative to the largest, that must be known."""
+
+MOST_INFLATED = 1e6
+"""Variance of a coefficient beside others, relative to that of one alone, up to which products tell enough."""
+
+CLOSE = 1e-8
+"""Decisions that are closer than this, relative to what they compare, are left to scikit-learn."""
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+def bayesian(estimator: Evidence, task: Task, path: Path | None) -> EncodedLearner:
+    """Bayesian ridge regression, or relevance determination, on the columns of X."""
+    return encoded_bayesian(estimator, task, path, encode_columns(task.problem))
+
+
+def encoded_bayesian(estimator: Evidence, task: Task, path: Path | None, encoding: Encoding) -> EncodedLearner:
+    """The same on what steps learn."""
+    name, problem = type(estimator).__name__, task.problem
+    if problem.classes is not None:
+        raise RouteError(f"{name} is not a classifier")
+    if problem.weights is not None:
+        raise RouteError(f"it depends on the version of scikit-learn how {name} counts weights")
+    if problem.n_outputs > 1:
+        raise RouteError(f"{name} takes one output")
+    return (BayesianLearner if type(estimator) is BayesianRidge else RelevanceLearner)(encoding, estimator)
+
+
+class EvidenceLearner(EncodedLearner):
+    """A linear fit whose penalties come from iterations on the evidence of each training set.
+
+    The iterations are those of scikit-learn, with its stopping rule, on what the columns and y say about their means.
+    A training set for which that may have lost digits, or a decision is close, is fitted by scikit-learn.
+    """
+
+    _exactness = CONVERGED
+    reason = "the iterations of the evidence follow from the products of the columns in each training set"
+
+    def __init__(self, encoding: Encoding, estimator: Any) -> None:
+        super().__init__(encoding, np.zeros((1, 1)), None, bool(estimator.fit_intercept))
+        self.estimator = estimator
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether products tell as much as rows, and take less."""
+        return self.width < self.n
+
+    def _about_mean(self, sets: EncodedSets) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Products with columns (S, p, p), y (S, p) and y itself (S,), and its variance, by which iterations begin."""
+        A, h = self._normal_equations(sets)
+        squares = sets.squares()[:, 0]
+        variance = squares / sets.moments.n
+        if not self.fit_intercept:
+            squares = squares + sets.moments.n * np.square(sets.y_mean[:, 0])
+        return A, h[:, :, 0], squares, variance
+
+    def fit_rows(self, Z: FloatArray, y: FloatArray, root: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Coefficients (1, p, 1) and constants (1, 1) of one training set, by scikit-learn."""
+        with without_trace():
+            model = clone(self.estimator).fit(Z, y[:, 0])
+        return model.coef_[None, :, None], np.full((1, 1), model.intercept_)
+
+
+class BayesianLearner(EvidenceLearner):
+    """Bayesian ridge regression, on the spectrum of each training set."""
+
+    def fit(self, sets: EncodedSets) -> tuple[FloatArray, BoolArray]:
+        """Coefficients (S, 1, p, 1), and which training sets have those of a refit to all digits."""
+        A, h, squares, variance = self._about_mean(sets)
+        mu, V = np.linalg.eigh(A)
+        mu = np.maximum(mu, 0.0)
+        g = (np.swapaxes(V, 1, 2) @ h[:, :, None])[:, :, 0]
+        model, n = self.estimator, sets.moments.n
+        alpha = 1.0 / (variance + EPS) if model.alpha_init is None else np.full(len(n), float(model.alpha_init))
+        lam = np.full(len(n), 1.0 if model.lambda_init is None else float(model.lambda_init))
+        old, running = np.zeros(h.shape), np.ones(len(n), dtype=bool)
+        is_known: BoolArray = np.ones(len(n), dtype=bool)
+        for step in range(int(model.max_iter)):
+            c = g / (mu + (lam / alpha)[:, None])
+            coef = (V @ c[:, :, None])[:, :, 0]
+            left = squares - 2.0 * (c * g).sum(axis=1) + (np.square(c) * mu).sum(axis=1)
+            is_known &= ~running | (left > LEAST_LEFT * squares)
+            share = (alpha[:, None] * mu / (lam[:, None] + alpha[:, None] * mu)).sum(axis=1)
+            new = (share + 2.0 * model.lambda_1) / (np.square(c).sum(axis=1) + 2.0 * model.lambda_2)
+            lam = np.where(running, new, lam)
+            alpha = np.where(running, (n - share + 2.0 * model.alpha_1) / (left + 2.0 * model.alpha_2), alpha)
+            if step:
+                change = np.abs(old - coef).sum(axis=1)
+                is_known &= ~(running & (np.abs(change - model.tol) <= CLOSE * model.tol))
+                running &= change >= model.tol
+                if not running.any():
+                    break
+            old = coef
+        ratio = lam / alpha
+        found = (V @ (g / (mu + ratio[:, None]))[:, :, None])[:, None]
+        is_known &= mu[:, 0] + ratio > LEAST_EIGENVALUE * mu[:, -1]
+        return found, is_known & np.isfinite(found).all(axis=(1, 2, 3))
+
+
+class RelevanceLearner(EvidenceLearner):
+    """Automatic relevance determination: a penalty for each column, and columns that are left out on the way."""
+
+    def fit(self, sets: EncodedSets) -> tuple[FloatArray, BoolArray]:
+        """Coefficients (S, 1, p, 1), and which training sets have those of a refit to all digits."""
+        A, h, squares, variance = self._about_mean(sets)
+        model, every = self.estimator, np.arange(len(h))
+        at = every
+        state = _Relevance(np.ones(h.shape), 1.0 / (variance + EPS), np.zeros(h.shape), np.ones(len(h), dtype=bool))
+        for step in range(int(model.max_iter)):
+            lam, alpha = state.lam[at], state.alpha[at]
+            keep = lam < model.threshold_lambda
+            coef, diagonal, is_sound = _posterior(A, h[at], lam, alpha, keep, at)
+            left = squares[at] - (coef * (h[at] + lam * coef / alpha[:, None])).sum(axis=1)  # as A coef is known
+            is_sound &= left > LEAST_LEFT * squares[at]
+            share = np.where(keep, 1.0 - lam * diagonal, 0.0)
+            new = (share + 2.0 * model.lambda_1) / (np.square(coef) + 2.0 * model.lambda_2)
+            lam = np.where(keep, new, lam)
+            degrees = sets.moments.n[at] - share.sum(axis=1)
+            state.lam[at], state.alpha[at] = lam, (degrees + 2.0 * model.alpha_1) / (left + 2.0 * model.alpha_2)
+            is_sound &= ~_is_close(lam, model.threshold_lambda).any(axis=1)
+            coef = np.where(lam < model.threshold_lambda, coef, 0.0)
+            change = np.abs(state.coef[at] - coef).sum(axis=1)
+            state.coef[at] = coef
+            ends = ~(lam < model.threshold_lambda).any(axis=1)
+            if step:
+                is_sound &= ~_is_close(change, model.tol)
+                ends |= change < model.tol
+            state.is_known[at] = is_sound
+            at = at[is_sound & ~ends]
+            if not len(at):
+                break
+        found, _, is_sound = _posterior(A, h, state.lam, state.alpha, state.lam < model.threshold_lambda, every)
+        return found[:, None, :, None], state.is_known & is_sound & np.isfinite(found).all(axis=1)
+
+
+@dataclass(frozen=True)
+class _Relevance:
+    """Penalties (S, p) of the columns, precisions (S,) of the noise, coefficients (S, p), and which sets are known."""
+
+    lam: FloatArray
+    alpha: FloatArray
+    coef: FloatArray
+    is_known: BoolArray
+
+
+def _is_close(values: FloatArray, limit: float) -> BoolArray:
+    found: BoolArray = np.abs(values - limit) <= CLOSE * limit
+    return found
+
+
+def _posterior(
+    A: FloatArray, h: FloatArray, lam: FloatArray, alpha: FloatArray, keep: BoolArray, sets: IntArray
+) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Means and variances (S, p) of the coefficients that some sets keep, and which are known; the others are zero.
+
+    Those of each training set stand first, so that the systems are no larger than the most that one of them keeps.
+    """
+    m = int(keep.sum(axis=1).max(initial=0))
+    order = np.argsort(~keep, axis=1, kind="stable")[:, :m]
+    inside = np.take_along_axis(keep, order, axis=1)
+    systems = alpha[:, None, None] * A[sets[:, None, None], order[:, :, None], order[:, None]]
+    systems *= inside[:, :, None] & inside[:, None]
+    at = np.arange(m)
+    systems[:, at, at] += np.where(inside, np.take_along_axis(lam, order, axis=1), 1.0)
+    size = np.einsum("smm->sm", systems).copy()
+    try:
+        sigma = np.linalg.inv(systems)
+    except np.linalg.LinAlgError:
+        sigma = np.stack([np.linalg.pinv(system) for system in systems])
+    variances = np.einsum("smm->sm", sigma) * inside
+    right = np.take_along_axis(h, order, axis=1) * inside
+    means = alpha[:, None] * (sigma @ right[:, :, None])[:, :, 0]
+    coef, diagonal = np.zeros((2, *h.shape))
+    np.put_along_axis(coef, order, means, axis=1)
+    np.put_along_axis(diagonal, order, variances, axis=1)
+    is_sound: BoolArray = (variances * size <= MOST_INFLATED).all(axis=1)
+    return coef, diagonal, is_sound

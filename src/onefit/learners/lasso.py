@@ -1,0 +1,172 @@
+"""scikit-learn's Lasso and ElasticNet, from the products of the columns in every training set."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.linear_model import ElasticNet, Lasso
+
+from ..errors import RouteError
+from ..linalg import batched
+from ..linalg import lasso as active_sets
+from ..typing import BoolArray, FloatArray
+from ..validation import Problem
+from ..vocabulary import CONVERGED
+from .contract import Path, Task
+from .encoded import EncodedLearner, EncodedSets, scale_columns
+from .encoding import Encoding
+from .features import Features
+from .ridge import penalties_of
+from .steps import encode_columns
+from .transformed import without_trace
+
+__all__ = ["LassoLearner", "check_lasso", "encoded_lasso", "lasso", "tight"]
+
+Sparsified: TypeAlias = Lasso | ElasticNet
+
+TIGHT, MOST_SWEEPS = 1e-12, 100_000
+"""Tolerance and sweeps of scikit-learn's own fit, where it is asked."""
+
+MOST_WIDE = 4
+"""Columns, for every row and penalty, up to which Gram matrices take less than coordinate descent over the rows."""
+
+
+def lasso(estimator: Sparsified, task: Task, path: Path | None) -> LassoLearner:
+    """A lasso or elastic net on the columns of X."""
+    return encoded_lasso(estimator, task, path, encode_columns(task.problem))
+
+
+def encoded_lasso(estimator: Sparsified, task: Task, path: Path | None, encoding: Encoding) -> LassoLearner:
+    """The same on what steps learn."""
+    check_lasso(estimator, task.problem)
+    alphas = penalties_of(estimator.alpha, 1) if path is None else path.penalties()
+    return LassoLearner(encoding, alphas, task.problem.weights, estimator)
+
+
+def check_lasso(estimator: object, problem: Problem) -> None:
+    """Refuse an instance that is fitted otherwise than to its rows, or to classes."""
+    name = type(estimator).__name__
+    if problem.classes is not None:
+        raise RouteError(f"{name} is not a classifier")
+    if not isinstance(getattr(estimator, "precompute", False), bool | str):
+        raise RouteError(f"{name} is given a Gram matrix, which would be that of one training set")
+
+
+def tight(estimator: Any, **parameters: object) -> Any:
+    """A copy whose fit goes on until it has converged."""
+    copy = clone(estimator)
+    tol, sweeps = min(float(estimator.tol), TIGHT), max(int(estimator.max_iter), MOST_SWEEPS)
+    return copy.set_params(tol=tol, max_iter=sweeps, **parameters)
+
+
+class LassoLearner(EncodedLearner):
+    r"""A lasso or elastic net at V values of alpha.
+
+    Parameters
+    ----------
+    encoding : Encoding
+    alphas : array (V, 1)
+    weights : array (n,) or None
+    estimator : Lasso or ElasticNet
+        For what else it has been told, and for training sets that do not determine its coefficients.
+
+    Notes
+    -----
+    The objective ``|y - Zb|^2 / 2n + alpha (r |b| + (1 - r) b'b / 2)`` of a training set of n rows, or of weights that
+    sum to n, is known from ``Z'Z`` and ``Z'y``. Fits are found by active sets and solve their equations to the last
+    digits, where scikit-learn goes on until its duality gap is below ``tol``. They are the only solution if the columns
+    that take part, or could, do not depend on each other. Where they do, predictions may depend on where a descent
+    began, and scikit-learn is asked; but not if it is only that all levels of a category sum to one, in any row.
+    """
+
+    _exactness = CONVERGED
+    reason = "the fit follows from the products of the columns in each training set"
+
+    def __init__(
+        self, encoding: Encoding, alphas: FloatArray, weights: FloatArray | None, estimator: Sparsified
+    ) -> None:
+        super().__init__(encoding, alphas, weights, bool(estimator.fit_intercept))
+        self.estimator = estimator
+        self.l1_ratio = float(getattr(estimator, "l1_ratio", 1.0))
+        self.positive = bool(estimator.positive)
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether Gram matrices take less than refits do: all values share one."""
+        return super().is_narrow or self.width <= MOST_WIDE * self.n * self.n_values
+
+    def alphas(self, sets: EncodedSets, h: FloatArray) -> FloatArray:
+        """Alphas (S, V) of each training set, given the products (S, p, Q) of its columns with y."""
+        return np.broadcast_to(self.lams[:, 0], (len(h), len(self.lams)))
+
+    def fit(self, sets: EncodedSets) -> tuple[FloatArray, BoolArray]:
+        """Coefficients (S, V, p, Q) of the outputs, and which training sets determine them."""
+        A, h = self._normal_equations(sets)
+        alphas = self.alphas(sets, h)
+        D = scale_columns(A)
+        return self._solve(A, D, D[:, :, None] * h, alphas * sets.moments.n[:, None], sets.features)
+
+    def _solve(
+        self, A: FloatArray, D: FloatArray, h: FloatArray, strengths: FloatArray, features: Features | None
+    ) -> tuple[FloatArray, BoolArray]:
+        """The same from products of columns of length one."""
+        order = np.argsort(-strengths, axis=1, kind="stable")
+        falling = np.take_along_axis(strengths, order, axis=1)
+        penalties = (self.l1_ratio * falling, (1.0 - self.l1_ratio) * falling)
+        right = np.ascontiguousarray(np.swapaxes(h, 1, 2))
+        found, states = active_sets.fit(A, right, D, penalties, self.positive)
+        is_known = ~(states == active_sets.FAILED).any(axis=(1, 2))
+        for index, value, output in np.argwhere((states == active_sets.DOUBTFUL) & is_known[:, None, None]):
+            l1, l2 = (float(penalty[index, value]) for penalty in penalties)
+            beta = found[index, value, output]
+            left = right[index, output] - A[index] @ np.divide(
+                beta, D[index], out=np.zeros_like(beta), where=D[index] > 0
+            )
+            part = active_sets.tied(left, right[index, output], D[index], l1, self.positive) | (beta != 0)
+            held = A[index] + np.diag(l2 * np.square(D[index]))
+            if features is not None and self.fit_intercept:
+                held += _closed_levels(D[index], features, int(index), part)
+            is_known[index] &= batched.smallest_eigenvalues(held[np.ix_(part, part)]) >= batched.TRUSTED
+        back = np.argsort(order, axis=1)
+        beta = np.take_along_axis(found, back[:, :, None, None], axis=1)
+        return np.swapaxes(beta, 2, 3), is_known
+
+    def fit_rows(self, Z: FloatArray, y: FloatArray, root: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Coefficients (V, p, Q) and constants (V, Q) of one training set from its rows."""
+        share = np.square(root) / np.square(root).sum()
+        means, y_mean = (share @ each if self.fit_intercept else np.zeros(each.shape[1]) for each in (Z, y))
+        columns, target = root[:, None] * (Z - means), root[:, None] * (y - y_mean)
+        columns[:, np.abs(columns).max(axis=0, initial=0.0) <= np.finfo(float).eps * np.abs(means)] = 0.0
+        A, h = (columns.T @ columns)[None], (columns.T @ target)[None]
+        D = scale_columns(A)
+        n = np.square(root).sum()
+        beta, is_known = self._solve(A, D, D[:, :, None] * h, n * self.lams[:, 0][None], None)
+        if is_known[0]:
+            return beta[0], y_mean - means @ beta[0]
+        return self._asked(Z, y, root)
+
+    def _asked(self, Z: FloatArray, y: FloatArray, root: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The same by scikit-learn."""
+        found, constants = np.empty((len(self.lams), Z.shape[1], y.shape[1])), np.empty((len(self.lams), y.shape[1]))
+        weights = None if self.weights is None else np.square(root)
+        for value, alpha in enumerate(self.lams[:, 0]):
+            with without_trace():
+                model = tight(self.estimator, alpha=alpha).fit(Z, y, sample_weight=weights)
+            found[value], constants[value] = np.atleast_2d(model.coef_).T, model.intercept_
+        return found, constants
+
+
+def _closed_levels(D: FloatArray, features: Features, index: int, part: BoolArray) -> FloatArray:
+    """A projection on combinations of columns that are constant in all rows: levels that a training set has all of."""
+    by = np.asarray(np.maximum.reduceat(features.coef[index], features.pattern.starts))
+    held = np.zeros((len(D), len(D)))
+    for group in range(int(features.closed.max(initial=-1)) + 1):
+        some = np.flatnonzero(features.closed == group)
+        if not (features.present[index, some] & part[some] & (by[some] > 0)).all():
+            continue
+        along = 1.0 / (D[some] * by[some])
+        along /= np.linalg.norm(along)
+        held[np.ix_(some, some)] += along[:, None] * along
+    return held

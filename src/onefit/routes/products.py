@@ -1,0 +1,32 @@
+"""Products of fixed features with themselves and with y, of folds and of what is left without them."""
+
+from __future__ import annotations
+
+from ..learners import Moments
+from ..typing import FloatArray, IntArray
+
+__all__ = ["Products"]
+
+
+class Products:
+    """``B'B`` and ``B'y``, a constant being the last column of B."""
+
+    def __init__(self, gram: FloatArray, right: FloatArray) -> None:
+        self.gram, self.right = gram, right
+
+    def without(self, folds: Products, out: IntArray) -> Products:
+        """Those of all rows but some folds."""
+        gram, right = self.gram - folds.gram[out[:, 0]], self.right - folds.right[out[:, 0]]
+        for fold in out.T[1:]:
+            gram -= folds.gram[fold]
+            right -= folds.right[fold]
+        return Products(gram, right)
+
+    def about_means(self) -> tuple[Moments, FloatArray, FloatArray]:
+        """Moments of many sets (S,), products with y about the means, and the means of y."""
+        n, sums = self.gram[:, -1, -1], self.gram[:, -1, :-1]
+        mean, y_mean = sums / n[:, None], self.right[:, -1] / n[:, None]
+        products = self.gram[:, :-1, :-1]
+        products -= sums[:, :, None] * mean[:, None]
+        right = self.right[:, :-1] - sums[:, :, None] * y_mean[:, None]
+        return Moments(n, mean, products), right, y_mean

@@ -1,0 +1,81 @@
+"""BayesianRidge and ARDRegression equal refits, at their own tolerance and at a tight one."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import ARDRegression, BayesianRidge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+import onefit
+from helpers import STRICT, quietly
+
+FOLDS = {"n_folds": 4, "n_repeats": 1, "random_state": 0}
+
+
+def table(seed, n, p, noise=1.0):
+    rng = np.random.default_rng(seed)
+    X = (rng.normal(size=(n, p)) @ (np.eye(p) + 0.3 * rng.normal(size=(p, p)))) * 10.0 ** rng.uniform(-1, 1, p) + 2.0
+    return X, X @ (rng.normal(size=p) / X.std(axis=0) * (rng.random(p) < 0.5)) + noise * rng.normal(size=n)
+
+
+def check(model, X, y, route="gram"):
+    fast, slow = (quietly(onefit.nested_cv, model, X, y, **FOLDS, route=each) for each in ("auto", "refit"))
+    assert fast.route == route
+    for name in ("estimate", "standard_error"):
+        np.testing.assert_allclose(getattr(fast, name), getattr(slow, name), rtol=STRICT)
+    return fast
+
+
+@settings(max_examples=20)
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from([(40, 5), (60, 12)]),
+    st.sampled_from([BayesianRidge, ARDRegression]),
+    st.sampled_from([1e-3, 1e-9]),
+    st.booleans(),
+    st.sampled_from([1.0, 0.01, 1e-6]),
+)
+def test_evidence_iterations_equal_refits(seed, shape, kind, tol, intercept, noise):
+    X, y = table(seed, *shape, noise)
+    model = kind(tol=tol, fit_intercept=intercept, max_iter=100)
+    assert check(model, X, y).exactness == "converged"
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        BayesianRidge(alpha_init=2.0, lambda_init=0.5, alpha_1=0.1, lambda_2=0.2),
+        BayesianRidge(max_iter=1),
+        ARDRegression(threshold_lambda=5.0),
+        ARDRegression(threshold_lambda=1e-3),
+        ARDRegression(alpha_1=0.1, lambda_1=0.3, lambda_2=0.2),
+    ],
+    ids=repr,
+)
+def test_every_parameter_counts(model):
+    check(model, *table(1, 50, 6))
+
+
+def test_after_steps_that_learn():
+    X, y = table(2, 60, 3)
+    frame = pd.DataFrame(X, columns=list("abc")).assign(kind=np.arange(60) % 4)
+    steps = make_column_transformer((OneHotEncoder(sparse_output=False), ["kind"]), (StandardScaler(), list("abc")))
+    check(make_pipeline(steps, BayesianRidge()), frame, y)
+
+
+@pytest.mark.parametrize("kind", [BayesianRidge, ARDRegression])
+def test_columns_that_depend_on_each_other_are_left_to_scikit_learn(kind):
+    X, y = table(3, 50, 4)
+    check(kind(), np.hstack([X, X[:, :1] + X[:, 1:2]]), y)
+
+
+def test_weights_several_outputs_and_wide_tables_are_refitted():
+    X, y = table(4, 30, 4)
+    weighted = quietly(onefit.nested_cv, BayesianRidge(), X, y, sample_weight=1.0 + np.arange(30) % 2, **FOLDS)
+    assert "counts weights" in weighted.route_reason
+    wide = quietly(onefit.nested_cv, BayesianRidge(), np.hstack([X] * 8), y, **FOLDS)
+    assert "too many for their Gram matrices" in wide.route_reason

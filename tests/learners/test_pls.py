@@ -1,0 +1,116 @@
+"""PLSRegression equals refits at every number of components, from rows and from products of columns."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.compose import make_column_transformer
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.decomposition import PCA
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+import onefit
+from helpers import STRICT, quietly
+from onefit.errors import OneFitError, TrainingSetError
+
+FOLDS = {"n_folds": 4, "n_repeats": 1, "random_state": 0}
+
+
+def spectra(seed, n, p, Q=1, decay=0.9):
+    """Smooth columns that are much alike, as those of a spectrum, and outputs."""
+    rng = np.random.default_rng(seed)
+    basis = np.cos(np.outer(np.arange(p), np.arange(1, p + 1)) * np.pi / p) * decay ** np.arange(p)
+    scores = rng.normal(size=(n, p))
+    X = scores @ basis.T + 5.0
+    y = scores[:, :3] @ rng.normal(size=(3, Q)) + 0.3 * rng.normal(size=(n, Q))
+    return X, y[:, 0] if Q == 1 else y
+
+
+def check(model, X, y, counts=None):
+    call, more = (onefit.nested_cv, {})
+    if counts is not None:
+        call, more = onefit.error_curve, {"param_name": "n_components", "param_range": counts}
+    fast, slow = (quietly(call, model, X, y, **FOLDS, **more, route=route) for route in ("auto", "refit"))
+    assert (fast.results[0] if counts is not None else fast).route == "gram"
+    for name in ("estimate", "standard_error"):
+        np.testing.assert_allclose(getattr(fast, name), getattr(slow, name), rtol=STRICT)
+    return fast
+
+
+@settings(max_examples=20)
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from([(30, 50), (40, 8), (60, 4)]),
+    st.integers(1, 3),
+    st.booleans(),
+    st.sampled_from([0.95, 0.8]),
+)
+def test_a_curve_over_components_equals_refits(seed, shape, outputs, scale, decay):
+    X, y = spectra(seed, *shape, outputs, decay)
+    check(PLSRegression(scale=scale), X, y, [1, 2, 3])
+
+
+def test_one_model_is_on_its_curve():
+    X, y = spectra(1, 40, 60)
+    curve = check(PLSRegression(), X, y, [1, 4, 7])
+    alone = check(PLSRegression(4), X, y)
+    np.testing.assert_allclose(curve.estimate[1], alone.estimate, rtol=1e-12)
+
+
+def test_components_after_steps_that_learn():
+    X, y = spectra(2, 60, 6)
+    frame = pd.DataFrame(X, columns=list("abcdef")).assign(kind=np.arange(60) % 3)
+    steps = make_column_transformer((OneHotEncoder(sparse_output=False), ["kind"]), (StandardScaler(), list("abcdef")))
+    check(make_pipeline(steps, PLSRegression(3)), frame, y)
+
+
+def test_a_search_inside_over_components():
+    X, y = spectra(3, 60, 6)
+    check(GridSearchCV(PLSRegression(), {"n_components": [1, 2, 4]}, cv=3), X, y)
+
+
+def test_a_column_that_is_constant_in_a_training_set():
+    X, y = spectra(4, 40, 30)
+    X[:, 3] = 0.1
+    X[1:, 5] = 7.0
+    check(PLSRegression(2), X, y)
+
+
+def test_components_beyond_the_rank_are_those_of_scikit_learn():
+    X, y = spectra(5, 40, 3)
+    X = np.hstack([X, X[:, :1] - X[:, 1:2]])
+    with np.errstate(all="ignore"):
+        fast, slow = (
+            quietly(onefit.nested_cv, PLSRegression(3, scale=False), X, y, **FOLDS, route=route)
+            for route in ("auto", "refit")
+        )
+    np.testing.assert_allclose(fast.estimate, slow.estimate, rtol=1e-6)
+
+
+def test_more_components_than_a_training_set_has_are_an_error_that_says_so():
+    X, y = spectra(6, 16, 40)
+    with pytest.raises(TrainingSetError, match="n_components is 12, and the smallest training set"):
+        onefit.nested_cv(PLSRegression(12), X, y, **FOLDS)
+    curve = quietly(onefit.error_curve, PLSRegression(), X, y, param_name="n_components", param_range=[2, 12], **FOLDS)
+    assert np.isnan(curve.estimate[1])
+    assert "at most 8" in curve.reasons[1]
+
+
+def test_components_are_whole_numbers_and_weights_are_not_taken():
+    X, y = spectra(7, 30, 5)
+    with pytest.raises(OneFitError, match="n_components"):
+        onefit.error_curve(PLSRegression(), X, y, param_name="n_components", param_range=[1, 1.5], **FOLDS)
+    with pytest.raises(OneFitError, match="weight"):
+        onefit.nested_cv(PLSRegression(), X, y, sample_weight=np.ones(30) * np.arange(1, 31), **FOLDS)
+
+
+def test_principal_components_regression_beside_it():
+    X, y = spectra(8, 60, 20)
+    model = make_pipeline(PCA(3, svd_solver="full"), LinearRegression())
+    fast, slow = (quietly(onefit.nested_cv, model, X, y, **FOLDS, route=route) for route in ("auto", "refit"))
+    assert fast.route == "gram"
+    np.testing.assert_allclose(fast.standard_error, slow.standard_error, rtol=STRICT)
