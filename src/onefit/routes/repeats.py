@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from ..dropfolds import DropSets
 from ..errors import LossOverflowError, OneFitError
 from ..folds import Folds, FoldSource
 from ..inference.averaged import figures_of
@@ -50,7 +51,7 @@ from .costs import Shape
 from .engine import TABLE_BYTES, FailureLog, per_block
 from .measured import measure, n_figures, n_kept
 from .responses import joined
-from .sidebyside import joined_pairs, joined_singles
+from .sidebyside import joined_pairs, joined_singles, pairs_of
 from .threads import threads
 
 __all__ = [
@@ -182,6 +183,11 @@ class RepeatedComputation:
         return len(self.engines) == 1 and self.engines[0].streams(self.partitions.source.n_folds)
 
     @property
+    def _has_pairs(self) -> bool:
+        source = self.partitions.source
+        return not isinstance(source, DropSets) or source.whole.has_pairs
+
+    @property
     def _is_refitted(self) -> bool:
         return any(engine.is_refitted for engine in self.engines)
 
@@ -199,9 +205,10 @@ class RepeatedComputation:
         """What progress counts."""
         K, repeats = self.partitions.source.n_folds, self.partitions.n_repeats or self._stopping.most
         n_bias = 0 if self.partitions.bias is None else self.partitions.bias[1]
-        total = sum(each.n_units(K, repeats, True) + each.n_units(K, n_bias, False) for each in self._counted)
+        with_pairs = self._has_pairs
+        total = sum(each.n_units(K, repeats, with_pairs) + each.n_units(K, n_bias, False) for each in self._counted)
         names = {each.units for each in self._counted}
-        of_each = sum(each.n_units(K, 1, True) for each in self._counted) if names == {"repeats"} else 1
+        of_each = sum(each.n_units(K, 1, with_pairs) for each in self._counted) if names == {"repeats"} else 1
         is_most = self.partitions.n_repeats is None
         name = names.pop() if len(names) == 1 else "steps"
         return Units(total, name, of_each, is_most, self.workers.n_threads)
@@ -246,7 +253,7 @@ class RepeatedComputation:
                 try:
                     for start, goal in pairwise((0, *(self._stopping.schedule if n_repeats is None else (n_repeats,)))):
                         spans = _spans(start, goal, step if in_place else 1, 1 if self._streams else n_threads)
-                        if len(self.engines) == 1:
+                        if len(self.engines) == 1 and self._has_pairs:
                             self.engines[0].look_ahead(source, start, goal)
                         if not done.blocks:
                             done = done.plus(*self._compute(spans.pop(0), run), in_place=in_place)
@@ -295,7 +302,7 @@ class RepeatedComputation:
         if self._streams:
             pairs = self.engines[0].stream(folds, run)
         else:
-            pairs = joined_pairs([engine.pairs(folds) for engine in self.engines])
+            pairs = joined_pairs([pairs_of(engine, folds, self.rows) for engine in self.engines])
         return pairs, partial(summarize, pairs)
 
     def _compute(self, span: tuple[int, int], run: Run, chain: Chain | None = None) -> tuple[SingleErrors, FoldErrors]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..checks import check_choice, check_integer, check_jobs, check_level
+from ..dropfolds import DropFolds, DropSets
 from ..errors import FoldError, IntervalError, TrainingSetError
 from ..folds import ExplicitFolds, Folds, FoldSource, RandomFolds, as_folds, entropy_of, explicit_folds, is_single
 from ..frames import split_columns
@@ -19,12 +20,24 @@ from ..inference.intervals import MOST_SCATTERED, RULES, Rule
 from ..inference.montecarlo import Stopping
 from ..learners import Learner, Path, RefitLearner, Refusal, Task, adapt, free_columns, frozen
 from ..metrics import Asked, KeptScores, Loss, LossLike, Metric, ScoringLike
-from ..routes import Bid, Computation, FoldPlan, Outcome, Partitions, Route, Workers, automatic_folds, choose_routes
+from ..routes import (
+    Bid,
+    Computation,
+    FoldPlan,
+    Outcome,
+    Partitions,
+    Route,
+    Workers,
+    automatic_folds,
+    choose_drop_routes,
+    choose_routes,
+)
 from ..typing import ArrayLike, CVLike, Data, Estimator, IntArray, Rows, Seed, Splitter
 from ..validation import Problem, check_problem
 from ..vocabulary import ROUTES, TRANSFORMERS, Repeats, RouteName, RuleName, Transformers
 from ..vocabulary import Folds as NumberOfFolds
 from .asking import METHODS, ask
+from .dependent import Dependent, Pilot, find_dependent, pilot_task, refuse_beside
 from .lostcolumns import explain_lost_columns
 from .progress import Progress, Report, check_progress
 
@@ -46,7 +59,7 @@ class Settings:
     interval: RuleName
     groups: ArrayLike | str | None
     sample_weight: ArrayLike | str | None
-    folds: ArrayLike | Splitter | None
+    folds: ArrayLike | Splitter | Dependent | None
     cv: CVLike
     bias_folds: int | ArrayLike | Splitter | None
     route: RouteName
@@ -115,6 +128,8 @@ class Job:
         As they were given.
     entropy : int
         The seed of the partitions.
+    dependent : Dependent or None
+        How the folds came about, if they are for rows that follow one another.
     """
 
     task: Task
@@ -130,6 +145,7 @@ class Job:
     progress: Progress
     settings: Settings
     entropy: int
+    dependent: Dependent | None = None
 
     @cached_property
     def computation(self) -> Computation:
@@ -224,7 +240,7 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows | str, settings: 
     is_automatic = K is None and settings.folds is None
     if is_automatic:
         K = automatic_folds(candidates, task, asked)
-    partitions = _partitions(problem, K, L, settings, entropy)
+    partitions, dependent = _folds_of(settings, candidates, task, workers, (K, L, entropy))
     whole = _whole(partitions.source)
     if rule.needs_v_out and not whole.sizes.min() > 1:
         raise IntervalError(
@@ -236,7 +252,10 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows | str, settings: 
         _check_folds(task.metrics, whole)
     plan = _plan(problem, partitions, whole, is_automatic)
     failures = _unfit(candidates, problem, plan)
-    route, bids = choose_routes(candidates, task, plan, asked)
+    if dependent is not None and isinstance(partitions.source, DropSets):
+        route, bids = choose_drop_routes(candidates, task, plan, asked, dependent.kept)
+    else:
+        route, bids = choose_routes(candidates, task, plan, asked)
     n_values = sum(bid.learner.n_values for bid in bids) + len(failures)
     values = tuple(value for value in range(n_values) if value not in failures)
     return Job(
@@ -253,7 +272,27 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows | str, settings: 
         progress,
         settings,
         entropy,
+        dependent,
     )
+
+
+def _folds_of(
+    settings: Settings,
+    candidates: Sequence[Sequence[Learner]],
+    task: Task,
+    workers: Workers,
+    counts: tuple[int | None, int | None, int],
+) -> tuple[Partitions, Dependent | None]:
+    """Where folds come from, and how, if they are for rows that follow one another; counts are K, L and the seed."""
+    K, L, entropy = counts
+    problem, dependent = task.problem, None
+    if settings.folds is not None:
+        pilot = Pilot(candidates, pilot_task(task), settings.route, workers, lambda source: _plan_of(problem, source))
+        dependent = find_dependent(settings.folds, pilot)
+    if dependent is None:
+        return _partitions(problem, K, L, settings, entropy), None
+    refuse_beside(dependent, task, K, L, settings.bias_folds)
+    return Partitions(dependent.source, 1, None, int(settings.max_fits)), dependent
 
 
 def _learners(contender: Contender, task: Task, asked: str) -> list[Learner]:
@@ -311,9 +350,17 @@ def _unfit(candidates: list[list[Learner]], problem: Problem, plan: FoldPlan) ->
     return failures
 
 
+def _plan_of(problem: Problem, source: DropSets) -> FoldPlan:
+    """What routes must know of folds with drop sets."""
+    return _plan(problem, Partitions(source, 1), source.whole, False)
+
+
 def _plan(problem: Problem, partitions: Partitions, whole: Folds, is_automatic: bool) -> FoldPlan:
     """What routes must know of the folds."""
     source, sizes = partitions.source, np.sort(whole.sizes, axis=1)
+    if isinstance(whole, DropFolds):
+        largest = max(len(drop) for drop in whole.drops)
+        return FoldPlan(source.n_folds, 1, _units(problem), largest, whole.smallest_training_set)
     return FoldPlan(
         n_folds=source.n_folds,
         n_repeats=partitions.n_repeats,
@@ -350,6 +397,7 @@ def _partitions(problem: Problem, K: int | None, L: int | None, settings: Settin
         source = RandomFolds(problem.n, K, entropy, groups=problem.groups, strata=_strata(problem))
         repeats = 1 if source.is_exhaustive else L
     else:
+        assert not isinstance(settings.folds, Dependent)  # these are partitions of their own
         source = explicit_folds(settings.folds, problem.n, problem.X, problem.target, problem.groups)
         repeats = source.n_repeats
         if K is not None and source.n_folds != K:
@@ -385,4 +433,4 @@ def _bias_partitions(
 
 def _whole(source: FoldSource) -> Folds:
     """All given partitions, or one random one to tell the sizes."""
-    return source.block(0, source.n_repeats if isinstance(source, ExplicitFolds) else 1)
+    return source.block(0, source.n_repeats if isinstance(source, ExplicitFolds | DropSets) else 1)
