@@ -128,6 +128,8 @@ def test_probabilities_have_a_log_loss_in_blocks_of_time():
     cv = onefit.TimeBlocks(5)
     result = quiet_nested_cv(LogisticRegression(), X, labels, cv=cv, scoring=["neg_log_loss", "accuracy"])
     assert result.dependence.buffer > 0
+    assert result.route == "refit"
+    assert "around a fold" in result.route_reason
     assert result.interval[0] < result.estimate < result.interval[1] < 0
     with pytest.raises(onefit.errors.IntervalError, match="compares rows with each other"):
         quiet_nested_cv(LogisticRegression(), X, labels, cv=cv, scoring="roc_auc")

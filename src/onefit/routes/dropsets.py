@@ -31,7 +31,6 @@ from .engine import FailureLog, Piece, SmootherEngine, refit_or_log
 from .gram import GramRoute
 from .gramstream import StreamedEngine
 from .learned import LearnedRoute
-from .newton import NewtonRoute
 from .onestep import OneStepEngine, OneStepRoute
 from .refit import RefitRoute
 from .repeats import RepeatedRoute, SideBySide
@@ -41,7 +40,7 @@ from .tuned import TunedRoute
 
 __all__ = ["Kept", "choose_drop_routes"]
 
-SERVING = (GramRoute, OneStepRoute, TunedRoute, LearnedRoute, EncodedRoute, SearchedRoute, NewtonRoute, ConstantRoute)
+SERVING = (GramRoute, OneStepRoute, TunedRoute, LearnedRoute, EncodedRoute, SearchedRoute, ConstantRoute)
 """Routes with engines that take parts, rows of an operator, or training sets as the folds say them."""
 
 NOT_BY_DROP_SETS = "its fast route does not leave out the rows around a fold"
