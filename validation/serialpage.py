@@ -20,7 +20,10 @@ METHODS = {
 
 
 def serial_figure(text: str, table: pd.DataFrame) -> str:
-    """Coverage in percent of the rows that are asked for, or another column by ``figure=``; a range of several."""
+    """Coverage in percent of the rows that are asked for, or another column by ``figure=``; a range of several.
+
+    ``figure=mean`` is the mean coverage.
+    """
     pairs = (part.partition("=") for part in text.split(";") if part.strip())
     asked = {name.strip(): value.strip() for name, _, value in pairs}
     figure = asked.pop("figure", "coverage")
@@ -30,6 +33,8 @@ def serial_figure(text: str, table: pd.DataFrame) -> str:
         rows = rows[[any(fnmatch(str(each), choice) for choice in choices) for each in rows[name]]]
     if rows.empty:
         raise ValueError(f"no row of the study of series is asked for by {text!r}; correct the template.")
+    if figure == "mean":
+        return f"{100 * rows['coverage'].mean():.0f}%"
     values = sorted(rows[figure])
     if figure == "datasets":
         shown = [f"{value:.0f}" for value in values]
