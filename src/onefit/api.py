@@ -104,7 +104,10 @@ def nested_cv(
         Partitions to use: ids 0 to K-1, and -1 for rows that are always trained on and never scored.
     cv : int, scikit-learn splitter or list of (train, test), default=None
         The same in scikit-learn's word: a number is `n_folds` (random folds, at least 3, as two are held out at a
-        time), anything else `folds`.
+        time), anything else `folds`. For rows that follow one another: `TimeBlocks`, `SpaceBlocks`, `Gaps`,
+        `RollingOrigin` and `Neighbourhoods`, and splitters whose training sets are not all other rows, such as
+        ``TimeSeriesSplit``. The interval then minds that losses of neighbours resemble each other; see
+        ``result.dependence``.
     bias_folds : int or array (repeats, n), default=None
         For the rules "paper" and "bates": further partitions, up to 100,000, for the bias correction. None uses the
         same ones.

@@ -30,6 +30,7 @@ from ..learners import is_near_interpolation
 from ..metrics import Asked
 from ..typing import BoolArray, FloatArray, IntArray
 from ..vocabulary import FROZEN
+from .dependence import SerialKnown, told_of
 
 __all__ = ["KINDS", "Finding", "Known", "findings_of"]
 
@@ -139,6 +140,8 @@ class Known:
         Names of the rows; None if they go by their numbers.
     folds : array (n,) or None
         The fold of each row, where every row, or group, is a fold of its own.
+    serial : SerialKnown or None
+        What is known of rows that follow one another, if the folds are for them.
     """
 
     reason: str
@@ -166,6 +169,7 @@ class Known:
     heavy_tailed: BoolArray
     row_names: pd.Index[Any] | None
     folds: IntArray | None
+    serial: SerialKnown | None = None
 
 
 def findings_of(known: Known) -> tuple[Finding, ...]:
@@ -191,6 +195,8 @@ def _interval(known: Known) -> Iterator[Finding]:
 
 def _monte_carlo(known: Known) -> Iterator[Finding]:
     """How far the interval is an accident of the partitions drawn; unknown if there was one."""
+    if known.serial is not None:
+        return  # nothing was drawn
     worst = float(np.max(known.monte_carlo_error))
     if np.isnan(worst) and known.rule.needs_v_out:
         message = f"The {known.rule.name} interval comes from one random partition, and depends on it much."
@@ -317,6 +323,10 @@ def _few_groups(known: Known) -> Iterator[Finding]:
 
 def _dependence(known: Known) -> Iterator[Finding]:
     """Whether neighbouring rows resemble each other; groups say already which do, and of classes little is known."""
+    if known.serial is not None:
+        for message, remedy in told_of(known.serial, known.confidence_level):
+            yield Finding("dependence", message, remedy)
+        return
     if known.rows.groups is not None or known.loss.rule_scale == "logit" or known.loss.classes is not None:
         return
     y = known.y[:MOST]
@@ -330,8 +340,9 @@ def _dependence(known: Known) -> Iterator[Finding]:
             "independent: the interval is too narrow, and rows far from these may be predicted worse."
         )
         remedy = (
-            "Give blocks of consecutive rows as groups=, so long that one tells little of the next; if the rows were "
-            "drawn independently and sorted afterwards, it is the model that misses something instead."
+            "If they follow one another in time, use cv=onefit.TimeBlocks() (the error on a new stretch) or "
+            "RollingOrigin (forecasts); if they were drawn independently and sorted afterwards, it is the model that "
+            "misses something instead."
         )
         yield Finding("dependence", message, remedy, _places(found))
 

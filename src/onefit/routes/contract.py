@@ -19,8 +19,9 @@ from joblib import effective_n_jobs
 from ..errors import OneFitError
 from ..folds import Folds, FoldSource
 from ..inference.chain import Chain, ascending
-from ..inference.fold_errors import FoldErrors, HeldOut, PairErrors, RowTotals, SingleErrors
+from ..inference.fold_errors import FoldErrors, HeldOut, PairErrors, SingleErrors
 from ..inference.montecarlo import FAST, Stopping
+from ..inference.rowtotals import RowTotals
 from ..learners import Learner, Refusal, Task
 from ..typing import FloatArray
 from ..validation import Problem

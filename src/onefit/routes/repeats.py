@@ -14,6 +14,7 @@ from typing import TypeAlias, cast
 
 import numpy as np
 
+from ..dropfolds import DropSets
 from ..errors import LossOverflowError, OneFitError
 from ..folds import Folds, FoldSource
 from ..inference.averaged import figures_of
@@ -23,13 +24,13 @@ from ..inference.fold_errors import (
     FoldErrors,
     PairErrors,
     RowRoles,
-    RowTotals,
     SingleErrors,
     concatenate,
     overflowing,
     summarize,
 )
 from ..inference.montecarlo import Stopping, is_precise
+from ..inference.rowtotals import RowTotals
 from ..learners import Learner, Refusal, Smoother, StatisticsLearner, Task, TunedLearner
 from ..metrics import rule_scale_of
 from ..typing import FloatArray
@@ -50,7 +51,7 @@ from .costs import Shape
 from .engine import TABLE_BYTES, FailureLog, per_block
 from .measured import measure, n_figures, n_kept
 from .responses import joined
-from .sidebyside import joined_pairs, joined_singles
+from .sidebyside import joined_pairs, joined_singles, pairs_of
 from .threads import threads
 
 __all__ = [
@@ -186,6 +187,11 @@ class RepeatedComputation:
         return len(self.engines) == 1 and self.engines[0].streams(self.partitions.source.n_folds)
 
     @property
+    def _has_pairs(self) -> bool:
+        source = self.partitions.source
+        return not isinstance(source, DropSets) or source.whole.has_pairs
+
+    @property
     def _is_refitted(self) -> bool:
         return any(engine.is_refitted for engine in self.engines)
 
@@ -203,9 +209,10 @@ class RepeatedComputation:
         """What progress counts."""
         K, repeats = self.partitions.source.n_folds, self.partitions.n_repeats or self._stopping.most
         n_bias = 0 if self.partitions.bias is None else self.partitions.bias[1]
-        total = sum(each.n_units(K, repeats, True) + each.n_units(K, n_bias, False) for each in self._counted)
+        with_pairs = self._has_pairs
+        total = sum(each.n_units(K, repeats, with_pairs) + each.n_units(K, n_bias, False) for each in self._counted)
         names = {each.units for each in self._counted}
-        of_each = sum(each.n_units(K, 1, True) for each in self._counted) if names == {"repeats"} else 1
+        of_each = sum(each.n_units(K, 1, with_pairs) for each in self._counted) if names == {"repeats"} else 1
         is_most = self.partitions.n_repeats is None
         name = names.pop() if len(names) == 1 else "steps"
         return Units(total, name, of_each, is_most, self.workers.n_threads)
@@ -251,7 +258,7 @@ class RepeatedComputation:
                     for start, goal in pairwise((0, *(self._stopping.schedule if n_repeats is None else (n_repeats,)))):
                         spans = _spans(start, goal, step if in_place else 1, 1 if self._streams else n_threads)
                         spans = [span for span in spans if span[0] >= done.n_repeats]
-                        if len(self.engines) == 1 and spans:
+                        if len(self.engines) == 1 and self._has_pairs and spans:
                             self.engines[0].look_ahead(source, spans[0][0], goal)
                         if not done.blocks:
                             done = self._kept(done.plus(*self._compute(spans.pop(0), run), in_place=in_place))
@@ -317,7 +324,7 @@ class RepeatedComputation:
         if self._streams:
             pairs = self.engines[0].stream(folds, run)
         else:
-            pairs = joined_pairs([engine.pairs(folds) for engine in self.engines])
+            pairs = joined_pairs([pairs_of(engine, folds, self.rows) for engine in self.engines])
         return pairs, partial(summarize, pairs)
 
     def _compute(self, span: tuple[int, int], run: Run, chain: Chain | None = None) -> tuple[SingleErrors, FoldErrors]:
