@@ -43,6 +43,7 @@ compiled kernel with every instruction set that the machine has. With ``--sparse
 route, by refits (which scikit-learn iterates to a tolerance), as a dense copy, and by the choice that onefit makes
 itself, what that costs included; with ``--sparse --calibrate``: the costs of that choice. With ``--pipelines``: tables
 of text and numbers, encoded, scaled and imputed before a Ridge, and searches inside, beside refits of the same. With
+``--classifiers``: nearest neighbours, discriminant analysis and naive Bayes beside refits, and many outputs. With
 ``--growth FILE``: time against n, p, K, L and the number of values, as a picture.
 """
 
@@ -100,6 +101,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         form = markdown if options.markdown else plain
         print(form(BAR_HEAD, [bar.cells() for bar in found], ("bar", "")))
         return
+    if options.classifiers:
+        from .classifiers import classifier_bars
+
+        with threadpool_limits(limits=1):
+            found = classifier_bars(options.quick, 0.02 if options.quick else 3 * options.seconds)
+        form = markdown if options.markdown else plain
+        print(form(BAR_HEAD, [bar.cells() for bar in found], ("bar", "")))
+        return
     if options.growth:
         from .growth import growth
 
@@ -122,6 +131,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--kernels", action="store_true", help="each compiled kernel with every instruction set")
     parser.add_argument("--sparse", action="store_true", help="every way and the choice, over sparse shapes")
     parser.add_argument("--pipelines", action="store_true", help="encoders, scalers and imputers beside refits")
+    parser.add_argument("--classifiers", action="store_true", help="neighbours, discriminant analysis, many outputs")
     parser.add_argument("--growth", metavar="FILE", help="draw time against each size")
     return parser.parse_args(arguments)
 

@@ -5,8 +5,8 @@
 """
 
 from .adapt import adapt, frozen
-from .constant import ConstantLearner
 from .classmoments import ClassLearner, ClassMoments
+from .constant import ConstantLearner
 from .contract import Learner, Path, Refusal, Scores, Task
 from .design import DesignSmoother
 from .encoded import EncodedLearner, EncodedSets, RowsOfSet
@@ -43,9 +43,9 @@ __all__ = [
     "KernelSmoother",
     "Learner",
     "Moments",
-    "NoFiniteFit",
     "NeighbourLearner",
     "NeighbourLists",
+    "NoFiniteFit",
     "Path",
     "RankedRows",
     "RefitLearner",

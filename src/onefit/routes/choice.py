@@ -10,15 +10,15 @@ import numpy as np
 
 from ..errors import FoldError, RouteError
 from ..learners import Learner, RefitLearner, Refusal, Task, is_near_interpolation
-from .constant import ConstantRoute
 from .classes import ClassesRoute
+from .constant import ConstantRoute
 from .contract import FoldPlan, Offer, Route
 from .encoded import EncodedRoute
 from .gram import GramRoute
 from .learned import LearnedRoute
 from .leavetwo import LeaveTwoOutRoute
-from .newton import NewtonRoute
 from .neighbours import NeighboursRoute
+from .newton import NewtonRoute
 from .onestep import OneStepRoute
 from .refit import RefitRoute
 from .repeats import RepeatedRoute, SideBySide
