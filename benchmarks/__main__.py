@@ -45,6 +45,7 @@ itself, what that costs included; with ``--sparse --calibrate``: the costs of th
 of text and numbers, encoded, scaled and imputed before a Ridge, and searches inside, beside refits of the same. With
 ``--glm``: logistic, Poisson and Gamma regression beside refits at scikit-learn's default tolerance. With
 ``--learners``: lasso, partial least squares, Bayesian ridge regression and Gaussian processes beside refits. With
+``--classifiers``: nearest neighbours, discriminant analysis and naive Bayes beside refits, and many outputs. With
 ``--growth FILE``: time against n, p, K, L and the number of values, as a picture.
 """
 
@@ -112,6 +113,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         form = markdown if options.markdown else plain
         print(form(BAR_HEAD, [bar.cells() for bar in found], ("bar", "")))
         return
+    if options.classifiers:
+        from .classifiers import classifier_bars
+
+        with threadpool_limits(limits=1):
+            found = classifier_bars(options.quick, 0.02 if options.quick else 3 * options.seconds)
+        form = markdown if options.markdown else plain
+        print(form(BAR_HEAD, [bar.cells() for bar in found], ("bar", "")))
+        return
     if options.growth:
         from .growth import growth
 
@@ -136,6 +145,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--pipelines", action="store_true", help="encoders, scalers and imputers beside refits")
     parser.add_argument("--glm", action="store_true", help="generalized linear models beside refits")
     parser.add_argument("--learners", action="store_true", help="lasso, PLS and others beside refits")
+    parser.add_argument("--classifiers", action="store_true", help="neighbours, discriminant analysis, many outputs")
     parser.add_argument("--growth", metavar="FILE", help="draw time against each size")
     return parser.parse_args(arguments)
 

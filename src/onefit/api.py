@@ -111,7 +111,7 @@ def nested_cv(
     bias_folds : int or array (repeats, n), default=None
         For the rules "paper" and "bates": further partitions, up to 100,000, for the bias correction. None uses the
         same ones.
-    route : {"auto", "gram", "onestep", "newton", "refit"}, default="auto"
+    route : {"auto", "gram", "onestep", "newton", "neighbours", "refit"}, default="auto"
         How to compute; all routes give the same numbers. "auto" is the cheaper fast one by `plan` if the
         estimator has one, else "refit".
     transformers : {"refit", "freeze"}, default="refit"

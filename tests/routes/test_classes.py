@@ -10,6 +10,7 @@ from scipy import linalg
 from sklearn.covariance import OAS, ledoit_wolf
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
 
@@ -279,3 +280,19 @@ def test_divisors_are_those_of_the_installed_scikit_learn():
     np.testing.assert_allclose(LinearDiscriminantAnalysis().fit(X, y).coef_[0], slope)
     variance = np.linalg.eigvalsh(np.cov(X[y == 0].T, ddof=1 if quadratic_counts_mean() else 0))
     np.testing.assert_allclose(np.sort(QuadraticDiscriminantAnalysis().fit(X, y).scalings_[0]), variance)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    "estimator",
+    [KNeighborsClassifier(7, weights="distance"), LinearDiscriminantAnalysis(), GaussianNB()],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_metrics_of_probabilities_are_those_of_refits(estimator, n_classes):
+    X, y = classes(60, 3, n_classes, 16)
+    scoring = ["neg_log_loss", "roc_auc" if n_classes == 2 else "roc_auc_ovr", "accuracy"]
+    keywords = {"scoring": scoring, "n_folds": 4, "n_repeats": 2, "random_state": 0}
+    fast, slow = (quietly(onefit.nested_cv, estimator, X, y, route=route, **keywords) for route in ("auto", "refit"))
+    assert fast.route in ("gram", "neighbours")
+    columns = ["estimate", "low", "high", "standard_error"]
+    np.testing.assert_allclose(fast.metrics[columns].to_numpy(float), slow.metrics[columns].to_numpy(float), rtol=1e-8)

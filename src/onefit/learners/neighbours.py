@@ -111,7 +111,8 @@ class NeighbourLearner(FitRows, Learner):
         }
         if len(lost) == self.n_values:
             raise TrainingSetError(
-                f"The smallest training set, without two folds, has {smallest_training_set} rows, fewer than "
+                f"{type(self.estimator).__name__} cannot be fitted: the smallest training set, without two folds, has "
+                f"{smallest_training_set} rows, fewer than "
                 f"n_neighbors={min(self.n_neighbors)}. Use fewer neighbours, or more folds."
             )
         return lost

@@ -83,7 +83,7 @@ class NestedCVResult:
         Relative error of the half-width due to the partitions drawn; NaN if there was one repeat.
     n_folds, n_repeats : int
     route : str
-        "gram", "onestep", "newton" or "refit".
+        "gram", "onestep", "newton", "neighbours" or "refit".
     route_reason : str
         Why that route.
     exactness : str
