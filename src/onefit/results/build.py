@@ -22,8 +22,9 @@ from .baseline import standard_of
 from .comparison import Comparison
 from .curve import Difference, ErrorCurve, as_values, simplest_minimum, simplicity
 from .figured import AllFigures, Figures, HeldOutRows, all_figures
-from .findings import Known, findings_of
+from .findings import Known, findings_of, reason_of
 from .nested import FoldErrorTables, NestedCVResult
+from .unsteady import Unsteady
 
 __all__ = ["build_comparison", "build_curve", "build_result"]
 
@@ -36,6 +37,7 @@ def build_result(job: Job, outcome: Outcome, value: int = 0, figures: AllFigures
     figures = all_figures(job, outcome) if figures is None else figures
     first = figures.first
     own, errors, shown, bid = first.own, first.errors, first.asked.shown, job.bid_at(value)
+    known = _known(job, outcome, figures, value)
 
     def pick(array: AnyArray) -> Any:
         """One value, and its only output if y is a vector."""
@@ -77,11 +79,11 @@ def build_result(job: Job, outcome: Outcome, value: int = 0, figures: AllFigures
             mse=pick(errors.mse),
         ),
         heldout=_heldout_table(job, first, figures.rows, value),
-        reason="; ".join(filter(None, [own.reason_at(value), *outcome.notes])),
+        reason="; ".join(filter(None, [reason_of(known), *outcome.notes])),
         output_names=problem.output_names,
         rmse=None if first.rmse is None else Figure(*map(pick, first.rmse)),
         r2=None if first.r2 is None else Figure(*map(pick, first.r2)),
-        findings=findings_of(_known(job, outcome, figures, value)),
+        findings=findings_of(known),
         row_value="loss" if first.asked.has_row_losses else "influence",
         standard=standard_of(job, first.asked, errors, first.sampling[value], build_result, first.neighbours),
         dependence=None if first.serial is None else first.serial.dependence(value, pick),
@@ -130,6 +132,7 @@ def _known(job: Job, outcome: Outcome, every: AllFigures, value: int) -> Known:
         row_names=every.rows.names,
         folds=source.block(0, 1).ids[0] if source.is_exhaustive else None,
         serial=None if figures.serial is None else figures.serial.known(value),
+        unsteady=Unsteady.of(figures.own, figures.errors, figures.asked, value, job.rule.name),
     )
 
 
@@ -203,7 +206,7 @@ def build_curve(
     own = figures.own
     order = simplicity(V, simpler, array)
     best = simplest_minimum(spread(own.estimate).reshape(V, R), order)
-    places = np.arange(len(job.values))
+    places, level = np.arange(len(job.values)), job.confidence_level
     # outputs that share their best value are one call, as each computes all of them
     from_best = {b: figures.difference(places, np.full(len(places), job.values.index(b))) for b in set(best.tolist())}
     difference = [from_best[b] for b in best.tolist()]

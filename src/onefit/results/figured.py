@@ -43,9 +43,9 @@ class HeldOutRows:
         self.names, self.roles = row_names(job.problem.X), job.rows
 
 
-def paired_by(errors: FoldErrors, level: float) -> Callable[[IntArray, IntArray], Interval]:
+def paired_by(errors: FoldErrors, level: float, scale: str) -> Callable[[IntArray, IntArray], Interval]:
     """Differences between values by the covariance rule of independent rows."""
-    return lambda first, second: paired(errors, first, second, level)
+    return lambda first, second: paired(errors, first, second, level, scale)
 
 
 class Figures:
@@ -72,7 +72,7 @@ class Figures:
         self.sampling = errors.sampling(self.own.estimate).mean(axis=0)
         self.raw, self.cv = raw_estimate(errors), _cv_estimate(errors, asked)
         self.monte_carlo_error = half_width_error(errors, job.rule, scale)
-        self.difference, self.degrees = paired_by(errors, level), errors.n_units - 1.0
+        self.difference, self.degrees = paired_by(errors, level, scale), errors.n_units - 1.0
         if self.serial is not None:
             self.sampling = self.serial.long_run.total
             self.monte_carlo_error = np.zeros(self.own.estimate.shape)  # nothing is drawn
