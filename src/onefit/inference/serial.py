@@ -17,7 +17,7 @@ from ..typing import FloatArray, IntArray
 from .correlation import Decay
 from .ends import ends_of_mean, wilson
 from .fold_errors import FoldErrors, RowRoles
-from .intervals import LARGER_TRAINING_SETS, TOO_SMALL, Interval, cv_estimate, raw_estimate
+from .intervals import TOO_WIDE, Interval, cv_estimate, raw_estimate
 from .longrun import by_cosines, by_decay, independent, n_cosines
 
 __all__ = ["LongRun", "Serial", "degrees_of_differences", "serial_differences", "serial_interval"]
@@ -113,8 +113,8 @@ def serial_interval(
     else:
         low, high = ends_of_mean(centre, s, t, None, scale)
     inflation = np.sqrt(np.divide(np.square(s), plain, out=np.ones(s.shape), where=plain > 0))
-    cause = (TOO_SMALL, LARGER_TRAINING_SETS) if too_wide.any() else ("", "")
-    interval = Interval(centre, low, high, s, floor + shared, shared < 0, inflation, *cause, too_wide)
+    reason = TOO_WIDE if too_wide.any() else ""
+    interval = Interval(centre, low, high, s, floor + shared, shared < 0, inflation, reason, affected=too_wide)
     return interval, LongRun(plain, floor)
 
 

@@ -206,7 +206,7 @@ def build_curve(
     own = figures.own
     order = simplicity(V, simpler, array)
     best = simplest_minimum(spread(own.estimate).reshape(V, R), order)
-    places, level = np.arange(len(job.values)), job.confidence_level
+    places = np.arange(len(job.values))
     # outputs that share their best value are one call, as each computes all of them
     from_best = {b: figures.difference(places, np.full(len(places), job.values.index(b))) for b in set(best.tolist())}
     difference = [from_best[b] for b in best.tolist()]
