@@ -203,8 +203,10 @@ def error_curve(
     """Estimate the error along a parameter, with an interval at every value and for every difference from the best.
 
     For the penalty of a linear smoother (``alpha`` of Ridge, RidgeClassifier and KernelRidge, ``lam`` of
-    `PenalizedRegression`, also as the last step of a pipeline) the whole path comes from one decomposition. Any other
-    parameter of any estimator is refitted at every value. The folds are the same at every value.
+    `PenalizedRegression`, also as the last step of a pipeline) the whole path comes from one decomposition, and for an
+    option of a step, or a step itself, in a pipeline that needs no refits (``"pca__n_components"``,
+    ``"columntransformer__num__strategy"``) from the same sums over the rows. Along any other parameter every value is a
+    model of its own, which takes the route that suits it. The folds are the same at every value.
 
     Parameters
     ----------
@@ -322,6 +324,8 @@ transformers, max_fits, random_state, n_jobs, progress
     Returns
     -------
     Comparison
+        Without models that cannot be fitted: ``reasons`` says why, and a `FailedModelWarning`. If fewer than two can,
+        that is an error.
 
     Examples
     --------
@@ -339,8 +343,11 @@ transformers, max_fits, random_state, n_jobs, progress
     names = [str(name) for name in estimators]
     if len(set(names)) < len(names):
         raise DataError("Two models have the same name; name each differently.")
-    job = make_job([Contender((estimator,)) for estimator in estimators.values()], X, y, settings)
+    contenders = [
+        Contender((estimator,), name=name) for name, estimator in zip(names, estimators.values(), strict=True)
+    ]
+    job = make_job(contenders, X, y, settings)
     outcome = job.run()
     comparison = build_comparison(job, outcome, names)
-    emit_warnings(comparison.results[name] for name in names)
+    emit_warnings([comparison.results[name] for name in names if name in comparison.results], comparison.reasons)
     return comparison

@@ -6,6 +6,7 @@ Repeat ``l`` of a run with seed ``s`` is the same partition whatever the number 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, cast

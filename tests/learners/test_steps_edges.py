@@ -20,7 +20,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from helpers import quiet_nested_cv
+from helpers import STRICT, quiet_nested_cv
 from onefit.errors import OneFitError
 
 SETTINGS = {"n_folds": 4, "n_repeats": 2, "random_state": 0}
@@ -145,3 +145,27 @@ def test_components_that_are_rounding_errors_end_in_no_error_of_algebra(componen
     with contextlib.suppress(OneFitError):  # a training set that does not determine the fit may be refused
         found = quiet_nested_cv(make_pipeline(MinMaxScaler(), components, last), X, y, **SETTINGS)
         assert found.route == "gram"
+
+
+def test_a_column_that_varies_only_in_rows_without_weight():
+    """Its levels, and what fills their gaps, add up to a constant: what is left of their sums is rounding."""
+    rng = np.random.default_rng(0)
+    n = 40
+    table = pd.DataFrame(
+        {"s": np.where(rng.random(n) < 0.3, np.nan, np.array("x", dtype=object)), "b": rng.normal(size=n) / 100 + 10}
+    )
+    table.loc[[3, 30], "s"] = ["v", "w"]
+    weights = rng.uniform(0.5, 1.5, n)
+    weights[[3, 30]] = 0.0
+    levels = make_pipeline(
+        SimpleImputer(strategy="most_frequent"),
+        OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1),
+    )
+    model = make_pipeline(make_column_transformer((levels, ["s"]), remainder="passthrough"), LinearRegression())
+    y = rng.normal(size=n)
+    fast, slow = (
+        quiet_nested_cv(model, table, y, sample_weight=weights, n_folds=4, n_repeats=1, random_state=0, route=route)
+        for route in ("auto", "refit")
+    )
+    assert fast.route == "gram"
+    np.testing.assert_allclose(fast.raw_estimate, slow.raw_estimate, rtol=STRICT)

@@ -168,12 +168,12 @@ def test_the_scaler_of_a_pipeline_is_fitted_anew_or_frozen_as_asked(transformers
     assert_same_results(curve.results[1], one)
 
 
-def test_a_parameter_that_is_no_penalty_is_refitted():
+def test_along_a_parameter_that_is_no_penalty_each_value_takes_its_own_route():
     X, y = small("folds")
     folds = random_folds(N, 4)
     curve = error_curve(Ridge(), X, y, param_name="fit_intercept", param_range=[True, False], folds=folds)
     for result, fit_intercept in zip(curve.results, (True, False), strict=True):
-        assert result.route == "refit"
+        assert result.route == "gram"
         assert_same_results(result, quiet_nested_cv(Ridge(fit_intercept=fit_intercept), X, y, folds=folds))
 
 

@@ -8,6 +8,7 @@ from .adapt import adapt, frozen
 from .contract import Learner, Path, Refusal, Scores, Task
 from .design import DesignSmoother
 from .encoded import EncodedLearner, EncodedSets
+from .encoded_family import EncodedFamily
 from .features import Features, FixedFeatures
 from .fitrows import FitRows
 from .interpolation import free_columns, is_near_interpolation
@@ -23,6 +24,7 @@ from .tuned import TunedLearner
 __all__ = [
     "Coefficients",
     "DesignSmoother",
+    "EncodedFamily",
     "EncodedLearner",
     "EncodedSets",
     "Features",

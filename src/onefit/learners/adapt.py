@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier, RidgeClassifierCV, RidgeCV
 from sklearn.pipeline import Pipeline
@@ -16,7 +17,10 @@ from ..typing import Estimator
 from ..validation import numeric_matrix
 from ..vocabulary import EXACT
 from .contract import Learner, Path, Refusal, Task, joins
+from .encoded import EncodedLearner
+from .encoded_family import EncodedFamily
 from .encoding import Encoding
+from .features import FixedFeatures
 from .kernel_ridge import kernel_ridge
 from .refitted import RefitLearner
 from .ridge import encoded_least_squares, encoded_ridge, least_squares, ridge
@@ -25,6 +29,7 @@ from .scaled import ScaledLearner, scales_only
 from .search import LastSteps, is_search, searched
 from .smoother import Smoother
 from .steps import FITTED_ANEW, encode_steps
+from .steps.table import RawTable
 from .target import adapt_target, has_target
 from .transformed import check_parameters, is_stateless, names_of, steps_of, transformed, without_trace
 from .tuned import TunedLearner
@@ -105,12 +110,13 @@ def _checked(estimator: object, found: object, task: Task, path: Path | None) ->
 
 
 def _adapt_pipeline(pipeline: Pipeline, task: Task, path: Path | None) -> Learner | Refusal:
-    """Transform X once if that is exact (stateless steps) or asked for (freeze); else learn the steps from statistics."""
+    """Transform X once if that is exact (stateless steps) or asked for (freeze); else learn steps from statistics."""
     (name, last), steps = pipeline.steps[-1], steps_of(pipeline)
     if path is not None:
-        if not path.name.startswith(f"{name}__"):
-            return Refusal(f"the parameter {path.name} is not the last step's, so the model is refitted")
-        path = Path(path.name.removeprefix(f"{name}__"), path.values)
+        inner = path.name.removeprefix(f"{name}__")
+        if inner == path.name or not (joins(last) or inner == _penalty_of(last)):
+            return _adapt_family(pipeline, task, path)
+        path = Path(inner, path.values)
     if not joins(last) and type(last) not in LEARNERS and not is_search(last):
         return _unknown(last)
     stateful = [step for step in steps if not is_stateless(step)]
@@ -157,6 +163,25 @@ def _adapt_encoded(steps: list[Any], last: Estimator, task: Task, path: Path | N
         return _behind(last, task, path, encode_steps(steps, task.problem))
     except RouteError as error:
         return Refusal(str(error))
+
+
+def _adapt_family(pipeline: Pipeline, task: Task, path: Path) -> Learner | Refusal:
+    """Pipelines that differ in a parameter other than the penalty: linear fits that share their fixed features."""
+    if task.transformers == "freeze":
+        return Refusal(f"the parameter {path.name} changes what is fitted to all rows")
+    before = (RawTable.of(task.problem.X, task.problem.n), FixedFeatures(task.problem.n, task.problem.target))
+    parts: list[EncodedLearner] = []
+    try:
+        for value in path.values:
+            each = clone(pipeline).set_params(**{path.name: value})
+            part = _behind(each.steps[-1][1], task, None, encode_steps(steps_of(each), task.problem, before))
+            assert isinstance(part, EncodedLearner)
+            parts.append(part)
+    except RouteError as error:
+        return Refusal(str(error))
+    except (DataError, TypeError, ValueError) as error:  # of a value that its fits will speak of
+        return Refusal(f"{path.name} has a value that cannot be used: {error}")
+    return EncodedFamily(parts)
 
 
 def _adapt_search(

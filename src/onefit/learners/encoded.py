@@ -21,13 +21,16 @@ from .features import Features, FixedFeatures
 from .fitrows import FitRows
 from .setstatistics import Moments
 
-__all__ = ["EncodedLearner", "EncodedSets", "free_and_penalized"]
+__all__ = ["EncodedLearner", "EncodedSets", "free_and_penalized", "keeps_digits"]
 
 NULL = 1e-11
 """Eigenvalues of a matrix with ones on its diagonal below this may be those of columns that depend on each other."""
 
 SAME = 1e-12
 """Columns of length one that depend on each other add up to no more than this, by rounding errors."""
+
+CANCELLED = 1e-6
+"""Part of the squares of the columns that an output is made of, below which its own have lost too many digits."""
 
 SetRows: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
 RowsOfSet: TypeAlias = Callable[[int], SetRows]
@@ -98,6 +101,16 @@ class EncodedLearner(FitRows, Learner):
         """Number of penalties."""
         return len(self.lams)
 
+    @property
+    def parts(self) -> Sequence[EncodedLearner]:
+        """Itself: a family of learners has several."""
+        return (self,)
+
+    @property
+    def n_free(self) -> int:
+        """Outputs that no penalty holds."""
+        return 0 if self.lams.all() else self.encoding.block.n_outputs
+
     def at(self, values: Sequence[int]) -> Self:
         """The same at some of its penalties."""
         other = copy(self)
@@ -123,7 +136,7 @@ class EncodedLearner(FitRows, Learner):
         right = np.empty((*h.shape[:2], h.shape[2] + 1))
         np.multiply(D[:, :, None], h, out=right[..., :-1])
         right[..., -1] = batched.probe(h.shape[1])
-        found, is_sound = np.empty((len(A), len(self.lams), *h.shape[1:])), np.ones(len(A), dtype=bool)
+        found, is_sound = np.empty((len(A), len(self.lams), *h.shape[1:])), keeps_digits(sets, d)
         for value, lams in enumerate(self.lams):
             for lam in np.unique(lams):
                 outputs = np.flatnonzero(np.broadcast_to(lams == lam, h.shape[2]))
@@ -162,6 +175,16 @@ class EncodedLearner(FitRows, Learner):
                 found[value][:, outputs] = a
                 constants[value, outputs] = b.sum(axis=0) - middle @ a
         return found, constants
+
+
+def keeps_digits(sets: EncodedSets, squares: FloatArray) -> BoolArray:
+    """Training sets (S,) whose outputs, of these squares (S, p), are more than what is left of columns that cancel."""
+    features, pattern = sets.features, sets.features.pattern
+    if pattern.is_plain:
+        return np.ones(len(squares), dtype=bool)
+    parts = np.square(features.coef) * np.einsum("sqq->sq", sets.moments.products)[:, pattern.source]
+    is_lost = features.varies & (squares < CANCELLED * pattern.sums(parts))
+    return np.logical_not(is_lost.any(axis=1))
 
 
 def free_and_penalized(Z: FloatArray, root: FloatArray, fit_intercept: bool) -> tuple[Columns, FloatArray]:

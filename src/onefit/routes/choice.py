@@ -81,9 +81,9 @@ def _folds_of_refits(learners: Sequence[RefitLearner], n: int) -> int:
 
 
 def choose_routes(
-    candidates: Sequence[Candidate], task: Task, plan: FoldPlan, asked: str
+    candidates: Sequence[Candidate], task: Task, plan: FoldPlan, asked: str, names: Sequence[str] = ()
 ) -> tuple[Route, tuple[Bid, ...]]:
-    """The route that computes all models, and how each of them came to it."""
+    """The route that computes all models, and how each of them came to it; errors call them by their names."""
     together = _together(candidates, task, plan, asked)
     if plan.n_folds > MOST_FOLDS:
         if together:
@@ -99,9 +99,10 @@ def choose_routes(
         return together[0].route, together
     if refused:
         remedy = refused[0].remedy or 'or use route="refit"'
-        raise RouteError(
+        error = RouteError(
             f'route="{asked}" cannot serve this estimator: {refused[0].reason}. {remedy[0].upper()}{remedy[1:]}.'
         )
+        raise error.named(names[alone.index(refused[0])] if names else "")
     if len(bids) == 1:
         return bids[0].route, bids
     return SideBySide([bid.route for bid in bids if isinstance(bid.route, RepeatedRoute)]), bids

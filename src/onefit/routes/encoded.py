@@ -11,6 +11,7 @@ from scipy import sparse
 from ..errors import TrainingSetError
 from ..folds import Folds
 from ..learners import (
+    EncodedFamily,
     EncodedLearner,
     EncodedSets,
     Features,
@@ -55,7 +56,7 @@ class EncodedRoute(RepeatedRoute):
     def offer(self, learners: Sequence[Learner], task: Task, plan: FoldPlan) -> Offer | Refusal:
         """The cost of a Gram matrix and a system for each training set."""
         (learner,) = learners
-        if not isinstance(learner, EncodedLearner):
+        if not isinstance(learner, EncodedLearner | EncodedFamily):
             return Refusal("it serves pipelines whose steps learn from each training set")
         if plan.is_trial:
             return Refusal("it takes few folds, each with its statistics")
@@ -80,7 +81,7 @@ class EncodedRoute(RepeatedRoute):
 
     def engine(self, learner: Learner, task: Task, workers: Workers) -> Engine:
         """Its statistics are collected repeat by repeat."""
-        assert isinstance(learner, EncodedLearner)
+        assert isinstance(learner, EncodedLearner | EncodedFamily)
         return EncodedEngine(task.problem, learner, task.loss)
 
 
@@ -95,7 +96,7 @@ class FeaturesEngine(TrainingSetsEngine):
     """
 
     def __init__(
-        self, problem: Problem, learner: EncodedLearner | SearchedLearner, loss: Loss, n_values: int = 1
+        self, problem: Problem, learner: EncodedLearner | EncodedFamily | SearchedLearner, loss: Loss, n_values: int = 1
     ) -> None:
         super().__init__(problem, learner, loss, n_values)
         self.fixed = learner.fixed
@@ -152,9 +153,10 @@ class FeaturesEngine(TrainingSetsEngine):
 class EncodedEngine(FeaturesEngine):
     """Fits each training set from its statistics."""
 
-    def __init__(self, problem: Problem, learner: EncodedLearner, loss: Loss) -> None:
+    def __init__(self, problem: Problem, learner: EncodedLearner | EncodedFamily, loss: Loss) -> None:
         super().__init__(problem, learner, loss, learner.n_values)
-        self.learner = learner
+        self.parts = learner.parts
+        self.models = tuple(part.n_values for part in self.parts)
 
     def sets(self, folds: Folds, repeats: range, log: FailureLog) -> Sets:
         """The training sets of some partitions."""
@@ -274,28 +276,40 @@ class _Sets(FeatureSets):
         return found
 
     def residuals(self, out: IntArray) -> FloatArray:
-        """Residuals of the folds that are out."""
-        sets, is_sound = self._learn(out)
-        gamma, is_known = coefficients(self.engine.learner, sets)
+        """Residuals of the folds that are out, of all parts on the axis of values."""
+        engine = self.engine
+        plain = engine.plain.without(self.plain, out).about_means()
+        weighted = plain
+        if engine.weights is not None:
+            weighted = engine.weighted.without(self.weighted, out).about_means()
+        is_fixed = self._are_fixed(out)
+        each = [self._of_part(at, out, plain[0], weighted, is_fixed) for at in range(len(engine.parts))]
+        return each[0] if len(each) == 1 else np.concatenate(each, axis=3)
+
+    def _of_part(
+        self,
+        at: int,
+        out: IntArray,
+        plain: Moments,
+        weighted: tuple[Moments, FloatArray, FloatArray],
+        is_fixed: BoolArray,
+    ) -> FloatArray:
+        """Residuals of one of several learners."""
+        engine, part = self.engine, self.engine.parts[at]
+        statistics = _Statistics(self, out, plain)
+        try:
+            features = part.encoding.block.learn(statistics)
+        except SetFailure as failure:
+            if len(engine.parts) == 1:
+                raise self._failure(out[failure.index], str(failure)) from None
+            return np.concatenate([self._from_rows_or_log(at, each)[None] for each in out])
+        sets = EncodedSets(features, *weighted, partial(self._rows, part, out, features))
+        is_sound = ~(statistics.in_doubt | engine.has_lost_digits(statistics, weighted[0])) & is_fixed
+        gamma, is_known = coefficients(part, sets)
         found = self.predicted(out, gamma)
         for index in np.flatnonzero(~(is_sound & is_known)):
-            found[index] = self.from_rows(out[index])
+            found[index] = self._from_rows_or_log(at, out[index])
         return found
-
-    def _learn(self, out: IntArray) -> tuple[EncodedSets, BoolArray]:
-        """What the training sets say, and where it has kept its digits."""
-        engine = self.engine
-        plain = engine.plain.without(self.plain, out)
-        moments, right, y_mean = plain.about_means()
-        statistics = _Statistics(self, out, moments)
-        try:
-            features = engine.learner.encoding.block.learn(statistics)
-        except SetFailure as failure:
-            raise self._failure(out[failure.index], str(failure)) from None
-        if engine.weights is not None:
-            moments, right, y_mean = engine.weighted.without(self.weighted, out).about_means()
-        is_sound = ~(statistics.in_doubt | engine.has_lost_digits(statistics, moments)) & self._are_fixed(out)
-        return EncodedSets(features, moments, right, y_mean, partial(self._rows, out, features)), is_sound
 
     def _are_fixed(self, out: IntArray) -> BoolArray:
         """Whether steps find in each training set what they found in all rows, where that is not sure beforehand."""
@@ -304,9 +318,11 @@ class _Sets(FeatureSets):
             return np.ones(len(out), dtype=bool)
         return np.array([fixed.are_fixed(*self.train_and_tests(each)) for each in out], dtype=bool)
 
-    def _rows(self, out: IntArray, features: Features, index: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _rows(
+        self, learner: EncodedLearner, out: IntArray, features: Features, index: int
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Outputs of one training set in its rows, y, both about their means, and the roots of the weights."""
-        engine, learner = self.engine, self.engine.learner
+        engine = self.engine
         rows = self.training_rows(out[index])
         root = learner.root_weights(rows)
         Z = features.in_rows(index, engine.rows[rows, :-1])
@@ -319,7 +335,19 @@ class _Sets(FeatureSets):
 
     def from_rows(self, out: IntArray) -> FloatArray:
         """Residuals (t, m, V, Q) of the folds that one training set leaves out, by its steps and from its rows."""
-        engine, learner = self.engine, self.engine.learner
+        return np.concatenate([self._part_from_rows(at, out) for at in range(len(self.engine.parts))], axis=2)
+
+    def _from_rows_or_log(self, at: int, out: IntArray) -> FloatArray:
+        """The same of one part; zeros, and a note, where it fails and others do not."""
+        try:
+            return self._part_from_rows(at, out)
+        except TrainingSetError as error:
+            repeat, folds = self.place(out)
+            self.log.add(error, self.folds.first + repeat, folds, sum(self.engine.models[:at]))
+            return np.zeros((len(out), self.members.shape[1], self.engine.models[at], self.engine.y.shape[1]))
+
+    def _part_from_rows(self, at: int, out: IntArray) -> FloatArray:
+        engine, learner = self.engine, self.engine.parts[at]
         train, tests = self.train_and_tests(out)
         try:
             Z, *predicted = learner.encoding.of_rows(train, tests)

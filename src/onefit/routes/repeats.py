@@ -45,7 +45,7 @@ from .contract import (
 )
 from .costs import Shape
 from .engine import TABLE_BYTES, FailureLog, per_block
-from .sidebyside import joined_pairs, joined_singles
+from .sidebyside import SideBySideEngines
 from .threads import threads
 
 __all__ = [
@@ -154,10 +154,13 @@ class RepeatedComputation:
     workers: Workers
     ticks: Ticks
     rows: RowRoles = field(init=False)
+    side_by_side: SideBySideEngines = field(init=False)
 
     def __post_init__(self) -> None:
         problem = self.task.problem
         self.rows = RowRoles.of(problem.weights, problem.groups)
+        n_losses = self.task.loss.n_losses(problem.n_outputs)
+        self.side_by_side = SideBySideEngines(self.engines, problem.n_outputs, n_losses)
         for engine in self._counted:
             engine.tick = self.ticks.advance
             engine.counts_sets = self.partitions.n_repeats == 1 and engine.goes_through_sets
@@ -265,10 +268,7 @@ class RepeatedComputation:
         """
         folds = self.partitions.source.block(*span)
         pairs: PairErrors[SingleErrors]
-        if self._streams:
-            pairs = self.engines[0].stream(folds, run)
-        else:
-            pairs = joined_pairs([engine.pairs(folds) for engine in self.engines])
+        pairs = self.engines[0].stream(folds, run) if self._streams else self.side_by_side.pairs(folds)
         if chain is None:
             make_chain = self.engines[0].make_chain if len(self.engines) == 1 else ascending
             # of the first repeat alone: which others are in its block must not matter
@@ -304,7 +304,7 @@ class RepeatedComputation:
         """Errors with single folds out."""
         if self._streams:
             return self.engines[0].stream_singles(folds, run)
-        return joined_singles([engine.singles(folds) for engine in self.engines])
+        return self.side_by_side.singles(folds)
 
     def _mean_cv(self, source: FoldSource, count: int, failures: list[Failure]) -> tuple[FloatArray | None, int]:
         """Mean over partitions of their row-mean cross-validation error, (V, R), and of how many partitions.
@@ -334,12 +334,14 @@ class RepeatedComputation:
 
 
 def first_errors(failures: Iterable[Failure], n_values: int) -> dict[int, OneFitError]:
-    """By value, what went wrong first; raises it if no value is left."""
+    """By value, what went wrong first; raises it, with the place of the value, if none is left."""
     errors: dict[int, OneFitError] = {}
     for failure in sorted(failures, key=lambda failure: failure.order):
         errors.setdefault(failure.value, failure.error)
     if len(errors) == n_values:
-        raise next(iter(errors.values()))
+        value, error = next(iter(errors.items()))
+        error.place = value
+        raise error
     return errors
 
 

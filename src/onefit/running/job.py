@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from ..checks import check_choice, check_integer, check_jobs, check_level
-from ..errors import FoldError, IntervalError, TrainingSetError
+from ..errors import FoldError, IntervalError, OneFitError, TrainingSetError
 from ..folds import ExplicitFolds, Folds, FoldSource, RandomFolds, entropy_of, explicit_folds, is_single
 from ..inference.fold_errors import RowRoles
 from ..inference.intervals import MOST_SCATTERED, RULES, Rule
@@ -26,6 +27,9 @@ from .lostcolumns import explain_lost_columns
 from .progress import Progress, Report, check_progress
 
 __all__ = ["Contender", "Job", "Settings", "make_job"]
+
+MOST_VALUES_BYTES = 2**30
+"""Of the designs of a path of models, each of its own."""
 
 MOST_ASKED = 100_000
 """So many partitions leave a Monte Carlo error of a few thousandths of that of one; more would only take time."""
@@ -59,10 +63,14 @@ class Settings:
 
 @dataclass(frozen=True)
 class Contender:
-    """What stands on the axis of parameter values: one estimator, or one at each value of a path."""
+    """What stands on the axis of parameter values: one estimator, or one at each value of a path.
+
+    ``name`` is what errors call it, if there are others.
+    """
 
     estimators: tuple[Estimator, ...]
     path: Path | None = None
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -85,6 +93,8 @@ class Job:
     has_default_folds : bool
         Whether ``n_folds="auto"`` settled for fewer than there are rows or groups.
     progress : Progress
+    names : tuple of str
+        Of the models, if there are several; by the places of their values.
     """
 
     task: Task
@@ -97,6 +107,7 @@ class Job:
     failures: Mapping[int, str]
     has_default_folds: bool
     progress: Progress
+    names: tuple[str, ...] = ()
 
     @cached_property
     def computation(self) -> Computation:
@@ -145,14 +156,18 @@ class Job:
         with np.errstate(over="ignore", invalid="ignore"), self.progress.running(units):
             try:
                 outcome = self.computation.run()
-            except TrainingSetError as error:
-                raise _with_hints(error, self.problem, [bid.learner for bid in self.bids]) from error.__cause__
+            except OneFitError as error:
+                if isinstance(error, TrainingSetError):
+                    _with_hints(error, self.problem, [bid.learner for bid in self.bids])
+                raise error.named(self._name_at(error.place)) from error.__cause__
         for place, failure in outcome.failures.items():
             if isinstance(failure, TrainingSetError):
                 _with_hints(failure, self.problem, [self.bid_at(place).learner])
-            if self.bid_at(place).learner.n_values == 1:
-                raise failure  # there is no other value to show: routes raise it themselves, as soon as they see it
         return outcome
+
+    def _name_at(self, place: int | None) -> str:
+        """The name of the model that a place on the axis of computed values belongs to; empty if it has none."""
+        return self.names[self.values[place]] if self.names and place is not None else ""
 
 
 def _with_hints(error: TrainingSetError, problem: Problem, learners: Sequence[Learner]) -> TrainingSetError:
@@ -188,7 +203,7 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows, settings: Settin
         frozenset(name for name, is_needed in needs.items() if is_needed),
     )
     K, L = _check_counts(problem, settings)
-    candidates = [_learners(contender, task, asked) for contender in contenders]
+    candidates = [each for contender in contenders for each in _candidates(contender, task, asked)]
     entropy = entropy_of(settings.random_state)
     is_automatic = K is None and settings.folds is None
     if is_automatic:
@@ -201,22 +216,66 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows, settings: Settin
             'folds, or interval="covariance".'
         )
     plan = _plan(problem, partitions, whole, is_automatic)
-    failures = _unfit(candidates, problem, plan)
-    route, bids = choose_routes(candidates, task, plan, asked)
+    names = tuple(contender.name for contender in contenders) if len(contenders) > 1 else ()
+    failures = _unfit(candidates, problem, plan, names)
+    route, bids = choose_routes(
+        candidates, task, plan, asked, [name for at, name in enumerate(names) if at not in failures]
+    )
     n_values = sum(bid.learner.n_values for bid in bids) + len(failures)
     values = tuple(value for value in range(n_values) if value not in failures)
-    return Job(task, level, partitions, route, workers, bids, values, failures, plan.is_default, progress)
+    return Job(task, level, partitions, route, workers, bids, values, failures, plan.is_default, progress, names)
 
 
-def _learners(contender: Contender, task: Task, asked: str) -> list[Learner]:
-    """The learners of a contender, the fast one first if there is one."""
+def _candidates(contender: Contender, task: Task, asked: str) -> list[list[Learner]]:
+    """Learners of a contender, the fast one first if there is one; or of its values, each a model of its own."""
     refusal = Refusal("asked for")
     if asked != "refit":
-        found = adapt(contender.estimators[0], task, contender.path)
+        try:
+            found = adapt(contender.estimators[0], task, contender.path)
+        except OneFitError as error:
+            raise error.named(contender.name) from error.__cause__
         if isinstance(found, Learner):
-            return [found, _refitted(contender, task, Refusal("no fast route serves what it says of itself"))]
+            return [[found, _refitted(contender, task, Refusal("no fast route serves what it says of itself"))]]
         refusal = found
-    return [_refitted(contender, task, refusal)]
+        if contender.path is not None and (each := _value_by_value(contender, task)):
+            return each
+    return [[_refitted(contender, task, refusal)]]
+
+
+def _value_by_value(contender: Contender, task: Task) -> list[list[Learner]]:
+    """The learners of a path each of whose values is a model of its own; none if all of them are refitted anyway.
+
+    Values that are refitted, one after the other, are one candidate.
+    """
+    found: list[Learner | Refusal] = []
+    for estimator in contender.estimators:
+        found.append(_adapt_or_refuse(estimator, task))
+        size = 8.0 * task.problem.n * getattr(found[-1], "width", 0) * len(contender.estimators)
+        if size > MOST_VALUES_BYTES:
+            return []
+    if not any(isinstance(each, Learner) for each in found):
+        return []
+    candidates: list[list[Learner]] = []
+    for is_fast, run in groupby(zip(contender.estimators, found, strict=True), lambda one: isinstance(one[1], Learner)):
+        if is_fast:
+            for estimator, learner in run:
+                assert isinstance(learner, Learner)
+                alone = Contender((estimator,))
+                candidates.append(
+                    [learner, _refitted(alone, task, Refusal("no fast route serves what it says of itself"))]
+                )
+        else:
+            estimators, refusals = zip(*run, strict=True)
+            candidates.append([_refitted(Contender(estimators), task, refusals[0])])
+    return candidates
+
+
+def _adapt_or_refuse(estimator: Estimator, task: Task) -> Learner | Refusal:
+    """The learner of one value; what is wrong with it is said by its fits, and is no fault of the other values."""
+    try:
+        return adapt(estimator, task)
+    except OneFitError as error:
+        return Refusal(str(error))
 
 
 def _refitted(contender: Contender, task: Task, refusal: Refusal) -> RefitLearner:
@@ -226,21 +285,30 @@ def _refitted(contender: Contender, task: Task, refusal: Refusal) -> RefitLearne
     )
 
 
-def _unfit(candidates: list[list[Learner]], problem: Problem, plan: FoldPlan) -> dict[int, str]:
+def _unfit(candidates: list[list[Learner]], problem: Problem, plan: FoldPlan, names: Sequence[str]) -> dict[int, str]:
     """Take out the values that no training set of these folds can determine, and say why, by their places.
 
-    Of one model there is no other value, so it raises.
+    If none is left, it raises.
     """
     failures: dict[int, str] = {}
+    first: TrainingSetError | None = None
+    place = 0
     for candidate in candidates:
+        V = candidate[0].n_values
         try:
             lost = candidate[0].check_fits(plan.smallest_training_set)
         except TrainingSetError as error:
-            raise _with_hints(error, problem, [each[0] for each in candidates]) from error.__cause__
+            _with_hints(error, problem, [candidate[0]])
+            lost, error.place = dict.fromkeys(range(V), str(error)), place
+            first = first or error
         if lost:
-            kept = [value for value in range(candidate[0].n_values) if value not in lost]
-            candidate[:] = [learner.at(kept) for learner in candidate]
-            failures |= lost  # only a curve has several values, and it has one contender
+            kept = [value for value in range(V) if value not in lost]
+            candidate[:] = [learner.at(kept) for learner in candidate] if kept else []
+            failures |= {place + value: reason for value, reason in lost.items()}
+        place += V
+    candidates[:] = [candidate for candidate in candidates if candidate]
+    if first is not None and not candidates:
+        raise first.named(names[first.place] if names and first.place is not None else "") from first.__cause__
     return failures
 
 
