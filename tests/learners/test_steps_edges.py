@@ -20,8 +20,10 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from helpers import STRICT, quiet_nested_cv
+from helpers import quiet_nested_cv
 from onefit.errors import OneFitError
+from onefit.learners import EncodedLearner, EncodedSets, Features, Moments
+from onefit.learners.features import Pattern
 
 SETTINGS = {"n_folds": 4, "n_repeats": 2, "random_state": 0}
 
@@ -147,25 +149,13 @@ def test_components_that_are_rounding_errors_end_in_no_error_of_algebra(componen
         assert found.route == "gram"
 
 
-def test_a_column_that_varies_only_in_rows_without_weight():
-    """Its levels, and what fills their gaps, add up to a constant: what is left of their sums is rounding."""
-    rng = np.random.default_rng(0)
-    n = 40
-    table = pd.DataFrame(
-        {"s": np.where(rng.random(n) < 0.3, np.nan, np.array("x", dtype=object)), "b": rng.normal(size=n) / 100 + 10}
-    )
-    table.loc[[3, 30], "s"] = ["v", "w"]
-    weights = rng.uniform(0.5, 1.5, n)
-    weights[3] = 0.0
-    levels = make_pipeline(
-        SimpleImputer(strategy="most_frequent"),
-        OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1),
-    )
-    model = make_pipeline(make_column_transformer((levels, ["s"]), remainder="passthrough"), LinearRegression())
-    y = rng.normal(size=n)
-    fast, slow = (
-        quiet_nested_cv(model, table, y, sample_weight=weights, n_folds=4, n_repeats=1, random_state=0, route=route)
-        for route in ("auto", "refit")
-    )
-    assert fast.route == "gram"
-    np.testing.assert_allclose(fast.raw_estimate, slow.raw_estimate, rtol=STRICT)
+def test_an_output_whose_columns_cancel_is_fitted_from_its_rows():
+    """Levels, and what fills their gaps, add up to a constant in all rows with a weight: what is left is rounding."""
+    pattern = Pattern(np.array([0, 1]), np.array([0, 0]), 1)
+    ones, ends = np.ones((2, 1)), (np.zeros((2, 1)), np.ones((2, 1)))
+    found = Features(pattern, np.ones((2, 2)), 0 * ones, ones > 0, *ends, np.array([-1]))
+    products = np.array([[[1.0, -1.0], [-1.0, 1.0 + rest]] for rest in (3e-15, 0.5)])
+    moments = Moments(np.full(2, 9.0), np.zeros((2, 2)), products)
+    sets = EncodedSets(found, moments, np.zeros((2, 2, 1)), np.zeros((2, 1)), None)
+    learner = EncodedLearner(None, np.zeros((1, 1)), None, True)
+    assert learner.fit(sets)[1].tolist() == [False, True]
