@@ -12,16 +12,16 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier, RidgeClassifierCV, RidgeCV
 from sklearn.pipeline import Pipeline
 
-from ..errors import DataError, RouteError
+from ..errors import DataError, OneFitError, RouteError
 from ..typing import Estimator
 from ..validation import numeric_matrix
 from ..vocabulary import EXACT
-from .contract import Learner, Path, Refusal, Task, joins
+from .contract import Joins, Learner, Path, Refusal, Task, joins
 from .encoded import EncodedLearner
 from .encoded_family import EncodedFamily
 from .encoding import Encoding
 from .features import FixedFeatures
-from .kernel_ridge import kernel_ridge
+from .kernel_ridge import encoded_kernel_ridge, kernel_ridge
 from .refitted import RefitLearner
 from .ridge import encoded_least_squares, encoded_ridge, least_squares, ridge
 from .ridge_cv import encoded_ridge_cv, ridge_cv
@@ -59,7 +59,7 @@ LEARNERS: dict[type, Known] = {
     RidgeClassifier: Known(ridge, "alpha", encoded=encoded_ridge),
     RidgeCV: Known(ridge_cv, encoded=encoded_ridge_cv),
     RidgeClassifierCV: Known(ridge_cv, encoded=encoded_ridge_cv),
-    KernelRidge: Known(kernel_ridge, "alpha", is_ridge=False),
+    KernelRidge: Known(kernel_ridge, "alpha", is_ridge=False, encoded=encoded_kernel_ridge),
 }
 
 
@@ -157,7 +157,8 @@ def _adapt_encoded(steps: list[Any], last: Estimator, task: Task, path: Path | N
     None if the last step is no such fit, or the path not of its penalty.
     """
     known = LEARNERS.get(type(last))
-    if known is None or known.encoded is None or (path is not None and path.name != known.penalty):
+    is_known = known is not None and known.encoded is not None and (path is None or path.name == known.penalty)
+    if not joins(last) and not is_known:
         return None
     try:
         return _behind(last, task, path, encode_steps(steps, task.problem))
@@ -204,11 +205,36 @@ def _penalty_of(last: object) -> str | None:
 
 def _behind(last: Estimator, task: Task, path: Path | None, encoding: Encoding) -> Learner:
     """The learner of a last step; raises RouteError if there is none."""
+    if joins(last):
+        return _joined_behind(last, task, path, encoding)
     known = LEARNERS.get(type(last))
     if known is None or known.encoded is None:
         raise RouteError(str(_unknown(last)))
     check_parameters(last, DataError)
     return known.encoded(last, task, path, encoding)
+
+
+def _joined_behind(last: Joins, task: Task, path: Path | None, encoding: Encoding) -> EncodedLearner:
+    """The learner of an estimator that says itself what it is, if that is a ridge regression on its columns.
+
+    What it says of the columns that the steps make of all rows holds for those of every training set: the design has no
+    part in it but its width.
+    """
+    name = type(last).__name__
+    try:
+        with without_trace():
+            found = adapt(last, transformed(task, encoding.steps), path)
+    except OneFitError as error:  # which refits will say, if it is so of them, too
+        raise RouteError(str(error)) from error
+    if isinstance(found, Refusal):
+        raise RouteError(str(found))
+    if isinstance(found, TunedLearner):
+        raise RouteError(
+            f"{name} chooses its penalty by a criterion, which is known of a fixed design or of scales only"
+        )
+    if not (isinstance(found, Smoother) and found.is_ridge and found.exactness == EXACT and found.lams.all()):
+        raise RouteError(f"{name} is no ridge regression with a penalty on what the steps make")
+    return EncodedLearner(encoding, found.lams, task.problem.weights, found.fit_intercept)
 
 
 def _refused(

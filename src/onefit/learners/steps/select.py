@@ -36,7 +36,7 @@ class _AboveVariance(BlockAfter):
 
     def __init__(self, inner: Block, threshold: float) -> None:
         super().__init__(inner)
-        self.threshold = threshold
+        self.threshold, self.made_of = threshold, None
 
     def learn(self, sets: SetStatistics) -> Features:
         """Columns that vary enough."""
@@ -53,7 +53,7 @@ class _Best(BlockAfter):
 
     def __init__(self, inner: Block, step: SelectKBest | SelectPercentile, fixed: FixedFeatures) -> None:
         super().__init__(inner)
-        self.step = step
+        self.step, self.made_of = step, None
         self.score = _score(step, fixed)
 
     def learn(self, sets: SetStatistics) -> Features:
