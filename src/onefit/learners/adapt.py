@@ -22,7 +22,7 @@ from .encoded_family import EncodedFamily
 from .encoding import Encoding
 from .features import FixedFeatures
 from .kernel_ridge import encoded_kernel_ridge, kernel_ridge
-from .refitted import RefitLearner
+from .refitted import RefitLearner, is_routed
 from .ridge import encoded_least_squares, encoded_ridge, least_squares, ridge
 from .ridge_cv import encoded_ridge_cv, ridge_cv
 from .scaled import ScaledLearner, scales_only
@@ -112,6 +112,8 @@ def _checked(estimator: object, found: object, task: Task, path: Path | None) ->
 def _adapt_pipeline(pipeline: Pipeline, task: Task, path: Path | None) -> Learner | Refusal:
     """Transform X once if that is exact (stateless steps) or asked for (freeze); else learn steps from statistics."""
     (name, last), steps = pipeline.steps[-1], steps_of(pipeline)
+    if task.problem.weights is not None and is_routed(pipeline):
+        return Refusal("metadata routing is enabled, and its steps may ask for the weights, too")
     if path is not None:
         inner = path.name.removeprefix(f"{name}__")
         if inner == path.name or not (joins(last) or inner == _penalty_of(last)):
