@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .checks import check_choice, check_estimator
+from .checks import check_choice, check_estimator, did_you_mean
 from .errors import DataError
 from .learners import Path
 from .metrics import LossLike
@@ -263,8 +263,10 @@ def _check_range(estimator: Estimator, param_name: str, param_range: Iterable[ob
     check_estimator(estimator)
     known = estimator.get_params() if hasattr(estimator, "get_params") else {}
     if not isinstance(param_name, str) or param_name not in known:
+        near = did_you_mean(param_name, known)
         raise DataError(
-            f"{type(estimator).__name__} has no parameter {param_name!r}; it has {', '.join(sorted(known)) or 'none'}."
+            f"{type(estimator).__name__} has no parameter {param_name!r}; "
+            f"{near or 'it has ' + (', '.join(sorted(known)) or 'none') + '.'}"
         )
     try:
         values = list(param_range)

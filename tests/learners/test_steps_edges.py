@@ -159,3 +159,19 @@ def test_an_output_whose_columns_cancel_is_fitted_from_its_rows():
     sets = EncodedSets(found, moments, np.zeros((2, 2, 1)), np.zeros((2, 1)), None)
     learner = EncodedLearner(None, np.zeros((1, 1)), None, True)
     assert learner.fit(sets)[1].tolist() == [False, True]
+
+
+def test_least_squares_behind_steps_takes_more_folds_near_interpolation_and_says_so():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 39)))
+    y = rng.normal(size=60)
+    many = quiet_nested_cv(make_pipeline(MinMaxScaler(), LinearRegression()), X, y, n_repeats=1, random_state=0)
+    assert (many.route, many.n_folds) == ("gram", 20)
+    assert "With fewer folds than 20" in " ".join(finding.text for finding in many.findings)
+    few = make_pipeline(MinMaxScaler(), SelectKBest(f_regression, k=5), LinearRegression())
+    for model in (few, make_pipeline(MinMaxScaler(), Ridge())):
+        found = quiet_nested_cv(model, X, y, n_repeats=1, random_state=0)
+        assert found.n_folds == 10
+        assert not any(finding.kind == "interpolation" for finding in found.findings)
+    given = quiet_nested_cv(make_pipeline(MinMaxScaler(), LinearRegression()), X, y, n_folds=5, n_repeats=1)
+    assert "5 folds have about 36 rows for 39 columns" in " ".join(finding.text for finding in given.findings)

@@ -719,3 +719,17 @@ def test_the_example_ends_in_advice_and_a_picture(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "Deploy alpha = " in printed
     assert "one_se" in printed
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("alpha", "did you mean 'ridge__alpha'"),
+        ("rigde__alpha", "did you mean 'ridge__alpha'"),
+        ("zzz", "it has memory"),
+    ],
+)
+def test_a_parameter_that_is_not_there_is_answered_by_one_that_is(name, meant):
+    X, y = small("folds")
+    with pytest.raises(OneFitError, match=f"no parameter '{name}'; {meant}"):
+        error_curve(make_pipeline(StandardScaler(), Ridge()), X, y, param_name=name, param_range=[0.1, 1.0])

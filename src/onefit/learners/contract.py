@@ -127,6 +127,11 @@ class Learner(ABC):
     _task_of_fit: Callable[[Task], Task] | None = None
 
     @property
+    def n_free(self) -> int:
+        """Columns that no penalty holds, as far as that is known and matters for the number of folds."""
+        return 0
+
+    @property
     def exactness(self) -> str:
         """Whether it is what refits of the estimator give, or something before the fit is taken from all rows."""
         return self._exactness

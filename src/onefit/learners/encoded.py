@@ -109,7 +109,7 @@ class EncodedLearner(FitRows, Learner):
     @property
     def n_free(self) -> int:
         """Outputs that no penalty holds."""
-        return 0 if self.lams.all() else self.encoding.block.n_outputs
+        return 0 if self.lams.all() else self.encoding.block.n_most
 
     def at(self, values: Sequence[int]) -> Self:
         """The same at some of its penalties."""

@@ -49,6 +49,11 @@ class Block(ABC):
     is_rotated: bool = False
     made_of: Pattern | None = None
 
+    @property
+    def n_most(self) -> int:
+        """How many of its outputs a training set has at most."""
+        return self.n_outputs
+
     @abstractmethod
     def learn(self, sets: SetStatistics) -> Features:
         """Its outputs in some training sets."""
@@ -60,6 +65,11 @@ class BlockAfter(Block):
     def __init__(self, inner: Block) -> None:
         self.inner, self.n_outputs = inner, inner.n_outputs
         self.may_be_sparse, self.is_rotated, self.made_of = inner.may_be_sparse, inner.is_rotated, inner.made_of
+
+    @property
+    def n_most(self) -> int:
+        """As before it."""
+        return self.inner.n_most
 
 
 @dataclass(frozen=True)

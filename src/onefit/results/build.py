@@ -16,9 +16,9 @@ from ..inference.fold_errors import FoldErrors
 from ..inference.intervals import RULE_VERSION, RULES, Context, Interval, Rule, cv_estimate, paired, raw_estimate
 from ..inference.montecarlo import half_width_error
 from ..inference.tails import heavy_tailed
-from ..learners import RefitLearner, Refusal, Scores
+from ..learners import Refusal, Scores
 from ..metrics.losses import Loss
-from ..routes import Bid, Outcome, usual_refit_folds
+from ..routes import Bid, Outcome, usual_folds
 from ..running.job import Job
 from ..typing import AnyArray, FloatArray
 from ..validation import Problem
@@ -130,8 +130,8 @@ def _known(job: Job, outcome: Outcome, figures: Figures, value: int) -> Known:
         is_automatic=job.n_repeats is None,
         stopping=job.stopping,
         n_folds=outcome.errors.n_folds,
-        n_free=learner.n_free if isinstance(learner, RefitLearner) else 0,
-        usual_folds=usual_refit_folds(job.problem.n) if job.has_default_folds else 0,
+        n_free=learner.n_free,
+        usual_folds=usual_folds(learner, job.problem.n) if job.has_default_folds else 0,
         exactness=learner.exactness,
         rows=figures.rows,
         y=problem.y,

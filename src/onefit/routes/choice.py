@@ -19,7 +19,7 @@ from .repeats import RepeatedRoute, SideBySide
 from .searched import SearchedRoute
 from .tuned import TunedRoute
 
-__all__ = ["ROUTES", "Bid", "automatic_folds", "choose_routes", "explain", "usual_refit_folds"]
+__all__ = ["ROUTES", "Bid", "automatic_folds", "choose_routes", "explain", "usual_folds"]
 
 ROUTES: tuple[Route, ...] = (
     LeaveTwoOutRoute(),
@@ -65,19 +65,15 @@ def automatic_folds(candidates: Sequence[Candidate], task: Task, asked: str) -> 
         or all(isinstance(_bid(candidate, task, plan, asked), Bid) for candidate in candidates)
     ):
         return plan.units
-    refitted = [candidate[0] for candidate in candidates if isinstance(candidate[0], RefitLearner)]
-    return min(_folds_of_refits(refitted, task.problem.n) if refitted else DEFAULT_FOLDS, plan.units)
+    learners, n = [candidate[0] for candidate in candidates], task.problem.n
+    K = min(usual_folds(learner, n) for learner in learners)
+    # more if a model would nearly interpolate the training sets
+    return min(MANY_FOLDS if any(is_near_interpolation(n, K, each.n_free) for each in learners) else K, plan.units)
 
 
-def usual_refit_folds(n: int) -> int:
-    """How many folds refits of n rows take if nothing is known of them."""
-    return REFIT_FOLDS if n >= ENOUGH_ROWS else DEFAULT_FOLDS
-
-
-def _folds_of_refits(learners: Sequence[RefitLearner], n: int) -> int:
-    """Few folds, as a repeat of K takes K(K+1)/2 fits; more if a model would nearly interpolate the training sets."""
-    K = usual_refit_folds(n)
-    return MANY_FOLDS if any(is_near_interpolation(n, K, learner.n_free) for learner in learners) else K
+def usual_folds(learner: Learner, n: int) -> int:
+    """How many folds n rows take if nothing is known of them: few for refits, as a repeat of K takes K(K+1)/2 fits."""
+    return REFIT_FOLDS if isinstance(learner, RefitLearner) and n >= ENOUGH_ROWS else DEFAULT_FOLDS
 
 
 def choose_routes(

@@ -37,6 +37,11 @@ class _SideBySide(Block):
         known = [pattern for pattern in patterns if pattern is not None]
         self.made_of = Pattern.joined(known) if len(known) == len(patterns) else None
 
+    @property
+    def n_most(self) -> int:
+        """Those of all."""
+        return sum(block.n_most for block in self._blocks)
+
     def learn(self, sets: SetStatistics) -> Features:
         """The outputs of all."""
         return side_by_side([block.learn(sets) for block in self._blocks])
