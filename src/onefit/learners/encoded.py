@@ -123,12 +123,8 @@ class EncodedLearner(FitRows, Learner):
 
     def fit(self, sets: EncodedSets) -> tuple[FloatArray, BoolArray]:
         """Coefficients (S, V, p, Q) of the outputs, and which training sets have those of a refit to all digits."""
-        A, h = self._normal_equations(sets)
-        d = np.einsum("spp->sp", A).copy()
-        seen = d > 0
-        D = np.where(seen, 1.0 / np.sqrt(np.where(seen, d, 1.0)), 0.0)
-        A *= D[:, :, None]
-        A *= D[:, None]
+        A, d, h = self._scaled_equations(sets)
+        D = np.where(d > 0, 1.0 / np.sqrt(np.where(d > 0, d, 1.0)), 0.0)
         diagonal = np.arange(A.shape[1])
         A[:, diagonal, diagonal] = 1.0  # a column that is zero has the coefficient zero
         if self.fit_intercept:
@@ -144,6 +140,18 @@ class EncodedLearner(FitRows, Learner):
                 found[:, value, :, outputs] = np.moveaxis(D[:, :, None] * solution[..., outputs], 2, 0)
                 is_sound &= is_known
         return found, is_sound
+
+    def _scaled_equations(self, sets: EncodedSets) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Products of the outputs with themselves, all of length one, their squared lengths, and products with y."""
+        found = sets.moments.correlations(sets.features) if self.fit_intercept else None
+        if found is not None:
+            return *found, sets.features.products_with(sets.right)
+        A, h = self._normal_equations(sets)
+        d = np.einsum("spp->sp", A).copy()
+        D = np.where(d > 0, 1.0 / np.sqrt(np.where(d > 0, d, 1.0)), 0.0)
+        A *= D[:, :, None]
+        A *= D[:, None]
+        return A, d, h
 
     def _normal_equations(self, sets: EncodedSets) -> tuple[FloatArray, FloatArray]:
         """Products of the outputs with themselves and with y, about their means or, without an intercept, zero."""
@@ -219,19 +227,19 @@ def _hold_closed(A: FloatArray, D: FloatArray, features: Features) -> None:
         along = D[:, some] / np.where(by[:, some] > 0, by[:, some], np.inf)
         length = np.linalg.norm(along, axis=1, keepdims=True)
         along = along / np.where(length > 0, length, 1.0)
-        A[:, some[:, None], some] += along[:, :, None] * along[:, None]
+        if some[-1] - some[0] == len(some) - 1:  # the levels of a column are neighbours as a rule
+            A[:, some[0] : some[-1] + 1, some[0] : some[-1] + 1] += along[:, :, None] * along[:, None]
+        else:
+            A[:, some[:, None], some] += along[:, :, None] * along[:, None]
 
 
 def _solve(
     A: FloatArray, D: FloatArray, right: FloatArray, lam: float, rows: RowsOfSet | None
 ) -> tuple[FloatArray, BoolArray]:
     """``(A + lam D^2)^-1`` times the right-hand sides, and where that is known well; the last one is a probe."""
-    S, p, _ = A.shape
     penalty = lam * np.square(D)
-    systems, at = A.copy(), np.arange(p)
-    systems[:, at, at] += penalty
-    solution = batched.solve_definite(systems, right)
-    is_known: BoolArray = np.ones(S, dtype=bool)
+    solution = batched.solve_penalized(A, penalty, right)
+    is_known: BoolArray = np.ones(len(A), dtype=bool)
     for index in np.flatnonzero(batched.suspects(solution[..., -1])):
         system = A[index] + np.diag(penalty[index])
         if batched.smallest_eigenvalues(system) >= batched.TRUSTED and np.isfinite(solution[index]).all():

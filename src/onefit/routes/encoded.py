@@ -185,10 +185,14 @@ class Products:
 
     def without(self, folds: Products, out: IntArray) -> Products:
         """Those of all rows but some folds."""
-        gram, right = self.gram - folds.gram[out[:, 0]], self.right - folds.right[out[:, 0]]
+        right = self.right - folds.right[out[:, 0]]
         for fold in out.T[1:]:
-            gram -= folds.gram[fold]
             right -= folds.right[fold]
+        gram = np.empty((len(out), *self.gram.shape))
+        for own, (first, *others) in zip(gram, out.tolist(), strict=True):  # one by one they stay in the cache
+            np.subtract(self.gram, folds.gram[first], out=own)
+            for fold in others:
+                own -= folds.gram[fold]
         return Products(gram, right)
 
     def about_means(self) -> tuple[Moments, FloatArray, FloatArray]:
@@ -196,7 +200,8 @@ class Products:
         n, sums = self.gram[:, -1, -1], self.gram[:, -1, :-1]
         mean, y_mean = sums / n[:, None], self.right[:, -1] / n[:, None]
         products = self.gram[:, :-1, :-1]
-        products -= sums[:, :, None] * mean[:, None]
+        for own, total, centre in zip(products, sums, mean, strict=True):
+            own -= np.multiply.outer(total, centre)
         right = self.right[:, :-1] - sums[:, :, None] * y_mean[:, None]
         return Moments(n, mean, products), right, y_mean
 
@@ -228,7 +233,7 @@ class FeatureSets(Sets):
             rows = self.members[fold, : self.sizes[fold]]
             fitted = engine.rows[rows] @ columns[:, which].reshape(w, -1)
             u = engine.y[rows][:, None, None] - np.asarray(fitted).reshape(len(rows), len(which), V, Q)
-            found[which, slot, : len(rows)] = np.moveaxis(u, 0, 1)
+            found[which, slot, : len(rows)] = u.swapaxes(0, 1)
         return found
 
     def train_and_tests(self, out: IntArray) -> tuple[IntArray, list[IntArray]]:
