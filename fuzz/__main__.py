@@ -10,8 +10,8 @@ sensitive
     figures;
 refused rightly, refused wrongly
     an error of onefit; rightly if a training set does not determine the fit, if a change in the last bit moves the
-    figures by more than 1e-10, or if numbers are too large or small to be squared twice in double precision, or
-    penalties outside of 1e-100 to 1e100;
+    figures by more than 1e-10, or if numbers are too large or small to be squared twice in double precision, the sizes
+    of columns differ by more than 1e30, or penalties are outside of 1e-100 to 1e100;
 wrong
     a number that is none of these, a number for an ill-posed problem, or other bits with two threads;
 leaked

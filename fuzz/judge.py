@@ -28,8 +28,8 @@ MODERATE = 1e50
 """Numbers between its inverse and this can be squared twice."""
 MOST_PENALTY = 1e100
 """Penalties between its inverse and this, and zero, are those that onefit takes."""
-FAR_APART = 1e32
-"""Ratio of numbers in X above which not even the square of a rounding error is small."""
+FAR_APART = 1e30
+"""Ratio of the sizes of columns above which onefit says that it refuses: squares of rounding errors are not small."""
 TIE = 1e-9
 """Decisions that are nearer than this may go either way."""
 
@@ -206,13 +206,14 @@ def _pairs_of(expected: list[Expected]) -> list[PairTables]:
 def _extremes(arrays: Arrays) -> str:
     """Which numbers of the data are so large or small that a refusal is in order; empty if none are."""
     weights = arrays.weights
-    for name, values, most in (("X", arrays.X, FAR_APART), ("y", arrays.y, np.inf), ("weights", weights, np.inf)):
+    for name, values in (("X", arrays.X), ("y", arrays.y), ("weights", weights)):
         present = np.abs(values[values != 0]) if values is not None else np.ones(1)
-        if not present.size:
-            continue
-        low, high = float(present.min()), float(present.max())
-        if high > MODERATE or low < 1 / MODERATE or high / low > most:
-            return f"{name} from {low:.1g} to {high:.1g}"
+        if present.size and (present.max() > MODERATE or present.min() < 1 / MODERATE):
+            return f"{name} from {present.min():.1g} to {present.max():.1g}"
+    counted = arrays.X if weights is None else arrays.X[weights > 0]
+    size = np.sqrt(np.square(counted).sum(axis=0))
+    if (span := size.max() / size[size > 0].min(initial=np.inf)) > FAR_APART:
+        return f"columns whose sizes span a ratio of {span:.1g}"
     if weights is not None and weights.max() > 1e12 * weights[weights > 0].min():
         return f"weights whose ratio is {weights.max() / weights[weights > 0].min():.1g}"
     return ""
@@ -231,7 +232,8 @@ def _is_moderate(figures: Figures) -> bool:
 def _same_bits(one: Answer, two: Answer) -> Verdict | None:
     """A verdict if the figures of one and of two threads differ in any bit."""
     if [each is None for each in one.figures] != [each is None for each in two.figures]:
-        return Verdict("wrong", "n_jobs=2 refuses what n_jobs=1 does not, or the reverse")
+        reasons = [why for answer in (one, two) for why in answer.refusals if why]
+        return Verdict("wrong", f"n_jobs=2 refuses what n_jobs=1 does not, or the reverse: {reasons[0]}")
     for first, second in zip(one.figures, two.figures, strict=True):
         for name, table in first.tables.items() if first is not None and second is not None else ():
             if not np.array_equal(table, second.tables[name], equal_nan=True):

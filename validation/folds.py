@@ -109,7 +109,8 @@ def first(errors: FoldErrors, count: int) -> FoldErrors:
     """The tables of the first repeats."""
     tables = {field.name: getattr(errors, field.name) for field in fields(errors)}
     shared = ("n_rows", "n_groups", "chain")
-    return replace(errors, **{name: table[:count] for name, table in tables.items() if name not in shared})
+    kept = {name: table for name, table in tables.items() if name not in shared and table is not None}
+    return replace(errors, **{name: table[:count] for name, table in kept.items()})
 
 
 def figures(name: str, n: int, seed: int) -> Iterator[dict[str, float | int | str]]:

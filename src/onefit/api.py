@@ -11,8 +11,9 @@ from sklearn.base import clone
 
 from .checks import check_choice, check_estimator, did_you_mean
 from .errors import DataError
+from .frames import split_columns
 from .learners import Path
-from .metrics import LossLike
+from .metrics import LossLike, ScoringLike
 from .results.build import build_comparison, build_curve, build_result
 from .results.comparison import Comparison
 from .results.curve import Deployment, ErrorCurve, as_values
@@ -21,7 +22,7 @@ from .results.planning import Plan, plan_of
 from .results.warn import emit_warnings
 from .running.job import Contender, Settings, make_job
 from .running.progress import Report
-from .typing import ArrayLike, Data, Estimator, Rows, Seed, Splitter
+from .typing import ArrayLike, CVLike, Data, Estimator, Rows, Seed, Splitter
 from .vocabulary import MAX_FITS, Folds, Repeats, RouteName, RuleName, Simpler, Transformers
 
 __all__ = ["compare", "error_curve", "nested_cv", "plan_for"]
@@ -30,16 +31,18 @@ __all__ = ["compare", "error_curve", "nested_cv", "plan_for"]
 def nested_cv(
     estimator: Estimator,
     X: Data,
-    y: Rows,
+    y: Rows | str,
     *,
     n_folds: Folds = "auto",
     n_repeats: Repeats = "auto",
     loss: LossLike = None,
+    scoring: ScoringLike = None,
     confidence_level: float = 0.95,
     interval: RuleName = "covariance",
-    groups: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | str | None = None,
+    sample_weight: ArrayLike | str | None = None,
     folds: ArrayLike | Splitter | None = None,
+    cv: CVLike = None,
     bias_folds: int | ArrayLike | Splitter | None = None,
     route: RouteName = "auto",
     transformers: Transformers = "refit",
@@ -62,8 +65,9 @@ def nested_cv(
     estimator : estimator
         Not fitted and not changed.
     X : array, DataFrame (pandas, polars, pyarrow) or scipy sparse matrix of shape (n, p), or vector of n objects
-    y : array-like of shape (n,) or (n, n_outputs)
-        With two dimensions every figure of the result has a last axis of outputs.
+    y : array-like of shape (n,) or (n, n_outputs), or name of a column of X
+        With two dimensions every figure of the result has a last axis of outputs. A column that is named is taken out
+        of X; `groups` and `sample_weight` may be named, too.
     n_folds : int, "n" or "auto", default="auto"
         Number of folds K, 3 to n (to the number of groups, if there are groups). "n" leaves two rows, or two groups,
         out: the best interval that we know. "auto" is "n" for a linear smoother of up to 5,000 rows (2,000 if p >= n,
@@ -78,10 +82,15 @@ def nested_cv(
         is below 5% and that of the centre below a tenth of the half-width; if a model is refitted, until they are below
         10% and 15%, and no more than `max_fits` allows. ``result.monte_carlo_error`` is the error that was reached.
         With K = n there is one partition, whatever is asked.
-    loss : {"squared_error", "absolute_error", "huber", "pinball", "zero_one"} or callable, default=None
-        None is squared error for regressors and zero-one for classifiers. Also a function of (y, prediction) that
-        returns one loss for each row (see `onefit.losses.nonnegative`), or `onefit.losses.huber` and
+    loss : {"squared_error", "absolute_error", "huber", "pinball", "zero_one", "log_loss", "brier", \
+"poisson_deviance", "gamma_deviance"} or callable, default=None
+        Smaller is better. None is squared error for regressors and zero-one for classifiers. Also a function of (y,
+        prediction) that returns one loss for each row (see `onefit.losses.nonnegative`), or `onefit.losses.huber` and
         `onefit.losses.pinball` with a parameter.
+    scoring : str, scorer, callable, list or dict, default=None
+        Greater is better, with scikit-learn's names and signs (``"roc_auc"``, ``"neg_log_loss"``, ``"r2"``), its
+        scorers (``make_scorer``), a function of (estimator, X, y), which takes refits, or several of these. The result
+        then speaks of the first, and ``result.metrics`` of all. Not together with ``loss``.
     confidence_level : float, default=0.95
     interval : {"covariance", "bates", "paper", "mlr3", "naive", "corrected_t"}, default="covariance"
         The rule of ``result.interval``; all of them are in ``result.intervals``.
@@ -91,6 +100,9 @@ def nested_cv(
         Weights of the rows in the fits, and, relative to their mean, of their losses. Zero is allowed.
     folds : int array (n_repeats, n) or scikit-learn splitter, default=None
         Partitions to use: ids 0 to K-1, and -1 for rows that are always trained on and never scored.
+    cv : int, scikit-learn splitter or list of (train, test), default=None
+        The same in scikit-learn's word: a number is `n_folds` (random folds, at least 3, as two are held out at a
+        time), anything else `folds`.
     bias_folds : int or array (repeats, n), default=None
         For the rules "paper" and "bates": further partitions, up to 100,000, for the bias correction. None uses the
         same ones.
@@ -144,7 +156,7 @@ def nested_cv(
     return result
 
 
-def plan_for(estimator: Estimator, X: Data, y: Rows, **keywords: Any) -> Plan:
+def plan_for(estimator: Estimator, X: Data, y: Rows | str, **keywords: Any) -> Plan:
     """Say which route `nested_cv` would take for this very job, why, and what refits would cost; nothing is run.
 
     The data, the folds and every keyword are checked as `nested_cv` checks them. One fit is timed for the cost of
@@ -179,7 +191,7 @@ def plan_for(estimator: Estimator, X: Data, y: Rows, **keywords: Any) -> Plan:
 def error_curve(
     estimator: Estimator,
     X: Data,
-    y: Rows,
+    y: Rows | str,
     *,
     param_name: str,
     param_range: Iterable[object],
@@ -187,11 +199,13 @@ def error_curve(
     n_folds: Folds = "auto",
     n_repeats: Repeats = "auto",
     loss: LossLike = None,
+    scoring: ScoringLike = None,
     confidence_level: float = 0.95,
     interval: RuleName = "covariance",
-    groups: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | str | None = None,
+    sample_weight: ArrayLike | str | None = None,
     folds: ArrayLike | Splitter | None = None,
+    cv: CVLike = None,
     bias_folds: int | ArrayLike | Splitter | None = None,
     route: RouteName = "auto",
     transformers: Transformers = "refit",
@@ -220,8 +234,8 @@ def error_curve(
     simpler : {"larger", "smaller"}, default="larger"
         Which values make the model simpler: larger penalties, but smaller ``C`` or ``max_depth``. Names count in the
         order given.
-    n_folds, n_repeats, loss, confidence_level, interval, groups, sample_weight, folds, bias_folds, route, \
-transformers, max_fits, random_state, n_jobs, progress
+    n_folds, n_repeats, loss, scoring, confidence_level, interval, groups, sample_weight, folds, cv, bias_folds, \
+route, transformers, max_fits, random_state, n_jobs, progress
         As in `nested_cv`. The paired differences always go by the covariance rule.
 
     Returns
@@ -251,7 +265,8 @@ transformers, max_fits, random_state, n_jobs, progress
     estimators = [clone(estimator).set_params(**{param_name: value}) for value in values]
     job = make_job([Contender(tuple(estimators), Path(param_name, tuple(values)))], X, y, settings)
     outcome = job.run()
-    deploy = Deployment(estimator, param_name, X, y, sample_weight)
+    X, named = split_columns(X, y=y, groups=groups, sample_weight=sample_weight)
+    deploy = Deployment(estimator, param_name, X, named["y"], named["sample_weight"])
     curve = build_curve(job, outcome, values, param_name, simpler, deploy)
     best = curve.results[int(np.atleast_1d(curve.best)[0])]
     emit_warnings([best] if best is not None else [])
@@ -292,16 +307,18 @@ def _check_range(estimator: Estimator, param_name: str, param_range: Iterable[ob
 def compare(
     estimators: Mapping[str, Estimator],
     X: Data,
-    y: Rows,
+    y: Rows | str,
     *,
     n_folds: Folds = "auto",
     n_repeats: Repeats = "auto",
     loss: LossLike = None,
+    scoring: ScoringLike = None,
     confidence_level: float = 0.95,
     interval: RuleName = "covariance",
-    groups: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | str | None = None,
+    sample_weight: ArrayLike | str | None = None,
     folds: ArrayLike | Splitter | None = None,
+    cv: CVLike = None,
     bias_folds: int | ArrayLike | Splitter | None = None,
     route: RouteName = "auto",
     transformers: Transformers = "refit",
@@ -319,8 +336,8 @@ def compare(
         suits it.
     X, y
         As in `nested_cv`.
-    n_folds, n_repeats, loss, confidence_level, interval, groups, sample_weight, folds, bias_folds, route, \
-transformers, max_fits, random_state, n_jobs, progress
+    n_folds, n_repeats, loss, scoring, confidence_level, interval, groups, sample_weight, folds, cv, bias_folds, \
+route, transformers, max_fits, random_state, n_jobs, progress
         As in `nested_cv`, and the same for all models. The differences always go by the covariance rule.
 
     Returns

@@ -5,18 +5,28 @@ Repeat ``l`` of a run with seed ``s`` is the same partition whatever the number 
 
 from __future__ import annotations
 
+import reprlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 
 from .errors import DataError, FoldError
 from .typing import AnyArray, ArrayLike, BoolArray, Data, IntArray, Seed, Splitter
 
-__all__ = ["ExplicitFolds", "FoldSource", "Folds", "RandomFolds", "entropy_of", "explicit_folds", "is_single"]
+__all__ = [
+    "ExplicitFolds",
+    "FoldSource",
+    "Folds",
+    "RandomFolds",
+    "as_folds",
+    "entropy_of",
+    "explicit_folds",
+    "is_single",
+]
 
 COUNTED_AT_ONCE = 2**18
 """Rows whose folds are counted at once, of as many repeats as have them: what the caches hold."""
@@ -279,6 +289,36 @@ def is_single(value: ArrayLike) -> bool:
         return False
 
 
+@dataclass(frozen=True)
+class GivenSplits:
+    """Pairs of training and test rows, as a splitter."""
+
+    splits: tuple[tuple[IntArray, IntArray], ...]
+
+    def split(self, X: Any, y: Any, groups: Any, /) -> Iterator[tuple[IntArray, IntArray]]:
+        """The pairs that were given."""
+        return iter(self.splits)
+
+
+def as_folds(cv: object) -> Splitter:
+    """A splitter of scikit-learn as it is, or one of the pairs of training and test rows that were given."""
+    if hasattr(cv, "split") and not isinstance(cv, str | bytes):
+        return cast(Splitter, cv)
+    wrong = FoldError(
+        f"cv={reprlib.repr(cv)} is none of: a number of folds, a splitter of scikit-learn, or a list of (training "
+        "rows, test rows). Ids of folds are given by folds=."
+    )
+    if not isinstance(cv, Iterable) or isinstance(cv, str | bytes):
+        raise wrong
+    try:
+        pairs = [(np.asarray(train), np.asarray(test)) for train, test in cv]
+    except (TypeError, ValueError):
+        raise wrong from None
+    if not pairs or any(rows.dtype.kind not in "iu" or rows.ndim != 1 for pair in pairs for rows in pair):
+        raise wrong
+    return GivenSplits(tuple((train.astype(np.intp), test.astype(np.intp)) for train, test in pairs))
+
+
 def explicit_folds(
     folds: ArrayLike | Splitter,
     n: int,
@@ -356,13 +396,20 @@ def _ids_of_splitter(
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*groups parameter is ignored")  # we check them ourselves
-            tests = [test for _, test in splitter.split(X, y, groups)]
+            splits = [(np.asarray(train), np.asarray(test)) for train, test in splitter.split(X, y, groups)]
     except Exception as error:
         raise FoldError(f"{type(splitter).__name__} cannot split these rows: {error}") from error
-    for test in tests:
+    for train, test in splits:
+        if test.min(initial=0) < 0 or max(test.max(initial=0), train.max(initial=0)) >= n:
+            raise FoldError(f"{type(splitter).__name__} names rows beyond the {n} that there are.")
         if (current[test] >= 0).any():
             raise FoldError(
                 f"The test sets of {type(splitter).__name__} overlap before they cover every row; nested "
+                "cross-validation needs partitions (KFold, RepeatedKFold)."
+            )
+        if len(train) + len(test) != n or np.isin(test, train).any():
+            raise FoldError(
+                f"A training set of {type(splitter).__name__} is not all rows outside its test set; nested "
                 "cross-validation needs partitions (KFold, RepeatedKFold)."
             )
         current[test] = fold

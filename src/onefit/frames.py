@@ -5,6 +5,7 @@ Estimators get the frame itself, or rows of it; all else reads its columns here.
 
 from __future__ import annotations
 
+import difflib
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -22,7 +23,17 @@ if TYPE_CHECKING:
     import pandas as pd
     from narwhals.stable.v2.dtypes import DType
 
-__all__ = ["Frame", "as_array", "find_frame", "for_estimators", "in_double", "in_few_blocks", "is_frame", "row_names"]
+__all__ = [
+    "Frame",
+    "as_array",
+    "find_frame",
+    "for_estimators",
+    "in_double",
+    "in_few_blocks",
+    "is_frame",
+    "row_names",
+    "split_columns",
+]
 
 
 @dataclass(frozen=True)
@@ -102,6 +113,27 @@ def find_frame(X: Any, what: str = "X") -> Frame | None:
     _refuse_twice(getattr(X, "column_names", ()), what)
     table = nw.from_native(X, eager_only=True)
     return Frame(table, tuple(table.columns))
+
+
+def split_columns(X: Any, **roles: Any) -> tuple[Any, dict[str, Any]]:
+    """Take the columns that are named by roles (y, groups, ...) out of a frame; what is no name stays as it is."""
+    named = {role: name for role, name in roles.items() if isinstance(name, str)}
+    if not named:
+        return X, roles
+    frame = find_frame(X)
+    for role, name in named.items():
+        if frame is None:
+            raise DataError(f"{role}={name!r} is a name, and X has no named columns; give {role} itself.")
+        if name not in frame.names:
+            near = difflib.get_close_matches(name, list(map(str, frame.names)), 1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise DataError(f"{role}={name!r} is no column of X{hint}")
+    assert frame is not None
+    taken = {role: frame.table.get_column(name).to_native() for role, name in named.items()}
+    rest = frame.table.drop(*dict.fromkeys(named.values())).to_native()
+    if not len(frame.names) > len(set(named.values())):
+        raise DataError("X has no columns beside those that are named for other roles.")
+    return rest, {**roles, **taken}
 
 
 def as_array(values: object, what: str = "X") -> AnyArray:

@@ -13,6 +13,7 @@ __all__ = [
     "AnyArray",
     "ArrayLike",
     "BoolArray",
+    "CVLike",
     "Data",
     "Estimator",
     "FloatArray",
@@ -67,3 +68,7 @@ class Splitter(Protocol):
 
     def split(self, X: Any, y: Any, groups: Any, /) -> Iterable[tuple[IntArray, IntArray]]:
         """Training and test rows of each split."""
+
+
+CVLike: TypeAlias = int | Splitter | Iterable[tuple[ArrayLike, ArrayLike]] | None
+"""What scikit-learn takes for ``cv``: a number of folds, a splitter, or pairs of training and test rows."""

@@ -9,11 +9,14 @@ from __future__ import annotations
 from typing import Literal
 
 __all__ = [
+    "CONVERGED",
     "CRITERIA",
     "EXACT",
     "FROZEN",
     "LOSS_WORDS",
     "MAX_FITS",
+    "METRIC_HINTS",
+    "METRIC_WORDS",
     "ROUTES",
     "RULE_WORDS",
     "SELECTION_WORDS",
@@ -30,9 +33,19 @@ __all__ = [
     "Transformers",
 ]
 
-RouteName = Literal["auto", "gram", "onestep", "refit"]
+RouteName = Literal["auto", "gram", "onestep", "newton", "refit"]
 RuleName = Literal["covariance", "bates", "paper", "mlr3", "naive", "corrected_t"]
-LossName = Literal["squared_error", "absolute_error", "huber", "pinball", "zero_one"]
+LossName = Literal[
+    "squared_error",
+    "absolute_error",
+    "huber",
+    "pinball",
+    "zero_one",
+    "log_loss",
+    "brier",
+    "poisson_deviance",
+    "gamma_deviance",
+]
 SelectionName = Literal["min", "one_se", "loo", "gcv", "reml", "kfold"]
 CriterionName = Literal["gcv", "loo", "reml"]
 Simpler = Literal["larger", "smaller"]
@@ -40,7 +53,7 @@ Transformers = Literal["refit", "freeze"]
 Folds = int | Literal["n", "auto"]
 Repeats = int | Literal["auto"]
 
-ROUTES: tuple[RouteName, ...] = ("auto", "gram", "onestep", "refit")
+ROUTES: tuple[RouteName, ...] = ("auto", "gram", "onestep", "newton", "refit")
 """Ways to compute; "auto" is the cheapest that can."""
 
 RULE_WORDS: dict[str, str] = {
@@ -58,9 +71,72 @@ LOSS_WORDS: dict[str, str] = {
     "absolute_error": "absolute error",
     "huber": "Huber loss",
     "pinball": "pinball loss",
-    "zero_one": "zero-one loss",
+    "zero_one": "error rate",
+    "log_loss": "log loss",
+    "brier": "Brier score",
+    "poisson_deviance": "Poisson deviance",
+    "gamma_deviance": "Gamma deviance",
 }
 """Losses by name, as people read them."""
+
+METRIC_WORDS: dict[str, str] = {
+    "r2": "R²",
+    "roc_auc": "AUC",
+    "roc_auc_ovr": "AUC, one class against the rest",
+    "roc_auc_ovo": "AUC, class against class",
+    "neg_log_loss": "log loss (negative)",
+    "neg_brier_score": "Brier score (negative)",
+    "neg_mean_squared_error": "squared error (negative)",
+    "neg_mean_absolute_error": "absolute error (negative)",
+    "neg_root_mean_squared_error": "root mean squared error (negative)",
+    "f1": "F1",
+    "matthews_corrcoef": "Matthews correlation",
+}
+"""Scores that people call otherwise than their names read."""
+
+METRIC_HINTS: dict[str, tuple[str, str]] = {
+    "mse": ("neg_mean_squared_error", "squared_error"),
+    "mean_squared_error": ("neg_mean_squared_error", "squared_error"),
+    "l2": ("neg_mean_squared_error", "squared_error"),
+    "mae": ("neg_mean_absolute_error", "absolute_error"),
+    "mean_absolute_error": ("neg_mean_absolute_error", "absolute_error"),
+    "l1": ("neg_mean_absolute_error", "absolute_error"),
+    "rmse": ("neg_root_mean_squared_error", ""),
+    "root_mean_squared_error": ("neg_root_mean_squared_error", ""),
+    "rmsle": ("neg_root_mean_squared_log_error", ""),
+    "msle": ("neg_mean_squared_log_error", ""),
+    "mape": ("neg_mean_absolute_percentage_error", ""),
+    "r_squared": ("r2", ""),
+    "r2_score": ("r2", ""),
+    "accuracy": ("accuracy", "zero_one"),
+    "acc": ("accuracy", "zero_one"),
+    "error_rate": ("accuracy", "zero_one"),
+    "misclassification": ("accuracy", "zero_one"),
+    "accuracy_score": ("accuracy", "zero_one"),
+    "logloss": ("neg_log_loss", "log_loss"),
+    "cross_entropy": ("neg_log_loss", "log_loss"),
+    "log_loss": ("neg_log_loss", "log_loss"),
+    "neg_logloss": ("neg_log_loss", "log_loss"),
+    "brier": ("neg_brier_score", "brier"),
+    "brier_score": ("neg_brier_score", "brier"),
+    "brier_score_loss": ("neg_brier_score", "brier"),
+    "poisson_deviance": ("neg_mean_poisson_deviance", "poisson_deviance"),
+    "poisson": ("neg_mean_poisson_deviance", "poisson_deviance"),
+    "gamma_deviance": ("neg_mean_gamma_deviance", "gamma_deviance"),
+    "gamma": ("neg_mean_gamma_deviance", "gamma_deviance"),
+    "auc": ("roc_auc", ""),
+    "auroc": ("roc_auc", ""),
+    "c_index": ("roc_auc", ""),
+    "roc_auc_score": ("roc_auc", ""),
+    "roc": ("roc_auc", ""),
+    "auprc": ("average_precision", ""),
+    "pr_auc": ("average_precision", ""),
+    "ap": ("average_precision", ""),
+    "f1_score": ("f1", ""),
+    "mcc": ("matthews_corrcoef", ""),
+    "bacc": ("balanced_accuracy", ""),
+}
+"""What people type for a metric that has another name: that of scoring, and that of a loss if there is one."""
 
 SELECTION_WORDS: dict[SelectionName, str] = {
     "min": "smallest estimated error",
@@ -83,4 +159,6 @@ SIMPLER: tuple[Simpler, ...] = ("larger", "smaller")
 
 EXACT = "exact"
 FROZEN = "given the transformers"
-"""Values of ``result.exactness``: as refits of the very object, or with what precedes the fit taken from all rows."""
+CONVERGED = "converged"
+"""Values of ``result.exactness``: as refits of the very object, with what precedes the fit taken from all rows, or as
+refits of an iterative fit that are taken to convergence."""

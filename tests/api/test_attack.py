@@ -293,6 +293,28 @@ def test_a_fit_holds_nothing_that_grows_with_the_square_of_the_rows(kind):
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        Ridge(),
+        RidgeCV(alphas=np.logspace(-2, 5, 29)),
+        make_pipeline(StandardScaler(), RidgeCV(alphas=np.logspace(-2, 5, 29))),
+        onefit.PenalizedRegression(lam="gcv"),
+    ],
+    ids=["ridge", "tuned", "scaled", "gcv"],
+)
+def test_a_wide_table_makes_nothing_of_columns_by_columns(model):
+    """50 rows x 10,000 columns took two minutes: everything was done in the space of the columns."""
+    rng = np.random.default_rng(12)
+    X = rng.normal(size=(50, 3000))
+    tracemalloc.start()
+    try:
+        quiet_nested_cv(model, X, X[:, 0] + rng.normal(size=50), n_folds=5, n_repeats=1)
+        assert tracemalloc.get_traced_memory()[1] < 30e6  # a matrix of all columns by all columns has 72
+    finally:
+        tracemalloc.stop()
+
+
 def test_a_training_set_that_is_refitted_holds_nothing_that_grows_with_the_square_of_the_rows():
     rng = np.random.default_rng(11)
     X, y = rng.normal(size=(20_000, 5)), rng.normal(size=20_000)
@@ -653,19 +675,19 @@ def test_a_kernel_of_rows_of_very_different_sizes_knows_the_small_ones(route):
     np.testing.assert_allclose(result.heldout["prediction"], exact, rtol=1e-9)
 
 
-def exact_penalized_predictions(X, y, S, ids, lam):
-    """Held-out predictions of a penalized regression with an intercept in fractions, from the normal equations."""
+def exact_penalized_predictions(X, y, S, ids, lam, fit_intercept=True):
+    """Held-out predictions of a penalized regression in fractions, from the normal equations."""
     n, p = X.shape
-    A, y = np.vectorize(Fraction)(np.c_[X, np.ones(n)]), np.vectorize(Fraction)(y)
-    P = np.full((p + 1, p + 1), Fraction(0))
+    A, y = np.vectorize(Fraction)(np.c_[X, np.ones((n, int(fit_intercept)))]), np.vectorize(Fraction)(y)
+    P = np.full((A.shape[1], A.shape[1]), Fraction(0))
     P[:p, :p] = np.vectorize(Fraction)(S) * Fraction(lam)
     predictions = np.empty(n)
     for fold in np.unique(ids):
         train = A[ids != fold]
         system = np.c_[train.T @ train + P, train.T @ y[ids != fold]]
-        for at in range(p + 1):
+        for at in range(A.shape[1]):
             system[at] = system[at] / system[at, at]
-            others = np.arange(p + 1) != at
+            others = np.arange(A.shape[1]) != at
             system[others] -= np.multiply.outer(system[others, at], system[at])
         predictions[ids == fold] = (A[ids == fold] @ system[:, -1]).astype(float)
     return predictions
@@ -684,6 +706,41 @@ def test_a_penalty_matrix_makes_no_columns_of_rounding_errors(route):
     result = quiet_nested_cv(model, X, y, folds=ids, route=route)
     exact = exact_penalized_predictions(X, y, D.T @ D, ids, 6.5e-16)
     np.testing.assert_allclose(result.heldout["prediction"], exact, rtol=0, atol=1e-8 * np.abs(exact).max())
+
+
+has_extended_precision = pytest.mark.skipif(
+    np.finfo(np.longdouble).eps == np.finfo(np.float64).eps, reason="long double is double here"
+)
+
+
+@has_extended_precision
+@pytest.mark.parametrize("route", ["gram", "onestep"])
+def test_columns_over_eleven_decades_that_a_penalty_ties_together_keep_their_digits(route):
+    """In double precision neither the mixtures of the columns nor a QR have the digits of the small ones: 1e-7 off."""
+    rng = np.random.default_rng(0)
+    decades = [4.2, -0.5, 2, -4.9, 5.6, 3.6, 1.6, -2.2, 3, 0.3, 3.5, -4.6, 3.4, -3.8, 4.8, 0, -3.3, 4.4, 5.4]
+    X = rng.normal(size=(20, 19)) * 10.0 ** np.array(decades)
+    X[:, [2, 5, 9]], X[:, 18] = X[:, [1]], X[:, 12]
+    for column, row in ((3, 1), (4, 2), (6, 3), (7, 4)):
+        X[np.arange(20) != row, column] = 0.0
+    y, ids, D = rng.normal(size=20), np.arange(20) % 3, np.diff(np.eye(19), axis=0)
+    result = quiet_nested_cv(onefit.PenalizedRegression(penalty=D.T @ D, lam=1e-3), X, y, folds=ids, route=route)
+    exact = exact_penalized_predictions(X, y, D.T @ D, ids, 1e-3)
+    np.testing.assert_allclose(result.heldout["prediction"], exact, rtol=1e-10)
+
+
+@pytest.mark.parametrize("route", ["gram", "onestep"])
+@pytest.mark.parametrize(("scales", "rare"), [((1e5, 1e12, 1e-7), 1), ((1e12, 1e-4, 1e-6), 0)], ids=str)
+def test_a_penalty_ties_no_columns_to_the_rounding_errors_of_one_that_a_training_set_lacks(scales, rare, route):
+    """The largest column, in one row only, was in the mixtures of all training sets: 1% off, or refused."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 3)) * scales
+    X[1:, rare] = 0.0
+    y, ids, D = 4e6 + 1e3 * rng.normal(size=20), np.arange(20) % 5, np.diff(np.eye(3), axis=0)
+    model = onefit.PenalizedRegression(penalty=D.T @ D, lam=1e-9, fit_intercept=False)
+    result = quiet_nested_cv(model, X, y, folds=ids, route=route)
+    exact = exact_penalized_predictions(X, y, D.T @ D, ids, 1e-9, fit_intercept=False)
+    np.testing.assert_allclose(result.heldout["prediction"], exact, rtol=1e-9)
 
 
 @pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])

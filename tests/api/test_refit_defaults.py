@@ -89,7 +89,7 @@ def test_more_folds_where_few_would_nearly_interpolate(model, table, folds):
 def test_an_unpenalized_classifier_nearly_interpolates_too():
     classes = (np.median(TARGET) < TARGET).astype(int)
     for model, folds in ((LogisticRegression(C=np.inf), 20), (LogisticRegression(), 5)):
-        assert quiet_nested_cv(model, WIDE, classes, max_fits=1, **SEED).n_folds == folds
+        assert quiet_nested_cv(model, WIDE, classes, route="refit", max_fits=1, **SEED).n_folds == folds
 
 
 def test_few_folds_near_interpolation_are_obeyed_and_told():

@@ -193,7 +193,7 @@ def test_the_cheapest_offer_wins(monkeypatch):
     X, y = data()
     task, plan = task_of(Ridge(), X, y), FoldPlan(5, 2, 36, 8, 20)
     candidate = [adapt(Ridge(), task), RefitLearner([Ridge()])]
-    prices = {"gram": 2.0, "onestep": 1.0, "refit": 3.0}
+    prices = dict.fromkeys({route.name for route in ROUTES}, 4.0) | {"gram": 2.0, "onestep": 1.0, "refit": 3.0}
     for route in ROUTES:
         offer = lambda learners, task, plan, name=route.name: Offer(prices[name], "cheap")  # noqa: E731
         if not route.serves_together:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import OneFitError
-from ..vocabulary import LOSS_WORDS
+from ..vocabulary import LOSS_WORDS, METRIC_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +54,7 @@ SELECTED: tuple[tuple[str, LineStyle], ...] = (
 
 def loss_label(loss: str) -> str:
     """Name of a loss as a reader would write it."""
-    return LOSS_WORDS.get(loss, loss.replace("_", " "))
+    return {**LOSS_WORDS, **METRIC_WORDS}.get(loss, loss.replace("_", " "))
 
 
 def title_of_level(confidence_level: float) -> str:

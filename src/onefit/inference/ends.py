@@ -11,33 +11,58 @@ from scipy import special
 
 from ..typing import FloatArray
 
-__all__ = ["ends_of_mean", "hall", "logarithmic", "wilson"]
+__all__ = ["ends_of_mean", "hall", "logarithmic", "logistic", "wilson"]
+
+BOUNDS = {"log": (0.0, np.inf), "unit": (0.0, 1.0)}
+"""What figures on a scale never exceed."""
 
 MOST_STRETCHED = 300.0
 """Exponent of the largest factor by which an end on the log scale is apart from the estimate: what doubles hold."""
 
 
 def ends_of_mean(
-    centre: FloatArray, s: FloatArray, t: FloatArray, skewness: FloatArray, scale: str
+    centre: FloatArray, s: FloatArray, t: FloatArray, skewness: FloatArray | None, scale: str
 ) -> tuple[FloatArray, FloatArray]:
     """The wider, at each end, of Hall's and those on the scale: "log", which is left if s exceeds the centre, or not.
 
-    On the log scale there is nothing below zero.
+    On the log scale there is nothing below zero, on that of figures in [0, 1] ("unit") nothing beyond one either.
+    Hall's are left out where nothing is known of the skewness.
     """
+    low, high = _ends_on(scale, centre, s, t)
+    if skewness is not None:
+        skewed = hall(centre, s, t, skewness)
+        low, high = np.minimum(low, skewed[0]), np.maximum(high, skewed[1])
+    least, most = BOUNDS.get(scale, (-np.inf, np.inf))
+    return np.maximum(low, least), np.minimum(high, most)
+
+
+def _ends_on(scale: str, centre: FloatArray, s: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Symmetric ends on a scale."""
     low, high = centre - t * s, centre + t * s
-    skewed = hall(centre, s, t, skewness)
-    if scale != "log":
-        return np.minimum(low, skewed[0]), np.maximum(high, skewed[1])
-    curved = (s <= centre) & (centre > 0)
-    ends = logarithmic(np.where(curved, centre, 1.0), np.where(curved, s, 0.0), t)
-    low, high = np.where(curved, ends[0], low), np.where(curved, ends[1], high)
-    return np.maximum(np.minimum(low, skewed[0]), 0.0), np.maximum(high, skewed[1])
+    if scale == "unit":
+        return logistic(centre, s, t)
+    if scale == "log":
+        curved = (s <= centre) & (centre > 0)
+        ends = logarithmic(np.where(curved, centre, 1.0), np.where(curved, s, 0.0), t)
+        return np.where(curved, ends[0], low), np.where(curved, ends[1], high)
+    return low, high
 
 
 def logarithmic(centre: FloatArray, s: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
     """``c exp(-+ t s / c)``, for positive centres."""
     factor = np.exp(np.minimum(t * s / centre, MOST_STRETCHED))
     return centre / factor, centre * factor
+
+
+def logistic(centre: FloatArray, s: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """``expit(logit(c) -+ t s / (c (1 - c)))``; where that is too wide to mean anything, Wilson's."""
+    inside = (centre > 0) & (centre < 1)
+    safe = np.where(inside, centre, 0.5)
+    half = t * s / (safe * (1 - safe))
+    low, high = special.expit(special.logit(safe) - half), special.expit(special.logit(safe) + half)
+    narrow = inside & (s <= np.minimum(safe, 1 - safe))
+    other = wilson(centre, s, t)
+    return np.where(narrow, low, other[0]), np.where(narrow, high, other[1])
 
 
 def wilson(centre: FloatArray, s: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:

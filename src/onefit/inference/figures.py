@@ -11,7 +11,7 @@ from ..typing import FloatArray
 from .fold_errors import FoldErrors, RowRoles
 from .intervals import Interval
 
-__all__ = ["Figure", "r2", "rmse"]
+__all__ = ["Figure", "r2", "relative_loss", "rmse"]
 
 
 class Figure(NamedTuple):
@@ -30,31 +30,50 @@ def rmse(interval: Interval) -> Figure:
 def r2(
     interval: Interval, errors: FoldErrors, losses: FloatArray, y: FloatArray, rows: RowRoles, level: float
 ) -> Figure:
-    """One minus the error over that of predicting the mean of the other rows.
-
-    Numerator and denominator are paired by row: the variance of the log ratio is that of
-    ``l_i / lbar - t_i / tbar``, plus what the rule adds to the variance of the losses.
-    """
+    """One minus the error over that of predicting the mean of the other rows."""
     scored = np.isfinite(losses[:, :1]).all(axis=(1, 2))  # at one value, at all
-    some = slice(None) if scored.all() else scored
-    w = np.ones((int(scored.sum()), 1, 1)) if rows.weights is None else rows.weights[some, None, None]
-    y, losses = y[some, None, :], losses[some] if rows.weights is None else w * losses[some]
+    w = np.ones((int(scored.sum()), 1)) if rows.weights is None else rows.weights[scored, None]
+    own = y[scored]
+    baseline = np.full(y.shape, np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):  # one weight may be all to the last bit
         others = w.sum(axis=0) - w
-        baseline = w * np.square((y - (w * y).sum(axis=0) / w.sum(axis=0)) * w.sum(axis=0) / others)
-    base, mean = baseline.mean(axis=0), losses.mean(axis=0)
-    groups = None if rows.groups is None else np.unique(rows.groups[some], return_inverse=True)[1]
+        baseline[scored] = np.square((own - (w * own).sum(axis=0) / w.sum(axis=0)) * w.sum(axis=0) / others)
     extra = np.maximum(np.square(interval.standard_error) - errors.sampling(interval.estimate).mean(axis=0), 0.0)
-    t = special.stdtrit(errors.n_units - 1, 0.5 + level / 2)
+    base = (w * baseline[scored]).mean(axis=0)
+    figures = [
+        relative_loss(estimate, base, losses[:, value], baseline, extra[value], rows, level, errors.n_units)
+        for value, estimate in enumerate(interval.estimate)  # one by one: tables of all rows and values are large
+    ]
+    return Figure(*(np.stack(part) for part in zip(*figures, strict=True)))
+
+
+def relative_loss(
+    estimate: FloatArray,
+    base: FloatArray,
+    losses: FloatArray,
+    base_losses: FloatArray,
+    extra: FloatArray,
+    rows: RowRoles,
+    level: float,
+    n_units: int,
+) -> Figure:
+    """One minus the ratio of two losses (R,), the second that of a constant, from the losses of rows (n, R).
+
+    Numerator and denominator are paired by row: the variance of the log ratio is that of
+    ``l_i / lbar - t_i / tbar``, plus ``extra``, what the rule adds to the variance of the losses.
+    """
+    scored = np.isfinite(losses).all(axis=1) & np.isfinite(base_losses).all(axis=1)
+    groups = None if rows.groups is None else np.unique(rows.groups[scored], return_inverse=True)[1]
+    own, constant = losses[scored], base_losses[scored]
+    if rows.weights is not None:
+        own, constant = rows.weights[scored, None] * own, rows.weights[scored, None] * constant
+    t = special.stdtrit(n_units - 1, 0.5 + level / 2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = interval.estimate / base
-        paired, relative = np.empty(mean.shape), baseline[:, 0] / base[0]
-        for value, at in enumerate(mean):  # one by one: tables of all rows and values are large
-            gaps = losses[:, value] / at
-            gaps -= relative
-            totals = RowRoles(None, groups).totals(gaps)
-            squares = np.einsum("gq,gq->q", totals, totals)
-            paired[value] = len(totals) / (len(totals) - 1) * squares / len(y) ** 2
+        ratio = estimate / base
+        gaps = own / own.mean(axis=0) - constant / constant.mean(axis=0)
+        totals = RowRoles(None, groups).totals(gaps)
+        squares = np.einsum("gq,gq->q", totals, totals)
+        paired = len(totals) / (len(totals) - 1) * squares / len(own) ** 2
         half = t * np.sqrt(np.square(ratio) * paired + extra / np.square(base))
         on_log = half < t * ratio  # as for the error itself, whose interval leaves the log scale when it is that wide
         spread = np.exp(np.where(on_log, half / ratio, 0.0))

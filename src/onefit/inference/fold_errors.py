@@ -156,9 +156,11 @@ class PairErrors(Generic[S]):
     scatter: FloatArray
 
 
-def empty_pairs(folds: Folds, n_values: int, n_outputs: int, n_losses: int) -> PairErrors[HeldOut]:
-    """Tables to be filled."""
-    shape = (folds.n_repeats, folds.n_folds, folds.n_folds, n_values, n_losses)
+def empty_pairs(
+    folds: Folds, n_values: int, n_outputs: int, n_losses: int, n_moments: int | None = None
+) -> PairErrors[HeldOut]:
+    """Tables to be filled; those of pairs may hold other numbers than one a loss."""
+    shape = (folds.n_repeats, folds.n_folds, folds.n_folds, n_values, n_losses if n_moments is None else n_moments)
     single = HeldOut.empty(folds, n_values, n_outputs, n_losses)
     return PairErrors(single, np.full(shape, np.nan), np.full(shape, np.nan))
 
@@ -183,6 +185,8 @@ class FoldErrors:
     covariance : (L, V, Q) covariance term of the covariance rule
     chain : the increments between values, of which the next two are made
     paired_total, paired_cross, paired_covariance : (L, V, V, Q), (L, V, Q), (L, V, V, Q), of all pairs of increments
+    shares : (L, K) or None, weight of each fold, if the errors of the folds are not means of what `cv` is the mean of
+    noise : (L, V, V, Q) or None, what ``total`` has in excess as rows were compared within folds; see `metrics.Reduced`
     """
 
     sizes: IntArray
@@ -205,6 +209,8 @@ class FoldErrors:
     paired_total: FloatArray
     paired_cross: FloatArray
     paired_covariance: FloatArray
+    shares: FloatArray | None = None
+    noise: FloatArray | None = None
 
     def sampling(self, centre: FloatArray) -> FloatArray:
         """v/n of the covariance rule, (L, V, Q).
@@ -403,7 +409,7 @@ def concatenate(blocks: Sequence[FoldErrors]) -> FoldErrors:
         # in C order whatever the blocks had: the order of summation follows the layout, and must not follow the blocks
         field.name: np.ascontiguousarray(np.concatenate([getattr(block, field.name) for block in blocks]))
         for field in fields(FoldErrors)
-        if field.name not in ("n_rows", "n_groups", "chain")
+        if field.name not in ("n_rows", "n_groups", "chain") and getattr(blocks[0], field.name) is not None
     }
     return replace(blocks[0], **tables)  # type: ignore[arg-type]
 

@@ -76,6 +76,7 @@ class Context:
     confidence_level: float
     scale: str
     bias_cv: FloatArray | None = None
+    with_skewness: bool = True
 
     @property
     def z(self) -> float:
@@ -229,7 +230,8 @@ def covariance(errors: FoldErrors, context: Context) -> Interval:
         observed = cv_estimate(errors)
         low, high = np.where(observed == 0, 0.0, low), np.where(observed == 1, 1.0, high)
     else:
-        low, high = ends_of_mean(estimate, s, t, errors.skewness.mean(axis=0), scale)
+        skewness = errors.skewness.mean(axis=0) if context.with_skewness else None
+        low, high = ends_of_mean(estimate, s, t, skewness, scale)
     mse, inflation = floor + shared + drawn, _ratio(s, np.sqrt(floor))
     return Interval(estimate, low, high, s, mse, shared < 0, inflation, *cause, too_wide)
 
@@ -261,7 +263,18 @@ def _sampling(errors: FoldErrors, centre: FloatArray, scale: str) -> FloatArray:
     sampling = errors.sampling(centre)
     if scale == "logit":
         sampling = np.maximum(sampling, centre * (1 - centre) / errors.n_scored)
+    if scale == "unit":
+        sampling = np.maximum(sampling, _least_share(errors, scale) / errors.n_scored)
     return sampling
+
+
+def _least_share(errors: FoldErrors, scale: str) -> float:
+    """How near a figure in [0, 1] comes to either end, where no row speaks against that end.
+
+    Half a row for shares of rows; for others, which may be shares of pairs of rows, half a pair of two equal classes.
+    """
+    n = errors.n_scored
+    return 1 / (2 * n) if scale == "logit" else 2 / n**2
 
 
 def covariance_centre(raw: FloatArray, cv: FloatArray, errors: FoldErrors, scale: str) -> FloatArray:
@@ -269,8 +282,8 @@ def covariance_centre(raw: FloatArray, cv: FloatArray, errors: FoldErrors, scale
     f = bias_factor(errors.n_folds)
     if scale == "identity":
         return raw - f * (raw - cv)
-    if scale == "logit":
-        least = 1 / (2 * errors.n_scored)
+    if scale in ("logit", "unit"):
+        least = _least_share(errors, scale)
         raw, cv = (special.logit(np.clip(e, least, 1 - least)) for e in (raw, cv))
         extrapolated: FloatArray = special.expit(raw - f * (raw - cv))
         return extrapolated

@@ -5,12 +5,16 @@
 """
 
 from .adapt import adapt, frozen
+from .constant import ConstantLearner
 from .contract import Learner, Path, Refusal, Scores, Task
 from .design import DesignSmoother
-from .encoded import EncodedLearner, EncodedSets
+from .encoded import EncodedLearner, EncodedSets, RowsOfSet
 from .encoded_family import EncodedFamily
+from .encoding import Encoding
 from .features import Features, FixedFeatures
 from .fitrows import FitRows
+from .glm import GLMLearner
+from .glm_fit import NoFiniteFit, fit_newton
 from .interpolation import free_columns, is_near_interpolation
 from .kernel import KernelSmoother
 from .refitted import RefitLearner
@@ -23,19 +27,24 @@ from .tuned import TunedLearner
 
 __all__ = [
     "Coefficients",
+    "ConstantLearner",
     "DesignSmoother",
     "EncodedFamily",
     "EncodedLearner",
     "EncodedSets",
+    "Encoding",
     "Features",
     "FitRows",
     "FixedFeatures",
+    "GLMLearner",
     "KernelSmoother",
     "Learner",
     "Moments",
+    "NoFiniteFit",
     "Path",
     "RefitLearner",
     "Refusal",
+    "RowsOfSet",
     "Scores",
     "SearchedLearner",
     "SetFailure",
@@ -48,6 +57,7 @@ __all__ = [
     "TrainingStatistics",
     "TunedLearner",
     "adapt",
+    "fit_newton",
     "free_columns",
     "frozen",
     "is_near_interpolation",

@@ -8,19 +8,32 @@ from typing import Any, NamedTuple
 
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier, RidgeClassifierCV, RidgeCV
+from sklearn.linear_model import (
+    GammaRegressor,
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegressor,
+    Ridge,
+    RidgeClassifier,
+    RidgeClassifierCV,
+    RidgeCV,
+    TweedieRegressor,
+)
 from sklearn.pipeline import Pipeline
 
 from ..errors import DataError, OneFitError, RouteError
 from ..typing import Estimator
 from ..validation import numeric_matrix
 from ..vocabulary import EXACT
+from .constant import constant_class, constant_number
 from .contract import Joins, Learner, Path, Refusal, Task, joins
 from .encoded import EncodedLearner
 from .encoded_family import EncodedFamily
 from .encoding import Encoding
 from .features import FixedFeatures
+from .glm import encoded_glm, encoded_logistic, glm, logistic
 from .kernel_ridge import encoded_kernel_ridge, kernel_ridge
 from .refitted import RefitLearner, is_routed
 from .ridge import encoded_least_squares, encoded_ridge, least_squares, ridge
@@ -60,6 +73,12 @@ LEARNERS: dict[type, Known] = {
     RidgeCV: Known(ridge_cv, encoded=encoded_ridge_cv),
     RidgeClassifierCV: Known(ridge_cv, encoded=encoded_ridge_cv),
     KernelRidge: Known(kernel_ridge, "alpha", is_ridge=False, encoded=encoded_kernel_ridge),
+    DummyRegressor: Known(constant_number, is_ridge=False),
+    DummyClassifier: Known(constant_class, is_ridge=False),
+    LogisticRegression: Known(logistic, "C", is_ridge=False, encoded=encoded_logistic),
+    PoissonRegressor: Known(glm, "alpha", is_ridge=False, encoded=encoded_glm),
+    GammaRegressor: Known(glm, "alpha", is_ridge=False, encoded=encoded_glm),
+    TweedieRegressor: Known(glm, "alpha", is_ridge=False, encoded=encoded_glm),
 }
 
 
@@ -110,7 +129,7 @@ def _checked(estimator: object, found: object, task: Task, path: Path | None) ->
 
 
 def _adapt_pipeline(pipeline: Pipeline, task: Task, path: Path | None) -> Learner | Refusal:
-    """Transform X once if that is exact (stateless steps) or asked for (freeze); else learn steps from statistics."""
+    """Transform X once if that is exact (stateless steps) or asked for (freeze); else learn them from statistics."""
     (name, last), steps = pipeline.steps[-1], steps_of(pipeline)
     if task.problem.weights is not None and is_routed(pipeline):
         return Refusal("metadata routing is enabled, and its steps may ask for the weights, too")
@@ -178,7 +197,8 @@ def _adapt_family(pipeline: Pipeline, task: Task, path: Path) -> Learner | Refus
         for value in path.values:
             each = clone(pipeline).set_params(**{path.name: value})
             part = _behind(each.steps[-1][1], task, None, encode_steps(steps_of(each), task.problem, before))
-            assert isinstance(part, EncodedLearner)
+            if not isinstance(part, EncodedLearner):
+                return Refusal(f"{type(each.steps[-1][1]).__name__} is fitted by iterations, at each value by itself")
             parts.append(part)
     except RouteError as error:
         return Refusal(str(error))

@@ -6,6 +6,7 @@ A `Learner` is a model as a route sees it, on one axis of parameter values. Its 
 - `TunedLearner`, a smoother whose penalty is chosen anew in every training set;
 - `StatisticsLearner`, whatever is learned from the statistics of a training set without its rows;
 - `EncodedLearner`, a linear fit to what steps learn from the statistics of a training set;
+- `GLMLearner`, a generalized linear model: the newton route iterates all training sets at once;
 - `SearchedLearner`, a search among such fits by splits of each training set;
 - `RefitLearner`, an estimator that is fitted again and again.
 
@@ -26,7 +27,7 @@ import numpy as np
 from ..checks import check_penalty_value
 from ..errors import DataError
 from ..inference.intervals import Rule
-from ..metrics import Loss
+from ..metrics import Loss, Metric
 from ..sources import Source
 from ..typing import Estimator, FloatArray
 from ..validation import Problem
@@ -52,6 +53,8 @@ class Task:
         What the caller cannot do without: "fold variance" (losses within folds of several rows), "pair scatter" (the
         spread of the losses with each pair of folds out), "bias folds" (further partitions), "refits" (the answer is to
         be a `RefitLearner`).
+    metrics : tuple of Metric
+        What is computed from tables of held-out scores, if it is not the mean of the losses; `loss` then keeps them.
     """
 
     problem: Problem
@@ -59,11 +62,17 @@ class Task:
     rule: Rule
     transformers: Transformers = "refit"
     needs: frozenset[str] = frozenset()
+    metrics: tuple[Metric, ...] = ()
 
     @property
     def source(self) -> Source:
         """Where the rows of X are read."""
         return self.problem.source
+
+    @property
+    def responses(self) -> frozenset[str]:
+        """Kinds of response that the metrics need."""
+        return frozenset(metric.response for metric in self.metrics)
 
 
 @dataclass(frozen=True)
@@ -120,16 +129,14 @@ class Learner(ABC):
     ----------
     hint : str
         What may be wrong if a training set does not determine the fit.
+    responses : frozenset of str
+        Methods of a classifier whose answers `respond` can give.
     """
 
     hint: str = ""
+    responses: frozenset[str] = frozenset({"predict", "decision_function"})
     _exactness: str = EXACT
     _task_of_fit: Callable[[Task], Task] | None = None
-
-    @property
-    def n_free(self) -> int:
-        """Columns that no penalty holds, as far as that is known and matters for the number of folds."""
-        return 0
 
     @property
     def exactness(self) -> str:
@@ -145,6 +152,11 @@ class Learner(ABC):
     def at(self, values: Sequence[int]) -> Self:
         """The same learner at some of its values, given by their places."""
 
+    @property
+    def n_unpenalized(self) -> int:
+        """Columns that no penalty holds, at the value where they are most, of models that are refitted or iterated."""
+        return 0
+
     def check_fits(self, smallest_training_set: int) -> dict[int, str]:
         """Say which values no training set of this size can determine, and why; raise if it is all of them."""
         return {}
@@ -156,6 +168,15 @@ class Learner(ABC):
     def scores(self, task: Task) -> Scores | Refusal:
         """Criteria of the fit on all rows."""
         return Refusal("they are known of linear smoothers only")
+
+    def respond(self, kind: str, scores: FloatArray) -> FloatArray:
+        """What a classifier's method of this name gives, from held-out scores (..., Q) as the routes compute them.
+
+        Those of a linear classifier are its decisions. Probabilities have a column a class, (..., C).
+        """
+        if kind != "decision_function":
+            raise NotImplementedError(kind)
+        return scores
 
     def with_target(self, task_of_fit: Callable[[Task], Task]) -> Self:
         """The same learner, made for the task that a function makes of one: with another target and loss."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from functools import cached_property
 
 import numpy as np
 
 from ..criteria import AllRows, criteria_of_all_rows
-from ..linalg.columns import Columns, Penalty, column_map, norms
+from ..linalg.columns import Columns, Penalty, Shift, column_map, norms
 from ..linalg.dual import Dual, dual_of
+from ..linalg.refined import ExactRows
 from ..linalg.reinsch import Reinsch, demmler_reinsch
 from ..linalg.tall import is_far_from_singular
 from ..typing import FloatArray, IntArray
@@ -57,7 +59,7 @@ class DesignSmoother(Smoother):
         self.all_rows: AllRows | None = None
         # a training set may lack what other rows have of a column, so it is refitted to columns that are not mixed
         seen = None if self.weights is None else self._weighted_rows
-        self._X, self._map = X, column_map(X, penalty, fit_intercept, seen)
+        self._X, self._penalty, self._map = X, penalty, column_map(X, penalty, fit_intercept, seen)
         self.is_ridge = is_ridge
         size = norms(X if seen is None else X[seen]) if self._map.mixes else self._map.E_size
         self._check_span(size, self._map.mixes)
@@ -131,6 +133,23 @@ class DesignSmoother(Smoother):
     def block(self, rows: IntArray | slice) -> Columns:
         """The same, also in consecutive rows; nothing is made of all rows."""
         return self._map.of(self._X[rows])
+
+    def predict(self, rows: IntArray, y: FloatArray, lam: float, new: IntArray) -> FloatArray:
+        """Predictions at ``new`` rows of a fit to some that count, by QR, in mixtures of columns of their own.
+
+        Mixtures are made so that the largest columns are in few of them. Where those are zero in the rows of the fit,
+        all of them would have the rounding errors of the next largest.
+        """
+        if not self._map.mixes:
+            return super().predict(rows, y, lam, new)
+        own = copy(self)
+        own.__dict__.pop("_unmixed", None)
+        own._map = column_map(self._X, self._penalty, self.fit_intercept, rows)
+        return super(DesignSmoother, own).predict(rows, y, lam, new)
+
+    def exact_rows(self, shift: Shift | None) -> Callable[[IntArray], ExactRows]:
+        """How rows are had to all digits of the data, less a shift."""
+        return lambda rows: ExactRows.of(self._X[rows], self._map.centre, self._map.maps, shift)
 
     def _is_far_from_singular(self) -> bool:
         """Whether the columns surely do not depend on each other in all rows."""

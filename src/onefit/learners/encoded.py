@@ -21,7 +21,7 @@ from .features import Features, FixedFeatures
 from .fitrows import FitRows
 from .setstatistics import Moments
 
-__all__ = ["EncodedLearner", "EncodedSets", "free_and_penalized", "keeps_digits"]
+__all__ = ["EncodedLearner", "EncodedSets", "RowsOfSet", "free_and_penalized", "keeps_digits"]
 
 NULL = 1e-11
 """Eigenvalues of a matrix with ones on its diagonal below this may be those of columns that depend on each other."""
@@ -107,7 +107,7 @@ class EncodedLearner(FitRows, Learner):
         return (self,)
 
     @property
-    def n_free(self) -> int:
+    def n_unpenalized(self) -> int:
         """Outputs that no penalty holds."""
         return 0 if self.lams.all() else self.encoding.block.n_most
 

@@ -55,9 +55,9 @@ class EncodedFamily(FitRows, Learner):
         return sum(part.n_candidates for part in self.parts)
 
     @property
-    def n_free(self) -> int:
+    def n_unpenalized(self) -> int:
         """Outputs that no penalty holds, where they are most."""
-        return max(part.n_free for part in self.parts)
+        return max(part.n_unpenalized for part in self.parts)
 
     @property
     def reason(self) -> str:

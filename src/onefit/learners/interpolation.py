@@ -23,7 +23,7 @@ from ..typing import Estimator
 from .contract import Task
 from .transformed import steps_of, transformed, without_trace
 
-__all__ = ["free_columns", "is_near_interpolation"]
+__all__ = ["WEAK", "free_columns", "is_near_interpolation"]
 
 NEAR = 1.3
 """Training rows for a column below which extrapolation from smaller training sets fails, and columns for a row above

@@ -76,6 +76,11 @@ class RefitLearner(Learner):
         return 0 if self._free is None else max(map(self._free, self._given))
 
     @property
+    def n_unpenalized(self) -> int:
+        """The same."""
+        return self.n_free
+
+    @property
     def estimators(self) -> list[Estimator]:
         """What is fitted."""
         return [estimator for estimator, _ in self._frozen]

@@ -41,6 +41,7 @@ from .contract import Learner, Path, Task
 from .encoded import EncodedLearner
 from .encoding import Block, Encoding
 from .features import FixedFeatures
+from .glm import GLMLearner
 from .refitted import fit_parameters, is_routed, weight_name
 from .searched import ERRORS, Held, InnerScore, SearchedLearner
 from .steps import encode_steps
@@ -268,6 +269,8 @@ def _learner(
         learner = last_steps.make(last, task, path, encoding)
     except DataError as error:
         raise RouteError(f"a candidate cannot be fitted: {error}") from error  # which has a score in the search
+    if isinstance(learner, GLMLearner):
+        raise RouteError(f"{type(last).__name__} inside a search is iterated in every split")
     if not isinstance(learner, EncodedLearner) or learner.needs_rows:
         raise RouteError(f"{type(last).__name__} tunes itself inside the search")
     return learner

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import cached_property
 from typing import Self
@@ -12,8 +12,9 @@ import numpy as np
 
 from ..criteria import criterion_values, edf, spectrum_of_rows
 from ..errors import DataError, RouteError, TrainingSetError
-from ..linalg.columns import MOST_SPAN, Columns
+from ..linalg.columns import MOST_SPAN, Columns, Shift
 from ..linalg.dual import Dual
+from ..linalg.refined import ExactRows, can_be_refined, refine
 from ..linalg.reinsch import Reinsch, spans
 from ..linalg.stacked import fit_stacked
 from ..linalg.weights import MOST_RATIO, weight_ratio
@@ -195,10 +196,19 @@ class Smoother(FitRows, Learner):
         """
         training, root = self.take(rows), self.root_weights(rows)
         shift = training.middles()
-        a, b = fit_stacked(training.moved(shift).weighted(root), root[:, None] * y[rows], lam)
-        columns = self.take(new).moved(shift)
-        predictions: FloatArray = columns.E @ a + columns.N @ b
+        columns = training.moved(shift).weighted(root)
+        a, b = fit_stacked(columns, root[:, None] * y[rows], lam)
+        exact = self.exact_rows(shift) if can_be_refined(columns) else None
+        if exact is not None:
+            coefficients = refine(exact(rows), root, columns, y[rows], lam, np.vstack([a, b]))
+            return exact(new).times(coefficients).astype(np.float64)
+        others = self.take(new).moved(shift)
+        predictions: FloatArray = others.E @ a + others.N @ b
         return predictions
+
+    def exact_rows(self, shift: Shift | None) -> Callable[[IntArray], ExactRows] | None:
+        """How rows are had to all digits of the data, less a shift; None if the design in double precision is all."""
+        return None
 
     @property
     def dense_bytes(self) -> int:

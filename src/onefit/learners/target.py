@@ -14,10 +14,11 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
 from ..errors import DataError, RouteError
-from ..metrics import Loss
+from ..metrics import KeptScores, Loss
 from ..typing import AnyArray, Estimator, FloatArray
 from .contract import Learner, Path, Refusal, Task
 from .fitrows import FitRows
+from .glm import GLMLearner
 from .steps import STEPS
 from .transformed import is_stateless
 
@@ -56,6 +57,22 @@ class TransformedLoss(Loss):
     def decided_residuals(self, y: FloatArray, u: FloatArray) -> FloatArray:
         """Residuals in the units of y."""
         return self._back(np.broadcast_to(y, u.shape)) - self._back(y - u)
+
+    @property
+    def keeps_scores(self) -> bool:
+        """As what it is made of."""
+        assert self.base is not None
+        return self.base.keeps_scores
+
+    def n_moments(self, n_outputs: int) -> int:
+        """As what it is made of."""
+        assert self.base is not None
+        return self.base.n_moments(n_outputs)
+
+    def kept(self, y: FloatArray, u: FloatArray) -> FloatArray:
+        """Residuals in the units of y."""
+        assert isinstance(self.base, KeptScores)
+        return self.base.in_a_row(self.decided_residuals(y, u))
 
     def _back(self, values: FloatArray) -> FloatArray:
         assert self.inverse is not None
@@ -129,7 +146,7 @@ def _regressor(outer: TransformedTargetRegressor) -> Any:
 def _absorbs(found: Learner | Refusal) -> bool:
     """Whether a fit is linear in y and has a constant."""
     rows = getattr(found, "smoother", found)
-    return isinstance(rows, FitRows) and rows.fit_intercept
+    return isinstance(rows, FitRows) and rows.fit_intercept and not isinstance(rows, GLMLearner)
 
 
 def _uses_y(step: Any) -> bool:

@@ -21,6 +21,7 @@ __all__ = [
     "ColumnMap",
     "Columns",
     "Penalty",
+    "Shift",
     "as_penalty",
     "check_penalty",
     "clean",

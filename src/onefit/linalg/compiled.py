@@ -7,7 +7,7 @@ allows instructions up to those.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -32,6 +32,7 @@ __all__ = [
     "is_on",
     "is_there",
     "moments",
+    "newton",
     "predict",
     "residuals",
     "row_pairs",
@@ -311,3 +312,36 @@ def row_pairs(
     sums = (sums_i, sums_j, own, doubtful)
     _kernel.leavetwo(A, *tables, *chain, changes_j, *sums, V, height, width, on_diagonal, is_absolute)
     return None if doubtful[0] else (sums_i, sums_j, own)
+
+
+def newton(
+    design: FloatArray,
+    y: FloatArray,
+    weights: FloatArray,
+    cells: IntArray,
+    tables: Sequence[FloatArray | None],
+    theta: FloatArray,
+    family: tuple[int, float],
+    limits: tuple[float, int, float, float, float],
+) -> tuple[IntArray, IntArray]:
+    """Iterate training sets of a generalized linear model; returns which have converged (S,), and the steps of each.
+
+    Parameters
+    ----------
+    design, y, weights, cells : (n, q), (P, n), (n,), (n,)
+    tables : factors (cells, S), maps (S, q, p) or None, penalty (S, p), Hessians (S, c p, c p), curvature (S,), basis
+        (P, c), and minus the gradient at the start (S, c, p) or None
+    theta : (S, c, p), the start, which becomes the solution
+    family : number of the loss in ``tasks.h``, and its power
+    limits : tolerance, window, slow, wild, least pivot; see `routes.newtonbatch`
+    """
+    S, c, p = theta.shape
+    converged, steps = np.zeros((2, S), dtype=np.int64)
+    arrays = [np.ascontiguousarray(each, dtype=np.float64) for each in (design, y, weights)]
+    contiguous = [None if each is None else np.ascontiguousarray(each, dtype=np.float64) for each in tables]
+    factors = contiguous[0]
+    assert factors is not None
+    shape = (*design.shape, p, len(y), c, S, len(factors))
+    places = np.ascontiguousarray(cells, dtype=np.int64)
+    _kernel.newton(*arrays, places, *contiguous, theta, converged, steps, *shape, *family, *limits)
+    return converged, steps

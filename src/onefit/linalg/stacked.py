@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import linalg
-from scipy.linalg import lapack
 
 from ..errors import TrainingSetError
 from ..typing import FloatArray, IntArray
 from .columns import EPS, NEGLIGIBLE, UNEVEN, Columns, clean, norms, row_space, unevenness
+from .reflections import Reflections
 
 __all__ = ["fit_stacked", "graded_qr", "prediction_weights"]
 
@@ -26,7 +26,7 @@ def fit_stacked(columns: Columns, y: FloatArray, lam: float) -> tuple[FloatArray
             "are linear combinations of the others, so the fit is not unique"
         )
     k, r = free.N.shape[1], free.E.shape[1]
-    factor = _Reflections(free.N)
+    factor = Reflections(free.N)
     along = factor.transpose_times(np.hstack([free.E, y]))
     a = np.zeros((r, y.shape[1]))
     if lam > 0:
@@ -47,40 +47,6 @@ def prediction_weights(new: Columns, columns: Columns, lam: float) -> FloatArray
     a, b = fit_stacked(columns, np.eye(len(columns.N)), lam)
     weights: FloatArray = new.E @ a + new.N @ b
     return weights
-
-
-class _Reflections:
-    """``A[:, order] = Q R`` with Q (n, n) as reflections, which are never multiplied out.
-
-    The errors are small in every row and column, however different their units: large rows come first, columns are
-    scaled to one length and pivoted.
-    """
-
-    def __init__(self, A: FloatArray) -> None:
-        self.size = norms(A)
-        scaled = A / np.where(self.size > 0, self.size, 1.0)
-        self.largest_first = np.argsort(-np.abs(scaled).max(axis=1, initial=0.0), kind="stable")
-        self.k = A.shape[1]
-        if self.k:
-            raw, R, self.order = linalg.qr(scaled[self.largest_first], mode="raw", pivoting=True, check_finite=False)
-            (self.vectors, self.factors), self.R = raw, R[: self.k] * self.size[self.order]
-
-    def transpose_times(self, C: FloatArray) -> FloatArray:
-        """``Q'C``."""
-        sorted_rows = np.asfortranarray(C[self.largest_first])
-        if not self.k or not C.shape[1]:
-            return sorted_rows
-        arguments = ("L", "T", self.vectors, self.factors)
-        work = lapack.dormqr(*arguments, sorted_rows, -1)[1]
-        product: FloatArray = lapack.dormqr(*arguments, sorted_rows, int(work[0]), overwrite_c=True)[0]
-        return product
-
-    def solve(self, right: FloatArray) -> FloatArray:
-        """``x`` with ``R x[order] = right``."""
-        x = np.zeros_like(right)
-        if self.k:
-            x[self.order] = linalg.solve_triangular(self.R, right)
-        return x
 
 
 def graded_qr(A: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:

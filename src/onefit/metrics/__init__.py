@@ -1,5 +1,28 @@
 """What an error is: losses, each with the scale on which its interval is built."""
 
-from .losses import NAMED, Classes, Loss, LossLike, find_loss, huber, nonnegative, pinball, takes_two
+from .asked import Asked, asked_of_loss, asked_of_metrics, rule_scale_of
+from .contract import Metric, Reduced, Repeat, Shown
+from .losses import NAMED, Classes, KeptScores, Loss, LossLike, find_loss, huber, nonnegative, pinball, takes_two
+from .scoring import ScoringLike
 
-__all__ = ["NAMED", "Classes", "Loss", "LossLike", "find_loss", "huber", "nonnegative", "pinball", "takes_two"]
+__all__ = [
+    "NAMED",
+    "Asked",
+    "Classes",
+    "KeptScores",
+    "Loss",
+    "LossLike",
+    "Metric",
+    "Reduced",
+    "Repeat",
+    "ScoringLike",
+    "Shown",
+    "asked_of_loss",
+    "asked_of_metrics",
+    "find_loss",
+    "huber",
+    "nonnegative",
+    "pinball",
+    "rule_scale_of",
+    "takes_two",
+]

@@ -19,7 +19,7 @@ from ..errors import DataError, OneFitError
 from ..typing import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
 from ..vocabulary import LossName
 
-__all__ = ["Classes", "Loss", "LossFunction", "LossLike", "find_loss", "huber", "nonnegative", "pinball"]
+__all__ = ["Classes", "KeptScores", "Loss", "LossFunction", "LossLike", "find_loss", "huber", "nonnegative", "pinball"]
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,11 @@ class Loss:
         return self.function is _square and self.classes is None
 
     @property
+    def is_squared_error(self) -> bool:
+        """Whether it is the squared error of numbers, whatever the residuals are of."""
+        return self.name == "squared_error"
+
+    @property
     def is_absolute(self) -> bool:
         """Whether it is the absolute residual, which some of the compiled kernels know."""
         return self.function is _absolute and self.classes is None
@@ -89,6 +94,65 @@ class Loss:
     def n_losses(self, n_outputs: int) -> int:
         """Number of losses a row."""
         return n_outputs if self.classes is None else 1
+
+    @property
+    def keeps_scores(self) -> bool:
+        """Whether the tables of pairs of folds hold the residuals themselves, in place of means of losses."""
+        return False
+
+    def n_moments(self, n_outputs: int) -> int:
+        """Numbers that the tables of pairs of folds hold for each."""
+        return self.n_losses(n_outputs)
+
+    def kept(self, y: FloatArray, u: FloatArray) -> FloatArray:
+        """What is kept of the residuals (..., m, outputs) of a fold, in a row, (..., n_moments)."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class KeptScores(Loss):
+    """No loss, but the residuals of the scores themselves: for metrics that are computed from tables of them.
+
+    Folds are padded with zeros to ``width`` rows.
+    """
+
+    width: int = 0
+
+    @classmethod
+    def of_classes(cls, classes: ArrayLike | None, width: int = 0) -> KeptScores:
+        """For classes, or for numbers if there are none."""
+        coded = None if classes is None else Classes(np.asarray(classes))
+        return cls("scores", "identity", _nothing, coded, width)
+
+    @property
+    def keeps_scores(self) -> bool:
+        """That is what it is for."""
+        return True
+
+    def of(self, y: FloatArray, u: FloatArray) -> FloatArray:
+        """Zeros, as the losses are not known yet."""
+        return np.zeros((*u.shape[:-1], self.n_losses(u.shape[-1])))
+
+    def n_moments(self, n_outputs: int) -> int:
+        """A number for each row of a fold and output."""
+        return self.width * n_outputs
+
+    def kept(self, y: FloatArray, u: FloatArray) -> FloatArray:
+        """The residuals, one row of a fold after the other."""
+        return self.in_a_row(u)
+
+    def in_a_row(self, u: FloatArray) -> FloatArray:
+        """Numbers (..., m, outputs), padded."""
+        *before, m, n_outputs = u.shape
+        if m == self.width:
+            return np.ascontiguousarray(u).reshape(*before, -1)
+        padded = np.zeros((*before, self.width, n_outputs))
+        padded[..., :m, :] = u
+        return padded.reshape(*before, -1)
+
+
+def _nothing(y: AnyArray, u: AnyArray) -> AnyArray:
+    return np.zeros_like(u)
 
 
 def _square(y: FloatArray, u: FloatArray) -> FloatArray:

@@ -10,65 +10,33 @@ import numpy as np
 import pandas as pd
 
 from ..errors import TrainingSetError
-from ..frames import row_names
-from ..inference.figures import Figure, r2, rmse
+from ..inference.figures import Figure
 from ..inference.fold_errors import FoldErrors
-from ..inference.intervals import RULE_VERSION, RULES, Context, Interval, Rule, cv_estimate, paired, raw_estimate
-from ..inference.montecarlo import half_width_error
-from ..inference.tails import heavy_tailed
+from ..inference.intervals import RULE_VERSION, RULES, Interval, paired
 from ..learners import Refusal, Scores
-from ..metrics.losses import Loss
+from ..metrics import Shown
 from ..routes import Bid, Outcome, usual_folds
 from ..running.job import Job
 from ..typing import AnyArray, FloatArray
-from ..validation import Problem
 from ..vocabulary import CRITERIA, Simpler
+from .baseline import standard_of
 from .comparison import Comparison
 from .curve import Difference, ErrorCurve, as_values, simplest_minimum, simplicity
+from .figured import AllFigures, Figures, HeldOutRows, all_figures
 from .findings import Known, findings_of
 from .nested import FoldErrorTables, NestedCVResult
 
 __all__ = ["build_comparison", "build_curve", "build_result"]
 
-NO_V_OUT = "The rule needs the variance within each fold, and some folds have one row."
-NO_PAIR_SCATTER = (
-    "The rule needs every row's losses with each pair of folds out, which are computed for so many rows only if they "
-    "are asked for by"
-)
-
 OF_ANOTHER_TARGET = Refusal("they would be those of a function of y")
 
 
-class Figures:
-    """Everything that is computed from an outcome, at all parameter values at once."""
-
-    def __init__(self, job: Job, outcome: Outcome) -> None:
-        errors, level = outcome.errors, job.confidence_level
-        context = Context(level, job.loss.scale, outcome.bias_cv)
-        self.obstacles = {name: obstacle for name, rule in RULES.items() if (obstacle := _obstacle(rule, errors))}
-        rules = {name: rule for name, rule in RULES.items() if name not in self.obstacles}
-        self.by_rule = {name: rule.compute(errors, context) for name, rule in rules.items()}
-        self.own = self.by_rule[job.rule.name]
-        self.raw, self.cv = raw_estimate(errors), cv_estimate(errors)
-        self.monte_carlo_error = half_width_error(errors, job.rule, job.loss.scale)
-        residuals, self.losses = outcome.totals.means()
-        np.subtract(
-            job.problem.y[:, None], residuals, out=residuals
-        )  # in place: tables of all rows and values are large
-        self.heldout = outcome.totals.both
-        self.row_names, self.rows = row_names(job.problem.X), job.rows
-        self.heavy_tailed = heavy_tailed(errors, self.rows, job.loss.name)
-        self.rmse = self.r2 = None
-        if job.loss.name == "squared_error":
-            self.rmse = rmse(self.own)
-            self.r2 = r2(self.own, errors, self.losses, job.problem.y, self.rows, level)
-
-
-def build_result(job: Job, outcome: Outcome, value: int = 0, figures: Figures | None = None) -> NestedCVResult:
+def build_result(job: Job, outcome: Outcome, value: int = 0, figures: AllFigures | None = None) -> NestedCVResult:
     """Gather the figures of one parameter value; without an axis of outputs if y has none."""
-    problem, errors = job.problem, outcome.errors
-    figures = Figures(job, outcome) if figures is None else figures
-    own, bid = figures.own, job.bid_at(value)
+    problem = job.problem
+    figures = all_figures(job, outcome) if figures is None else figures
+    first = figures.first
+    own, errors, shown, bid = first.own, first.errors, first.asked.shown, job.bid_at(value)
 
     def pick(array: AnyArray) -> Any:
         """One value, and its only output if y is a vector."""
@@ -79,49 +47,70 @@ def build_result(job: Job, outcome: Outcome, value: int = 0, figures: Figures | 
         return picked.item() if picked.ndim == 0 else picked
 
     return NestedCVResult(
-        estimate=pick(own.estimate),
-        interval=(pick(own.low), pick(own.high)),
+        estimate=pick(first.shown("estimate")),
+        interval=(pick(first.shown("low")), pick(first.shown("high"))),
         confidence_level=job.confidence_level,
         rule=job.rule.name,
         rule_version=RULE_VERSION,
         standard_error=pick(own.standard_error),
-        bias=pick(figures.raw - own.estimate),
+        bias=pick(shown.sign * (first.raw - own.estimate)),
         mse=pick(own.mse),
         mse_is_floored=pick(own.is_floored),
         inflation=pick(own.inflation),
-        raw_estimate=pick(figures.raw),
-        cv_estimate=pick(figures.cv),
-        monte_carlo_error=pick(figures.monte_carlo_error),
+        raw_estimate=pick(shown.of(first.raw)),
+        cv_estimate=pick(shown.of(first.cv)),
+        monte_carlo_error=pick(first.monte_carlo_error),
         n_folds=errors.n_folds,
         n_repeats=errors.n_repeats,
         route=bid.route.name,
         route_reason=bid.reason,
         exactness=bid.learner.exactness,
-        loss=job.loss.name,
-        scale=job.loss.scale,
-        intervals=_interval_table(figures, problem.output_names, value),
-        fold_errors=FoldErrorTables(*map(pick, (errors.e_in, errors.e_out, errors.v_out, errors.mse))),
-        heldout=_heldout_table(problem, job.loss, figures.heldout[:, value], figures.row_names),
+        loss=first.asked.name,
+        scale=first.asked.scale,
+        greater_is_better=shown.greater_is_better,
+        metrics=_metric_table(figures.listed, problem.output_names, value),
+        calibration=_metric_table(extra, None, value) if (extra := figures.extra) else None,
+        intervals=_interval_table(first, problem.output_names, value),
+        fold_errors=FoldErrorTables(
+            e_in=pick(shown.of(errors.e_in)),
+            e_out=pick(shown.of(errors.e_out)),
+            v_out=pick(errors.v_out),
+            mse=pick(errors.mse),
+        ),
+        heldout=_heldout_table(job, first, figures.rows, value),
         reason="; ".join(filter(None, [own.reason_at(value), *outcome.notes])),
         output_names=problem.output_names,
-        rmse=None if figures.rmse is None else Figure(*map(pick, figures.rmse)),
-        r2=None if figures.r2 is None else Figure(*map(pick, figures.r2)),
+        rmse=None if first.rmse is None else Figure(*map(pick, first.rmse)),
+        r2=None if first.r2 is None else Figure(*map(pick, first.r2)),
         findings=findings_of(_known(job, outcome, figures, value)),
+        row_value="loss" if first.asked.has_row_losses else "influence",
+        standard=standard_of(job, first.asked, errors, first.sampling[value], build_result),
     )
 
 
-def _known(job: Job, outcome: Outcome, figures: Figures, value: int) -> Known:
+def _metric_table(figures: Sequence[Figures], output_names: tuple[str, ...] | None, value: int) -> pd.DataFrame:
+    """One row a metric (and output): estimate, low, high, standard_error."""
+    names = [each.asked.name for each in figures]
+    columns = [
+        np.concatenate([each.shown(key)[value] for each in figures])
+        for key in ("estimate", "low", "high", "standard_error")
+    ]
+    return _table(names, columns, output_names, ["metric"])
+
+
+def _known(job: Job, outcome: Outcome, every: AllFigures, value: int) -> Known:
     """What the findings of one parameter value are made from."""
-    learner = job.bid_at(value).learner
+    learner, figures = job.bid_at(value).learner, every.first
     reason, remedy = figures.own.cause_at(value)
     problem, source, Q = job.problem, job.partitions.source, job.problem.n_outputs
     return Known(
         reason=reason,
         remedy=remedy,
         notes=outcome.notes,
+        remarks=outcome.remarks,
         rule=job.rule,
-        loss=job.loss,
-        errors=outcome.errors,
+        loss=figures.asked,
+        errors=figures.errors,
         value=value,
         standard_error=figures.own.standard_error[value],
         monte_carlo_error=figures.monte_carlo_error[value],
@@ -130,26 +119,17 @@ def _known(job: Job, outcome: Outcome, figures: Figures, value: int) -> Known:
         is_automatic=job.n_repeats is None,
         stopping=job.stopping,
         n_folds=outcome.errors.n_folds,
-        n_free=learner.n_free,
+        n_free=learner.n_unpenalized,
         usual_folds=usual_folds(learner, job.problem.n) if job.has_default_folds else 0,
         exactness=learner.exactness,
         rows=figures.rows,
         y=problem.y,
-        predictions=figures.heldout[:, value, :Q],
+        predictions=every.rows.both[:, value, :Q],
         losses=figures.losses[:, value],
         heavy_tailed=figures.heavy_tailed[value],
-        row_names=figures.row_names,
+        row_names=every.rows.names,
         folds=source.block(0, 1).ids[0] if source.is_exhaustive else None,
     )
-
-
-def _obstacle(rule: Rule, errors: FoldErrors) -> str:
-    """Why a rule has no interval for these tables; empty if it has."""
-    if rule.needs_v_out and np.isnan(errors.v_out).any():
-        return NO_V_OUT
-    if rule.needs_pair_scatter and np.isnan(errors.pair_scatter).any():
-        return f'{NO_PAIR_SCATTER} interval="{rule.name}".'
-    return ""
 
 
 def _interval_table(figures: Figures, output_names: tuple[str, ...] | None, value: int) -> pd.DataFrame:
@@ -159,7 +139,7 @@ def _interval_table(figures: Figures, output_names: tuple[str, ...] | None, valu
     n_outputs = 1 if output_names is None else len(output_names)
     missing = np.full((len(columns), n_outputs), np.nan)
     rows = [
-        np.stack([getattr(by_rule[name], column)[value] for column in columns]) if name in by_rule else missing
+        np.stack([figures.shown(column, by_rule[name])[value] for column in columns]) if name in by_rule else missing
         for name in RULES
     ]
     values = np.stack(rows).transpose(0, 2, 1).reshape(-1, len(columns))
@@ -172,16 +152,24 @@ def _interval_table(figures: Figures, output_names: tuple[str, ...] | None, valu
     return table
 
 
-def _heldout_table(problem: Problem, loss: Loss, both: FloatArray, index: pd.Index[Any] | None) -> pd.DataFrame:
-    """Mean held-out prediction and loss of each row, (n, Q + R); of classes, the one that was predicted most often."""
-    predictions, losses = both[:, : problem.n_outputs], both[:, problem.n_outputs :]
-    if loss.classes is not None:
-        voted = pd.Series(loss.classes.labels[loss.classes.decide(predictions)], index=index)
+def _heldout_table(job: Job, figures: Figures, rows: HeldOutRows, value: int) -> pd.DataFrame:
+    """Mean held-out prediction and loss of each row; of classes, the one predicted most often, and probabilities."""
+    problem, index, classes = job.problem, rows.names, job.loss.classes
+    Q, losses = problem.n_outputs, figures.losses[:, value]
+    row_value = "loss" if figures.asked.has_row_losses else "influence"
+    if classes is not None:
+        voted = pd.Series(classes.labels[classes.decide(rows.kept[:, value, :Q])], index=index)
         scored = np.isfinite(losses[:, 0])
-        return pd.DataFrame({"prediction": voted.where(scored), "loss": losses[:, 0]}, index=index)
-    columns: pd.Index[Any] = pd.Index(["prediction", "loss"])
+        frame = pd.DataFrame({"prediction": voted.where(scored), row_value: losses[:, 0]}, index=index)
+        for label, column in zip(classes.labels, rows.kept[:, value, Q:].T, strict=False):
+            frame[f"probability_{label}"] = column
+        return frame
+    columns: pd.Index[Any] = pd.Index(["prediction", row_value])
     if problem.output_names is not None:
         columns = pd.MultiIndex.from_product([list(columns), list(problem.output_names)])
+    both = rows.both[:, value]
+    if both.shape[1] > Q + losses.shape[1]:
+        both = np.hstack([both[:, :Q], losses])
     return pd.DataFrame(np.asfortranarray(both), index=index, columns=columns, copy=False)
 
 
@@ -196,12 +184,14 @@ def build_curve(
     """Gather the curve; values that could not be fitted are NaN."""
     single, V = job.problem.output_names is None, len(values)
     array = as_values(values)
-    figures = Figures(job, outcome)
+    every = all_figures(job, outcome)
+    figures = every.first
+    errors, shown = figures.errors, figures.asked.shown
     computed = [at for at in range(len(job.values)) if at not in outcome.failures]
     kept = [job.values[at] for at in computed]
     reasons = dict(job.failures) | {job.values[at]: str(error) for at, error in outcome.failures.items()}
-    fitted = {v: build_result(job, outcome, at, figures) for at, v in zip(computed, kept, strict=True)}
-    R = job.loss.n_losses(job.problem.n_outputs)
+    fitted = {v: build_result(job, outcome, at, every) for at, v in zip(computed, kept, strict=True)}
+    R = figures.own.estimate.shape[1]
 
     def spread(rows: FloatArray) -> FloatArray:
         """Rows (computed, R) at their places among all values."""
@@ -212,23 +202,21 @@ def build_curve(
     own = figures.own
     order = simplicity(V, simpler, array)
     best = simplest_minimum(spread(own.estimate).reshape(V, R), order)
-    every = np.arange(len(job.values))
-    difference = [
-        paired(outcome.errors, every, np.full(len(every), job.values.index(b)), job.confidence_level) for b in best
-    ]
+    places = np.arange(len(job.values))
+    difference = [paired(errors, places, np.full(len(places), job.values.index(b)), job.confidence_level) for b in best]
     parts = {
-        key: spread(np.stack([getattr(each, key)[:, q] for q, each in enumerate(difference)], axis=1))
+        key: spread(np.stack([_signed(key, each, shown)[:, q] for q, each in enumerate(difference)], axis=1))
         for key in ("estimate", "low", "high", "standard_error")
     }
     scores = _scores(job)
-    tables = {name: spread(table) for name, table in _score_tables(scores, outcome, own).items()}
+    tables = {name: spread(table) for name, table in _score_tables(scores, errors, own).items()}
     frame = _score_frame(tables, pd.Index(array, name=param_name), job.problem.output_names)
     frame.attrs["reasons"] = dict(scores.reasons)
     return ErrorCurve(
         values=array,
-        estimate=spread(own.estimate),
-        low=spread(own.low),
-        high=spread(own.high),
+        estimate=spread(figures.shown("estimate")),
+        low=spread(figures.shown("low")),
+        high=spread(figures.shown("high")),
         standard_error=spread(own.standard_error),
         difference=Difference(**parts, df=outcome.errors.n_units - 1.0),
         best=int(best[0]) if single else best,
@@ -239,7 +227,8 @@ def build_curve(
         param_name=param_name,
         simpler=simpler,
         confidence_level=job.confidence_level,
-        loss=job.loss.name,
+        loss=figures.asked.name,
+        greater_is_better=shown.greater_is_better,
         rule_version=RULE_VERSION,
         output_names=job.problem.output_names,
         deploy=deploy,
@@ -282,10 +271,18 @@ def _scores_of(job: Job, bid: Bid) -> Scores:
     return Scores({**found.tables, "loo": loo}, found.edf, found.reasons)
 
 
-def _score_tables(scores: Scores, outcome: Outcome, own: Interval) -> dict[str, FloatArray]:
+def _signed(key: str, difference: Interval, shown: Shown) -> FloatArray:
+    """A difference of figures as people know them."""
+    if key == "standard_error" or not shown.greater_is_better:
+        return np.asarray(getattr(difference, key))
+    other = {"low": "high", "high": "low"}.get(key, key)
+    return -np.asarray(getattr(difference, other))
+
+
+def _score_tables(scores: Scores, errors: FoldErrors, own: Interval) -> dict[str, FloatArray]:
     """All scores of a curve by name, (computed, R), in the order of its columns; NaN where the model has none."""
     nothing = np.full(own.estimate.shape, np.nan)
-    every = {"kfold": outcome.errors.e_out.mean(axis=(0, 1)), "ncv": own.estimate, **scores.tables}
+    every = {"kfold": errors.e_out.mean(axis=(0, 1)), "ncv": own.estimate, **scores.tables}
     return {name: every.get(name, nothing) for name in ("loo", "gcv", "kfold", "ncv", "reml")}
 
 
@@ -306,26 +303,28 @@ def build_comparison(job: Job, outcome: Outcome, names: Sequence[str]) -> Compar
         name, reason = next(iter(reasons.items()))
         raise next(iter(outcome.failures.values()), TrainingSetError(reason)).named(name)
     names = [names[place] for place in job.values]
-    figures = Figures(job, outcome)
-    own = figures.own
+    every = all_figures(job, outcome)
+    figures = every.first
+    own, shown = figures.own, figures.asked.shown
     order = np.argsort(own.estimate.mean(axis=1), kind="stable")
     order = order[[at not in outcome.failures for at in order]]
     outputs = job.problem.output_names
     columns = ("estimate", "low", "high", "standard_error")
-    models = _table([names[at] for at in order], [getattr(own, key)[order] for key in columns], outputs, ["model"])
+    models = _table([names[at] for at in order], [figures.shown(key)[order] for key in columns], outputs, ["model"])
     repeated = 1 if outputs is None else len(outputs)
     models["route"] = np.repeat([job.bids[at].route.name for at in order], repeated)
     pairs = list(combinations(order, 2))
     first, second = (np.array(side, dtype=np.intp) for side in zip(*pairs, strict=True))
-    difference = paired(outcome.errors, first, second, job.confidence_level)
+    difference = paired(figures.errors, first, second, job.confidence_level)
     labels = [(names[a], names[b]) for a, b in pairs]
-    table = _table(labels, [getattr(difference, key) for key in columns], outputs, ["first", "second"])
+    table = _table(labels, [_signed(key, difference, shown) for key in columns], outputs, ["first", "second"])
     return Comparison(
         models=models,
         differences=table,
-        results={names[at]: build_result(job, outcome, int(at), figures) for at in order},
+        results={names[at]: build_result(job, outcome, int(at), every) for at in order},
         confidence_level=job.confidence_level,
-        loss=job.loss.name,
+        loss=figures.asked.name,
+        greater_is_better=shown.greater_is_better,
         rule_version=RULE_VERSION,
         output_names=outputs,
         reasons=reasons,

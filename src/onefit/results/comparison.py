@@ -10,6 +10,7 @@ import pandas as pd
 
 from .. import display
 from ..display.html import comparison_html
+from ..display.style import loss_label
 from .nested import NestedCVResult
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class Comparison:
         A `NestedCVResult` for each model.
     confidence_level : float
     loss : str
+    greater_is_better : bool
+        Whether the figures are scores; then positive differences favour the first.
     rule_version : int
         Of the covariance rule, as in `NestedCVResult`.
     output_names : tuple of str or None
@@ -44,6 +47,7 @@ class Comparison:
     results: dict[str, NestedCVResult]
     confidence_level: float
     loss: str
+    greater_is_better: bool
     rule_version: int
     output_names: tuple[str, ...] | None
     reasons: dict[str, str] = field(default_factory=dict)
@@ -57,7 +61,7 @@ class Comparison:
         level = f"{100 * self.confidence_level:g}%"
         lost = "".join(f"\n\n{name} could not be fitted: {reason}" for name, reason in self.reasons.items())
         return (
-            f"{self.loss.replace('_', ' ')} with {level} intervals\n{self.models.to_string()}\n\n"
+            f"{loss_label(self.loss)} with {level} intervals\n{self.models.to_string()}\n\n"
             f"paired differences (first minus second)\n{self.differences.to_string()}{lost}"
         )
 

@@ -109,6 +109,8 @@ class ErrorCurve:
         Which way the model becomes simpler: "larger" or "smaller" values.
     confidence_level : float
     loss : str
+    greater_is_better : bool
+        Whether the figures are scores; then the best value has the largest.
     rule_version : int
         Of the covariance rule, as in `NestedCVResult`.
     output_names : tuple of str or None
@@ -132,6 +134,7 @@ class ErrorCurve:
     simpler: Simpler
     confidence_level: float
     loss: str
+    greater_is_better: bool
     rule_version: int
     output_names: tuple[str, ...] | None
     deploy: Callable[[object], Any]
@@ -161,7 +164,7 @@ class ErrorCurve:
             return best
         order = simplicity(len(self.values), self.simpler, self.values)
         if rule == "one_se":
-            within = _columns(self.difference.estimate) <= _columns(self.difference.standard_error)
+            within = self._worse <= _columns(self.difference.standard_error)
             allowed = within & (order[:, None] >= order[best])
             return _simplest(allowed, order)
         table = _columns(self.scores[rule].to_numpy(float))
@@ -173,6 +176,12 @@ class ErrorCurve:
                 f"{', '.join(repr(name) for name in ('min', 'one_se', *self._available()))}."
             )
         return simplest_minimum(table, order)
+
+    @property
+    def _worse(self) -> FloatArray:
+        """By how much each value is worse than the best, (V, outputs)."""
+        worse = _columns(self.difference.estimate)
+        return -worse if self.greater_is_better else worse
 
     def _available(self) -> list[SelectionName]:
         return [name for name in tuple(SELECTION_WORDS)[2:] if not self.scores[name].isna().to_numpy().all()]
@@ -200,7 +209,7 @@ class ErrorCurve:
         """
         level = self.confidence_level if confidence_level is None else check_level(confidence_level)
         t = special.stdtrit(self.difference.df, 0.5 + level / 2)
-        low = _columns(self.difference.estimate - t * self.difference.standard_error)
+        low = self._worse - t * _columns(self.difference.standard_error)
         sets = [self.values[column <= 0] for column in low.T]
         return sets if self.output_names else sets[0]
 

@@ -27,7 +27,7 @@ from ..inference.intervals import FEW_GROUPS, TOO_SMALL, Rule
 from ..inference.montecarlo import Stopping
 from ..inference.tails import have_heavy_tails
 from ..learners import is_near_interpolation
-from ..metrics.losses import Loss
+from ..metrics import Asked
 from ..typing import BoolArray, FloatArray, IntArray
 from ..vocabulary import FROZEN
 
@@ -108,8 +108,10 @@ class Known:
         Why the interval is missing or not the usual one, and what to do; empty if it is neither.
     notes : sequence of str
         What the job noted while it ran: that the user stopped it.
+    remarks : sequence of str
+        How it was computed, where that is worth a sentence.
     rule : Rule
-    loss : Loss
+    loss : Asked
     errors : FoldErrors
     value : int
         Its place on the axis of values in ``errors``.
@@ -142,8 +144,9 @@ class Known:
     reason: str
     remedy: str
     notes: Sequence[str]
+    remarks: Sequence[str]
     rule: Rule
-    loss: Loss
+    loss: Asked
     errors: FoldErrors
     value: int
     standard_error: FloatArray
@@ -255,7 +258,8 @@ def _interpolation(known: Known) -> Iterator[Finding]:
 def _heavy_tails(known: Known) -> Iterator[Finding]:
     """Whether a few units carry the variance of losses that are known not to be negative."""
     found = known.heavy_tailed
-    if known.loss.scale != "log" or not found.any():
+    loss = known.loss
+    if loss.scale != "log" or not loss.has_row_losses or loss.classes is not None or not found.any():
         return
     message = (
         f"A few {_units(known)} carry much of the variance of the losses (heavy-tailed noise, or rows that the model "
@@ -267,7 +271,7 @@ def _heavy_tails(known: Known) -> Iterator[Finding]:
 def _calmer_loss(known: Known, found: BoolArray) -> str:
     """The absolute error where its losses do not have heavy tails, too."""
     look = "at the rows with the largest losses in result.heldout"
-    if known.loss.name != "squared_error":
+    if known.loss.kind != "squared_error":
         return f"Look {look}."
     if have_heavy_tails(np.sqrt(known.losses[:, found]), known.rows, "absolute_error").any():
         return f"Look {look}; the absolute errors have heavy tails, too."
@@ -313,7 +317,7 @@ def _few_groups(known: Known) -> Iterator[Finding]:
 
 def _dependence(known: Known) -> Iterator[Finding]:
     """Whether neighbouring rows resemble each other; groups say already which do, and of classes little is known."""
-    if known.rows.groups is not None or known.loss.scale == "logit" or known.loss.classes is not None:
+    if known.rows.groups is not None or known.loss.rule_scale == "logit" or known.loss.classes is not None:
         return
     y = known.y[:MOST]
     residuals = y - known.predictions[:MOST]
@@ -334,10 +338,12 @@ def _dependence(known: Known) -> Iterator[Finding]:
 
 
 def _exactness(known: Known) -> Iterator[Finding]:
-    """What "given the transformers" means."""
+    """What "given the transformers" means, and how what was iterated has converged."""
     if known.exactness == FROZEN:
         message = "What comes before the fit (scales, knots or components) was computed once, from all rows."
         yield Finding("exactness", message, "")
+    for remark in known.remarks:
+        yield Finding("exactness", remark, "")
 
 
 FINDERS: tuple[Callable[[Known], Iterator[Finding]], ...] = (

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +15,9 @@ import pandas as pd
 from ..display import AxesArray, plot_intervals
 from ..display.html import result_html
 from ..display.method import method_line
+from ..display.paper import latex_table, methods_sentence
+from ..display.style import loss_label
+from ..errors import OneFitError
 from ..inference.figures import Figure
 from ..typing import BoolArray, FloatArray
 from .findings import Finding
@@ -86,6 +91,14 @@ class NestedCVResult:
     scale : str
         On which the interval of the covariance rule is built: "log" for losses that are never negative, "logit" for
         zero-one loss, "identity" for others.
+    greater_is_better : bool
+        Whether the figures are scores, as ``scoring=`` asks for them, rather than errors.
+    metrics : DataFrame
+        By metric, of all that were asked for: estimate, low, high, standard_error. The result speaks of the first.
+    calibration : DataFrame or None
+        Of the probabilities of two classes: slope and intercept of a logistic recalibration of the held-out ones, with
+        intervals. A slope below one means predictions that are too extreme. None if no metric of probabilities was
+        asked for.
     intervals : DataFrame
         The interval of every rule.
     fold_errors : FoldErrorTables
@@ -96,6 +109,8 @@ class NestedCVResult:
     reason : str
         Why there is no interval, or why it is not the usual one; empty if all is well.
     output_names : tuple of str or None
+    row_value : str
+        Column of `heldout` with what each row contributes: "loss", or "influence" if the metric is no mean of losses.
     findings : tuple of Finding
         What the reader should know; what is warned of, and shown in summary, notebook, report and command line.
     """
@@ -120,6 +135,9 @@ class NestedCVResult:
     exactness: str
     loss: str
     scale: str
+    greater_is_better: bool
+    metrics: pd.DataFrame
+    calibration: pd.DataFrame | None
     intervals: pd.DataFrame
     fold_errors: FoldErrorTables
     heldout: pd.DataFrame
@@ -128,22 +146,90 @@ class NestedCVResult:
     reason: str
     output_names: tuple[str, ...] | None
     findings: tuple[Finding, ...]
+    row_value: str
+    standard: Any
+
+    @cached_property
+    def baseline(self) -> NestedCVResult:
+        """The same for the best constant prediction (mean, median, quantile, shares of classes), on the same folds.
+
+        It is computed when it is first asked for. What suits the loss: the mean for squared error, the median for
+        absolute error, the quantile for pinball loss, and for classes their frequencies.
+        """
+        found: NestedCVResult = self.standard.compute()
+        found.__dict__["baseline"] = found  # nothing is better than the best
+        return found
+
+    @cached_property
+    def skill(self) -> Figure:
+        """One minus the loss over that of `baseline`, with low and high; NaN where that has no meaning, as of AUC."""
+        found: Figure = self.standard.skill(self, self.baseline)
+        return found if self.output_names else Figure(*(part.item() for part in found))  # type: ignore[arg-type]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: figures, not how they would be computed, as losses may be functions without a name."""
+        with contextlib.suppress(AttributeError, OneFitError):  # none, or undefined for a constant
+            self.skill  # noqa: B018
+        return {**self.__dict__, "standard": None}
 
     def summary(self) -> str:
         """Return the answer, how it was computed and what was found, as text."""
         level = f"{100 * self.confidence_level:g}%"
-        lines = []
+        lines = list[str]()
         for q, name in enumerate(self.output_names or ("",)):
             estimate, low, high = (self._figure(v, q) for v in (self.estimate, *self.interval))
             label = f"{name}: " if name else ""
-            lines.append(f"{label}{self.loss.replace('_', ' ')} {estimate}, {level} interval {low} to {high}")
+            lines.append(f"{label}{loss_label(self.loss)} {estimate}, {level} interval {low} to {high}")
             for title, figure in (("root mean squared error", self.rmse), ("R2", self.r2)):
                 if figure is not None:
                     estimate, low, high = (self._figure(v, q) for v in figure)
                     lines.append(f"  {title} {estimate} ({low} to {high})")
+            lines += self._other_metrics(q) + self._beside_baseline(q)
         lines.append(method_line(self))
         lines += [f"note: {finding.text}" for finding in self.findings]
         return "\n".join(lines)
+
+    def _other_metrics(self, output: int) -> list[str]:
+        """A line for each metric beside the first."""
+        table = self.metrics
+        if self.output_names is not None:
+            table = pd.DataFrame(table.xs(self.output_names[output], level="output"))
+        return [
+            f"  {loss_label(str(name))} {row['estimate']:.4g} ({row['low']:.4g} to {row['high']:.4g})"
+            for name, row in table.iloc[1:].iterrows()
+        ]
+
+    def _beside_baseline(self, output: int) -> list[str]:
+        """What the best constant would have, and whether the model is better."""
+        if self.standard is None and "baseline" not in self.__dict__:
+            return []
+        try:
+            base = self._figure(self.baseline.estimate, output)
+        except OneFitError:  # a metric may be undefined for a constant
+            return []
+        skill, low, high = (float(np.atleast_1d(part)[output]) for part in self.skill)
+        if math.isnan(skill):
+            return [f"  the best constant has {base}"]
+        verdict = "better than it" if low > 0 else ("worse than it" if high < 0 else "not shown to be better than it")
+        return [f"  the best constant has {base}; skill {skill:.3g} ({low:.3g} to {high:.3g}): {verdict}"]
+
+    def methods(self) -> str:
+        """Return the sentences for the methods and results of a paper.
+
+        Examples
+        --------
+        >>> import onefit
+        >>> from sklearn.datasets import load_diabetes
+        >>> from sklearn.linear_model import Ridge
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> print(onefit.nested_cv(Ridge(alpha=0.1), X, y).methods().split(", computed")[0])
+        Generalization was estimated by nested cross-validation leaving out two rows at a time
+        """
+        return methods_sentence(self)
+
+    def to_latex(self) -> str:
+        """Return the table of metrics with their intervals, as a LaTeX tabular with the rules of booktabs."""
+        return latex_table(self)
 
     def _figure(self, value: float | FloatArray, output: int) -> str:
         number = float(np.atleast_1d(value)[output])
@@ -159,6 +245,8 @@ class NestedCVResult:
         """Return one row for each output with all figures of the chosen rule."""
         names = ("estimate", "standard_error", "bias", "mse", "mse_is_floored", "inflation", "raw_estimate")
         table = {name: np.atleast_1d(getattr(self, name)) for name in (*names, "cv_estimate", "monte_carlo_error")}
+        # "mse" is read as the error of the model by everybody, and it is that of the estimate
+        table = {"sampling_variance" if name == "mse" else name: column for name, column in table.items()}
         low, high = (np.atleast_1d(end) for end in self.interval)
         ends = {"estimate": table.pop("estimate"), "low": low, "high": high}
         index = pd.Index(self.output_names, name="output") if self.output_names else None
@@ -170,7 +258,10 @@ class NestedCVResult:
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the rows as plain Python objects; NaN becomes None, so that it is valid JSON."""
         whole = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        del whole["heldout"]
+        del whole["heldout"], whole["standard"]
+        whole["metrics"] = self.metrics.reset_index().to_dict(orient="records")
+        if self.calibration is not None:
+            whole["calibration"] = self.calibration.reset_index().to_dict(orient="records")
         tables = self.fold_errors
         whole["fold_errors"] = {name: getattr(tables, name) for name in tables.__dataclass_fields__}
         whole["intervals"] = self.intervals.reset_index().to_dict(orient="records")

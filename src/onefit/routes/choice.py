@@ -6,13 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 
+import numpy as np
+
 from ..errors import FoldError, RouteError
 from ..learners import Learner, RefitLearner, Refusal, Task, is_near_interpolation
+from .constant import ConstantRoute
 from .contract import FoldPlan, Offer, Route
 from .encoded import EncodedRoute
 from .gram import GramRoute
 from .learned import LearnedRoute
 from .leavetwo import LeaveTwoOutRoute
+from .newton import NewtonRoute
 from .onestep import OneStepRoute
 from .refit import RefitRoute
 from .repeats import RepeatedRoute, SideBySide
@@ -29,6 +33,8 @@ ROUTES: tuple[Route, ...] = (
     LearnedRoute(),
     EncodedRoute(),
     SearchedRoute(),
+    ConstantRoute(),
+    NewtonRoute(),
     RefitRoute(),
 )
 """All routes; of equal offers the first wins."""
@@ -59,21 +65,41 @@ class Bid:
 def automatic_folds(candidates: Sequence[Candidate], task: Task, asked: str) -> int:
     """A fold for each row or group where that is fast for all models and the task can do with it; else a few."""
     plan = FoldPlan.trial(task.problem)
-    is_possible = not task.needs & {"fold variance", "bias folds"}
+    is_possible = not task.needs & {"fold variance", "bias folds"} and _may_be_single_rows(task, plan)
     if is_possible and (
         _together(candidates, task, plan, asked)
         or all(isinstance(_bid(candidate, task, plan, asked), Bid) for candidate in candidates)
     ):
         return plan.units
-    learners, n = [candidate[0] for candidate in candidates], task.problem.n
-    K = min(usual_folds(learner, n) for learner in learners)
-    # more if a model would nearly interpolate the training sets
-    return min(MANY_FOLDS if any(is_near_interpolation(n, K, each.n_free) for each in learners) else K, plan.units)
+    learners = [candidate[0] for candidate in candidates]
+    K = min(usual_folds(learner, task.problem.n) for learner in learners)
+    K = _more_near_interpolation(learners, task.problem.n, K)
+    return max(3, min(K, plan.units, _most_folds_of_classes(task)))
+
+
+def _may_be_single_rows(task: Task, plan: FoldPlan) -> bool:
+    """Whether folds of single rows serve all metrics: only means and functions of them, and not too many folds."""
+    if not task.metrics:
+        return True
+    return plan.units <= MOST_FOLDS and all(metric.family in ("mean", "function") for metric in task.metrics)
+
+
+def _most_folds_of_classes(task: Task) -> int:
+    """Folds that leave two rows of every class in each, if a metric compares rows of different classes."""
+    if task.problem.classes is None or not any(metric.family == "rank" for metric in task.metrics):
+        return MOST_FOLDS
+    counts = np.unique(task.problem.labels, return_counts=True)[1]
+    return int(counts.min()) // 2
 
 
 def usual_folds(learner: Learner, n: int) -> int:
     """How many folds n rows take if nothing is known of them: few for refits, as a repeat of K takes K(K+1)/2 fits."""
     return REFIT_FOLDS if isinstance(learner, RefitLearner) and n >= ENOUGH_ROWS else DEFAULT_FOLDS
+
+
+def _more_near_interpolation(learners: Sequence[Learner], n: int, K: int) -> int:
+    """Few folds, as a repeat of K takes K(K+1)/2 fits; more if a model would nearly interpolate the training sets."""
+    return MANY_FOLDS if any(is_near_interpolation(n, K, learner.n_unpenalized) for learner in learners) else K
 
 
 def choose_routes(

@@ -25,6 +25,7 @@ from ..learners import Learner, Refusal, Task
 from ..typing import FloatArray
 from ..validation import Problem
 from ..vocabulary import MAX_FITS
+from .responses import Responses, of_scores
 
 __all__ = [
     "CannotStream",
@@ -181,6 +182,8 @@ class Outcome:
         By place on the axis of values, why one could not be fitted; its columns in the tables mean nothing.
     notes : tuple of str
         What happened on the way.
+    remarks : tuple of str
+        How it was computed, where that is worth a sentence.
     """
 
     errors: FoldErrors
@@ -188,6 +191,7 @@ class Outcome:
     bias_cv: FloatArray | None = None
     failures: Mapping[int, OneFitError] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 class Computation(Protocol):
@@ -282,6 +286,10 @@ class Engine(ABC):
     def pairs(self, folds: Folds) -> PairErrors[HeldOut]:
         """The same, and the losses of each fold with it and another out: K(K+1)/2 training sets a repeat."""
 
+    def responses(self, folds: Folds, learner: Learner, task: Task) -> Responses:
+        """What the learner would say to every fold with it, and with it and another, out: for metrics of that."""
+        return of_scores(self.pairs(folds), folds, learner, task)
+
     def streams(self, n_folds: int) -> bool:
         """Whether it goes over the rows in blocks, for many repeats at once."""
         return False
@@ -301,6 +309,10 @@ class Engine(ABC):
     def make_chain(self, errors: FloatArray) -> Chain:
         """How the values are paired with each other, given their errors."""
         return ascending(errors)
+
+    def remarks(self) -> tuple[str, ...]:
+        """Sentences on how it has computed so far, for people."""
+        return ()
 
     def at_work(self) -> AbstractContextManager[None]:
         """While it computes: what is kept from one call to the next."""

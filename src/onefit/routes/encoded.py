@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property, partial
 
@@ -14,10 +15,13 @@ from ..learners import (
     EncodedFamily,
     EncodedLearner,
     EncodedSets,
+    Encoding,
     Features,
+    GLMLearner,
     Learner,
     Moments,
     Refusal,
+    RowsOfSet,
     SearchedLearner,
     SetFailure,
     SetStatistics,
@@ -29,11 +33,20 @@ from ..typing import AnyArray, BoolArray, FloatArray, IntArray
 from ..validation import Problem
 from .contract import Engine, FoldPlan, Offer, Workers
 from .engine import FailureLog
+from .products import Products
 from .repeats import RepeatedRoute
 from .rowsets import quantiles_inside
 from .trainingsets import Sets, TrainingSetsEngine
 
-__all__ = ["EncodedEngine", "EncodedRoute", "FeatureSets", "FeaturesEngine", "Products", "coefficients"]
+__all__ = [
+    "EncodedEngine",
+    "EncodedRoute",
+    "FeatureSets",
+    "FeaturesEngine",
+    "LearningSets",
+    "Products",
+    "coefficients",
+]
 
 CANCELLED = 1e-5
 """Part of a column's squares, of all rows, below which those of a training set have lost too many digits."""
@@ -96,7 +109,11 @@ class FeaturesEngine(TrainingSetsEngine):
     """
 
     def __init__(
-        self, problem: Problem, learner: EncodedLearner | EncodedFamily | SearchedLearner, loss: Loss, n_values: int = 1
+        self,
+        problem: Problem,
+        learner: EncodedLearner | EncodedFamily | SearchedLearner | GLMLearner,
+        loss: Loss,
+        n_values: int = 1,
     ) -> None:
         super().__init__(problem, learner, loss, n_values)
         self.fixed = learner.fixed
@@ -177,35 +194,6 @@ def _times(weights: FloatArray, B: FloatArray | sparse.csr_matrix) -> FloatArray
     return sparse.diags(weights) @ B if sparse.issparse(B) else weights[:, None] * B
 
 
-class Products:
-    """``B'B`` and ``B'y``, a constant being the last column of B."""
-
-    def __init__(self, gram: FloatArray, right: FloatArray) -> None:
-        self.gram, self.right = gram, right
-
-    def without(self, folds: Products, out: IntArray) -> Products:
-        """Those of all rows but some folds."""
-        right = self.right - folds.right[out[:, 0]]
-        for fold in out.T[1:]:
-            right -= folds.right[fold]
-        gram = np.empty((len(out), *self.gram.shape))
-        for own, (first, *others) in zip(gram, out.tolist(), strict=True):  # one by one they stay in the cache
-            np.subtract(self.gram, folds.gram[first], out=own)
-            for fold in others:
-                own -= folds.gram[fold]
-        return Products(gram, right)
-
-    def about_means(self) -> tuple[Moments, FloatArray, FloatArray]:
-        """Moments of many sets (S,), products with y about the means, and the means of y."""
-        n, sums = self.gram[:, -1, -1], self.gram[:, -1, :-1]
-        mean, y_mean = sums / n[:, None], self.right[:, -1] / n[:, None]
-        products = self.gram[:, :-1, :-1]
-        for own, total, centre in zip(products, sums, mean, strict=True):
-            own -= np.multiply.outer(total, centre)
-        right = self.right[:, :-1] - sums[:, :, None] * y_mean[:, None]
-        return Moments(n, mean, products), right, y_mean
-
-
 class FeatureSets(Sets):
     """The training sets of some partitions, with their products by folds."""
 
@@ -243,15 +231,13 @@ class FeatureSets(Sets):
         return self.folds.training_rows(repeat, *folds), tests
 
 
-class _Sets(FeatureSets):
-    """The training sets of some partitions."""
+class LearningSets(FeatureSets):
+    """The training sets of some partitions, in each of which steps learn."""
 
-    engine: EncodedEngine
-
-    def floats_each(self, n_out: int) -> int:
-        """Numbers that a training set needs."""
-        q, Q = self.engine.rows.shape[1], self.engine.y.shape[1]
-        return int(6 * q * q + self.engine.n_values * Q * (q + n_out * self.members.shape[1]))
+    @property
+    @abstractmethod
+    def encoding(self) -> Encoding:
+        """What the steps make of the columns."""
 
     @cached_property
     def always(self) -> BoolArray:
@@ -280,6 +266,52 @@ class _Sets(FeatureSets):
         found[np.arange(len(out))[:, None], out % K] = False
         return found
 
+    def rows_of(self, out: IntArray, features: Features) -> RowsOfSet | None:
+        """What asks for the rows of a training set, if the fit may."""
+        return None
+
+    def learn(self, out: IntArray) -> tuple[EncodedSets, BoolArray]:
+        """What the training sets say, and where it has kept its digits."""
+        engine = self.engine
+        plain = engine.plain.without(self.plain, out)
+        moments, right, y_mean = plain.about_means()
+        statistics = _Statistics(self, out, moments)
+        try:
+            features = self.encoding.block.learn(statistics)
+        except SetFailure as failure:
+            raise self.failure(out[failure.index], str(failure)) from None
+        if engine.weights is not None:
+            moments, right, y_mean = engine.weighted.without(self.weighted, out).about_means()
+        is_sound = ~(statistics.in_doubt | engine.has_lost_digits(statistics, moments)) & self._are_fixed(out)
+        return EncodedSets(features, moments, right, y_mean, self.rows_of(out, features)), is_sound
+
+    def _are_fixed(self, out: IntArray) -> BoolArray:
+        """Whether steps find in each training set what they found in all rows, where that is not sure beforehand."""
+        fixed = self.engine.fixed
+        if not fixed.has_checks:
+            return np.ones(len(out), dtype=bool)
+        return np.array([fixed.are_fixed(*self.train_and_tests(each)) for each in out], dtype=bool)
+
+    def failure(self, out: IntArray, why: str) -> TrainingSetError:
+        """An error that names the training set."""
+        return TrainingSetError(f"{self.folds.words(*self.place(out))}: {why}")
+
+
+class _Sets(LearningSets):
+    """The training sets of some partitions."""
+
+    engine: EncodedEngine
+
+    @property
+    def encoding(self) -> Encoding:
+        """What the steps of the first learner make of the columns."""
+        return self.engine.parts[0].encoding
+
+    def floats_each(self, n_out: int) -> int:
+        """Numbers that a training set needs."""
+        q, Q = self.engine.rows.shape[1], self.engine.y.shape[1]
+        return int(6 * q * q + self.engine.n_values * Q * (q + n_out * self.members.shape[1]))
+
     def residuals(self, out: IntArray) -> FloatArray:
         """Residuals of the folds that are out, of all parts on the axis of values."""
         engine = self.engine
@@ -306,7 +338,7 @@ class _Sets(FeatureSets):
             features = part.encoding.block.learn(statistics)
         except SetFailure as failure:
             if len(engine.parts) == 1:
-                raise self._failure(out[failure.index], str(failure)) from None
+                raise self.failure(out[failure.index], str(failure)) from None
             return np.concatenate([self._from_rows_or_log(at, each)[None] for each in out])
         sets = EncodedSets(features, *weighted, partial(self._rows, part, out, features))
         is_sound = ~(statistics.in_doubt | engine.has_lost_digits(statistics, weighted[0])) & is_fixed
@@ -315,13 +347,6 @@ class _Sets(FeatureSets):
         for index in np.flatnonzero(~(is_sound & is_known)):
             found[index] = self._from_rows_or_log(at, out[index])
         return found
-
-    def _are_fixed(self, out: IntArray) -> BoolArray:
-        """Whether steps find in each training set what they found in all rows, where that is not sure beforehand."""
-        fixed = self.engine.fixed
-        if not fixed.has_checks:
-            return np.ones(len(out), dtype=bool)
-        return np.array([fixed.are_fixed(*self.train_and_tests(each)) for each in out], dtype=bool)
 
     def _rows(
         self, learner: EncodedLearner, out: IntArray, features: Features, index: int
@@ -357,7 +382,7 @@ class _Sets(FeatureSets):
         try:
             Z, *predicted = learner.encoding.of_rows(train, tests)
         except Exception as error:
-            raise self._failure(out, f"{type(error).__name__}: {error}") from error
+            raise self.failure(out, f"{type(error).__name__}: {error}") from error
         is_counted = np.isin(train, learner.fitted_rows)
         train, Z = train[is_counted], Z[is_counted]
         varies = (Z.min(axis=0) < Z.max(axis=0)) | (not learner.fit_intercept)
@@ -368,15 +393,11 @@ class _Sets(FeatureSets):
             found[at, : len(rows)] = engine.y[rows][:, None] - fitted
         return found
 
-    def _failure(self, out: IntArray, why: str) -> TrainingSetError:
-        """An error that names the training set."""
-        return TrainingSetError(f"{self.folds.words(*self.place(out))}: {why}")
-
 
 class _Statistics(SetStatistics):
     """Statistics of some training sets, by differences."""
 
-    def __init__(self, sets: _Sets, out: IntArray, moments: Moments) -> None:
+    def __init__(self, sets: LearningSets, out: IntArray, moments: Moments) -> None:
         super().__init__(moments)
         self.sets, self.out = sets, out
         self._repeat = out[:, 0] // sets.folds.n_folds

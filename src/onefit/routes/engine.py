@@ -145,6 +145,9 @@ class SmootherEngine(Engine):
     ) -> tuple[FloatArray, FloatArray]:
         """Mean and scatter over axis -2 of the weighted losses of residuals ``u`` (..., m, Q) at ``rows`` (..., m)."""
         self.tick(0)
+        if self.loss.keeps_scores:
+            kept = self.loss.kept(self._observed[rows][..., outputs], u)
+            return kept, np.zeros_like(kept)
         losses = self.loss.of(self._observed[rows][..., outputs], u)
         if self._weights is not None:
             losses = losses * self._weights[rows][..., None]
@@ -179,7 +182,8 @@ class SmootherEngine(Engine):
     def pairs(self, folds: Folds) -> PairErrors[HeldOut]:
         """The same, and the losses of each fold with it and another out."""
         Q = self.y.shape[1]
-        pairs, log = empty_pairs(folds, self.n_values, Q, self.loss.n_losses(Q)), FailureLog(*self.models)
+        R, log = self.loss.n_losses(Q), FailureLog(*self.models)
+        pairs = empty_pairs(folds, self.n_values, Q, R, self.loss.n_moments(Q))
         folds_of = np.arange(folds.n_folds)
         for group, (outputs, _) in enumerate(self.outputs):
             for piece in self._counted(folds, group, True, log):
@@ -208,8 +212,14 @@ class SmootherEngine(Engine):
 
     def _cells(self, values: IntArray, outputs: IntArray, n_columns: int) -> tuple[IntArray | slice, IntArray | slice]:
         """Index of some values and outputs at the end of a table; slices, which are faster, if it is all of them."""
-        if len(values) == self.n_values and (n_columns == len(outputs) or n_columns == 1):
+        Q = self.y.shape[1]
+        is_kept = self.loss.keeps_scores and n_columns == self.loss.n_moments(Q)
+        is_whole = n_columns == len(outputs) or n_columns == 1 or (is_kept and len(outputs) == Q)
+        if len(values) == self.n_values and is_whole:
             return slice(None), slice(None)
+        if is_kept:
+            every = np.arange(n_columns).reshape(-1, Q)
+            return values[:, None], every[:, outputs].ravel()
         columns = outputs if n_columns > 1 or self.loss.classes is None else np.zeros(1, dtype=np.intp)
         return values[:, None], columns
 

@@ -48,7 +48,7 @@ def can_stream(design: Design, n_values: int, task: Task) -> bool:
     """Whether there are so many rows that passes over them pay, and whether all that is asked follows from two."""
     weights, own = task.problem.weights, design.weights
     is_weighted_alike = own is weights or (own is not None and weights is not None and np.array_equal(own, weights))
-    knows_pairing = task.loss.is_squared or n_values == 1
+    knows_pairing = (task.loss.is_squared or n_values == 1) and not task.loss.keeps_scores
     has_no_light_rows = own is None or bool((own > 0).all())
     return is_weighted_alike and knows_pairing and has_no_light_rows and is_tall_enough(design.n, design.n_columns)
 

@@ -241,7 +241,7 @@ class _Block:
         fold for all its partners in the tile are one matrix product.
         """
         L, K = self.folds.n_repeats, self.folds.n_folds
-        mean, scatter = np.full((2, L, K, K, self.V, self.engine.loss.n_losses(self.Q)), np.nan)
+        mean, scatter = np.full((2, L, K, K, self.V, self.engine.loss.n_moments(self.Q)), np.nan)
         each = self.V * self.Q if compiled.is_on() else max(self.d, self.V * self.Q)
         # by the size of one repeat: products are rounded by the width of a tile; several repeats at once fit as a whole
         side = max(1, int(np.sqrt(per_block(8 * self.d * each))))

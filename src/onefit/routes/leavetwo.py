@@ -47,6 +47,8 @@ class LeaveTwoOutRoute(Route):
         """The cost of 2 x 2 systems."""
         if not plan.is_single_rows:
             return Refusal("it is for folds of single rows")
+        if task.loss.keeps_scores:
+            return Refusal("it keeps no scores of pairs of rows")
         others = [learner for learner in learners if not isinstance(learner, Smoother)]
         if others:
             return not_a_smoother(others[0])

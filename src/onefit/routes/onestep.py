@@ -212,7 +212,7 @@ class _Block:
     def pairs(self) -> tuple[FloatArray, FloatArray]:
         """Mean and scatter of the losses of fold j with j and k out, (L, K, K, R); the diagonal is left empty."""
         L, K = self.folds.n_repeats, self.folds.n_folds
-        mean, scatter = np.full((2, L, K, K, self.engine.loss.n_losses(len(self.outputs))), np.nan)
+        mean, scatter = np.full((2, L, K, K, self.engine.loss.n_moments(len(self.outputs))), np.nan)
         if compiled.is_on() and self.operator.is_symmetric and self.folds.members.shape[2] <= MOST_COMPILED:
             record = self._record_moments if self.engine.loss.is_squared else self._record_losses
             for repeats, first, M, rows, columns in self._strips():

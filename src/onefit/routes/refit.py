@@ -12,14 +12,14 @@ from contextlib import contextmanager, nullcontext
 from itertools import islice
 from multiprocessing import current_process
 from threading import Thread
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from ..errors import RefitError
+from ..errors import OneFitError, RefitError
 from ..extrapolation import measured
 from ..folds import Folds, FoldSource
 from ..inference.fold_errors import Failure, HeldOut, PairErrors, RowRoles, empty_pairs, moments
@@ -29,7 +29,9 @@ from ..learners.transformed import without_trace
 from ..sources import Source
 from ..typing import AnyArray, Data, Estimator, FloatArray, IntArray
 from .contract import Engine, FoldPlan, Offer, Workers, ignore
+from .questions import Questions
 from .repeats import RepeatedRoute
+from .responses import Responses
 from .sparsecosts import offer_refits
 
 __all__ = ["RefitEngine", "RefitRoute", "time_one_fit"]
@@ -45,8 +47,10 @@ LOOK_OUT = 0.5
 """Seconds between two looks of a worker whether its parent still lives."""
 
 
-Answer: TypeAlias = list[AnyArray] | RefitError
-"""What a fit predicts for each test set, or why it cannot."""
+T = TypeVar("T")
+
+Answer: TypeAlias = list[dict[str, AnyArray]] | RefitError
+"""What a fit answers for each test set, by kind of response, or why it cannot."""
 
 Call: TypeAlias = tuple[Callable[..., Answer], tuple[object, ...], dict[str, object]]
 """A call that joblib makes."""
@@ -88,6 +92,7 @@ class RefitEngine(Engine):
         self.problem, self.estimators, self.loss = problem, list(estimators), task.loss
         self.n_jobs, self.tick = n_jobs, ignore
         self._failed = set[int]()
+        self._questions = Questions.of_task(task)
         self._source = task.source
         self.n_values = len(self.estimators)
         self._weights = RowRoles.of(problem.weights, None).weights
@@ -134,7 +139,7 @@ class RefitEngine(Engine):
         single = HeldOut.empty(folds, self.n_values, Q, self.loss.n_losses(Q))
         out = [(j,) for j in range(folds.n_folds)]
         self._end_ahead()  # that was for pairs
-        for repeat, held, value, (residuals,) in self._run(folds, out, single.failures):
+        for repeat, held, value, (residuals,) in self._residual_parts(folds, out, single.failures):
             self._record(single, folds, repeat, held[0], value, residuals)
         return single
 
@@ -142,7 +147,7 @@ class RefitEngine(Engine):
         """The same, and the losses of each fold with it and another out."""
         Q, K = self.problem.n_outputs, folds.n_folds
         pairs = empty_pairs(folds, self.n_values, Q, self.loss.n_losses(Q))
-        for repeat, held, value, parts in self._run(folds, _with_pairs(K), pairs.single.failures):
+        for repeat, held, value, parts in self._residual_parts(folds, _with_pairs(K), pairs.single.failures):
             if len(held) == 1:
                 self._record(pairs.single, folds, repeat, held[0], value, parts[0])
             for fold, other, residuals in zip(held, reversed(held), parts, strict=True):
@@ -162,28 +167,70 @@ class RefitEngine(Engine):
     def _tasks(self, folds: Folds, out: Sequence[tuple[int, ...]]) -> list[tuple[int, tuple[int, ...], int]]:
         return [(r, held, v) for r in range(folds.n_repeats) for held in out for v in range(self.n_values)]
 
-    def _run(
+    def responses(self, folds: Folds, learner: Learner, task: Task) -> Responses:
+        """What the estimators say to every fold with it, and with it and another, out."""
+        K, found = folds.n_folds, Responses([{} for _ in range(folds.n_repeats)])
+        for repeat, held, value, parts in self._run(folds, _with_pairs(K), found.failures, self._read):
+            for fold, other, part in zip(held, reversed(held), parts or (), strict=parts is not None):
+                for kind, answer in part.items():
+                    tables = found.tables[repeat]
+                    if kind not in tables:
+                        tables[kind] = self._empty_responses(folds, repeat, answer)
+                    tables[kind][fold][other, :, value] = answer
+        return found
+
+    def _empty_responses(self, folds: Folds, repeat: int, like: AnyArray) -> list[AnyArray]:
+        """Tables (K, m_j, V, ...) to be filled with answers like this one, a fold each."""
+        sizes = folds.sizes[repeat]
+        return [np.zeros((folds.n_folds, size, self.n_values, *like.shape[1:]), dtype=like.dtype) for size in sizes]
+
+    def _read(self, rows: IntArray, answer: Mapping[str, AnyArray]) -> dict[str, AnyArray]:
+        """Answers of a fit as metrics take them: residuals for numbers, numbers of classes for classes."""
+        read = {kind: part for kind, part in answer.items() if kind != "predict"}
+        if "predict" in answer and self.loss.classes is None:
+            read["residual"] = self._residuals(rows, answer["predict"])
+        elif "predict" in answer:
+            read["predict"] = self._class_numbers(answer["predict"])
+        return read
+
+    def _residual_parts(
         self, folds: Folds, out: Sequence[tuple[int, ...]], failures: list[Failure]
     ) -> Iterator[tuple[int, tuple[int, ...], int, list[FloatArray]]]:
-        """Held-out residuals of every training set, as they come: (repeat, folds out, value, residuals of each).
+        """Held-out residuals of every training set, zero where a value has failed."""
 
-        Where a value has failed they are zero, from then on whatever the fits say: so it does not matter which of them
+        def read(rows: IntArray, answer: Mapping[str, AnyArray]) -> FloatArray:
+            return self._residuals(rows, answer["predict"])
+
+        for repeat, held, value, parts in self._run(folds, out, failures, read):
+            if parts is None:
+                parts = [np.zeros((folds.sizes[repeat, fold], self.problem.n_outputs)) for fold in held]
+            yield repeat, held, value, parts
+
+    def _run(
+        self,
+        folds: Folds,
+        out: Sequence[tuple[int, ...]],
+        failures: list[Failure],
+        read: Callable[[IntArray, Mapping[str, AnyArray]], T],
+    ) -> Iterator[tuple[int, tuple[int, ...], int, list[T] | None]]:
+        """What is read of every training set's answers, as they come: (repeat, folds out, value, that of each fold).
+
+        Where a value has failed it is None, from then on whatever the fits say: so it does not matter which of them
         were under way.
         """
         tasks, failed = self._tasks(folds, out), set(self._failed)
         for (repeat, held, value), parts in zip(tasks, self._predictions(folds, tasks), strict=True):
             self.tick(1)
-            tests = [np.flatnonzero(folds.ids[repeat] == fold) for fold in held]
-            residuals = [np.zeros((len(test), self.problem.n_outputs)) for test in tests]
+            tests, found = [np.flatnonzero(folds.ids[repeat] == fold) for fold in held], None
             if value not in failed:
                 try:
-                    residuals = [self._residuals(*each) for each in zip(tests, _unless_error(parts), strict=True)]
+                    found = [read(*each) for each in zip(tests, _unless_error(parts), strict=True)]
                 except RefitError as error:
                     failed.add(value)
                     if len(failed) == self.n_values:
                         raise  # no value is left
                     failures.append(Failure(folds.first + repeat, held, value, error))
-            yield repeat, held, value, residuals
+            yield repeat, held, value, found
         self._failed = failed
 
     def _predictions(self, folds: Folds, tasks: Sequence[tuple[int, tuple[int, ...], int]]) -> Iterator[Answer]:
@@ -217,6 +264,7 @@ class RefitEngine(Engine):
             fit_parameters(self.estimators[value], self.problem.weights, self.problem.groups),
             folds.training_rows(repeat, *held),
             [np.flatnonzero(folds.ids[repeat] == fold) for fold in held],
+            self._questions,
             f"repeat {folds.first + repeat} with fold(s) {', '.join(map(str, held))} held out",
         )
         return fit
@@ -225,7 +273,8 @@ class RefitEngine(Engine):
         """Residuals (rows, Q) of the folds that one training set leaves out, from a fit here and now."""
         fit, arguments, _ = self._fit(folds, repeat, held, 0)
         tests = [np.flatnonzero(folds.ids[repeat] == fold) for fold in held]
-        return [self._residuals(*each) for each in zip(tests, _unless_error(fit(*arguments)), strict=True)]
+        answers = [answer["predict"] for answer in _unless_error(fit(*arguments))]
+        return [self._residuals(*each) for each in zip(tests, answers, strict=True)]
 
     def _residuals(self, rows: IntArray, predictions: AnyArray) -> FloatArray:
         """Residuals (rows, Q), of the codes if the predictions are classes."""
@@ -233,12 +282,18 @@ class RefitEngine(Engine):
         if classes is None:
             values = np.asarray(predictions, dtype=np.float64).reshape(y.shape)
         else:
-            index = np.searchsorted(classes.labels, predictions)
-            if not np.array_equal(classes.labels[np.minimum(index, len(classes.labels) - 1)], predictions):
-                raise RefitError("The classifier predicts a class that is not in y.")
-            values = classes.encode(index)
+            values = classes.encode(self._class_numbers(predictions))
         residuals: FloatArray = y - values
         return residuals
+
+    def _class_numbers(self, predictions: AnyArray) -> IntArray:
+        """Numbers of the classes that are predicted."""
+        assert self.loss.classes is not None
+        labels = self.loss.classes.labels
+        index = np.searchsorted(labels, predictions)
+        if not np.array_equal(labels[np.minimum(index, len(labels) - 1)], predictions):
+            raise RefitError("The classifier predicts a class that is not in y.")
+        return index
 
 
 def _workers(n_jobs: int | None) -> Parallel:
@@ -283,8 +338,8 @@ def _look_out_for(parent: int) -> None:
     os._exit(1)
 
 
-def _unless_error(parts: Answer) -> list[AnyArray]:
-    """The predictions of a fit, if it did not fail."""
+def _unless_error(parts: Answer) -> list[dict[str, AnyArray]]:
+    """The answers of a fit, if it did not fail."""
     if isinstance(parts, RefitError):
         raise parts
     return parts
@@ -331,9 +386,10 @@ def _heldout_predictions(
     parameters: Mapping[str, AnyArray],
     train: IntArray,
     tests: Sequence[IntArray],
+    questions: Questions,
     where: str,
-) -> list[AnyArray]:
-    """Predictions for each test set from a fit on the training rows, for the process ``parent``."""
+) -> list[dict[str, AnyArray]]:
+    """Answers for each test set of a fit on the training rows, for the process ``parent``."""
     _end_with(parent)
     name = type(estimator).__name__
     try:
@@ -341,20 +397,23 @@ def _heldout_predictions(
         extra = {name: values[train] for name, values in parameters.items()}
         with measured():
             fitted.fit(_rows(estimator, source, train, train), y[train], **extra)
-            predictions = [np.asarray(fitted.predict(_rows(estimator, source, test, train))) for test in tests]
+            answers = [questions.ask(fitted, _rows(estimator, source, test, train), y[test]) for test in tests]
+    except OneFitError as error:
+        raise RefitError(f"{error} It was {name} in {where} ({len(train)} training rows).") from error
     except Exception as error:
         message = f"{name} failed in {where} ({len(train)} training rows): {type(error).__name__}: {error}"
         raise RefitError(message) from error
     width = 1 if y.ndim == 1 else y.shape[1]
-    for test, prediction in zip(tests, predictions, strict=True):
-        if prediction.size != len(test) * width:
+    for test, answer in zip(tests, answers, strict=True):
+        prediction = answer.get("predict")
+        if prediction is not None and prediction.size != len(test) * width:
             message = (
                 f"{name} predicts an array of shape {prediction.shape} for {len(test)} rows and {width} output(s)."
             )
             raise RefitError(message)
-        if prediction.dtype.kind == "f" and not np.isfinite(prediction).all():
+        if any(part.dtype.kind == "f" and not np.isfinite(part).all() for part in answer.values()):
             raise RefitError(f"{name} predicts NaN or infinite values in {where}.")
-    return predictions
+    return answers
 
 
 def _rows(estimator: Estimator, source: Source, rows: IntArray, train: IntArray) -> Data:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import sys
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 
 from ..errors import LossOverflowError, OneFitError
 from ..folds import Folds, FoldSource
+from ..inference.averaged import figures_of
 from ..inference.chain import Chain, ascending, over_kept
 from ..inference.fold_errors import (
     Failure,
@@ -29,6 +31,7 @@ from ..inference.fold_errors import (
 )
 from ..inference.montecarlo import Stopping, is_precise
 from ..learners import Learner, Refusal, Smoother, StatisticsLearner, Task, TunedLearner
+from ..metrics import rule_scale_of
 from ..typing import FloatArray
 from .contract import (
     CannotStream,
@@ -45,6 +48,8 @@ from .contract import (
 )
 from .costs import Shape
 from .engine import TABLE_BYTES, FailureLog, per_block
+from .measured import measure, n_figures, n_kept
+from .responses import joined
 from .sidebyside import SideBySideEngines
 from .threads import threads
 
@@ -59,6 +64,9 @@ __all__ = [
     "stopped_after",
     "stopped_in_bias",
 ]
+
+Summarize: TypeAlias = Callable[[Folds, RowRoles, Chain], FoldErrors]
+"""What makes tables of fold errors of what was held out."""
 
 OVERFLOW = "The losses overflow: rescale y (and X), or leave out the model that predicts such."
 
@@ -92,7 +100,7 @@ class RepeatedRoute(Route):
     ) -> Computation:
         """Make the engines."""
         engines = [self.engine(learner, learner.own_task(task), workers) for learner in learners]
-        return RepeatedComputation(engines, task, partitions, workers, ticks)
+        return RepeatedComputation(engines, learners, task, partitions, workers, ticks)
 
 
 class SideBySide(Route):
@@ -113,7 +121,7 @@ class SideBySide(Route):
         """Make the engines of all."""
         both = zip(self.routes, learners, strict=True)
         engines = [route.engine(learner, learner.own_task(task), workers) for route, learner in both]
-        return RepeatedComputation(engines, task, partitions, workers, ticks)
+        return RepeatedComputation(engines, learners, task, partitions, workers, ticks)
 
 
 @dataclass(frozen=True)
@@ -149,6 +157,7 @@ class RepeatedComputation:
     """
 
     engines: Sequence[Engine]
+    learners: Sequence[Learner]
     task: Task
     partitions: Partitions
     workers: Workers
@@ -220,19 +229,19 @@ class RepeatedComputation:
                 bias_cv, count = self._mean_cv(*bias, failures)
                 if count < bias[1]:
                     notes.append(stopped_in_bias(count, bias[1]))
-        return Outcome(errors, done.totals, bias_cv, first_errors(failures, self.n_values), tuple(notes))
+        remarks = tuple(remark for engine in self.engines for remark in engine.remarks())
+        failed = first_errors(failures, self.n_values)
+        return Outcome(errors, done.totals, bias_cv, failed, tuple(notes), remarks)
 
     def _collect(self) -> _Collected:
         """Fold errors and row means of the repeats asked for, or of as many as the stopping rule asks for."""
         source, n_repeats, outer = self.partitions.source, self.partitions.n_repeats, sys.exception()
-        n_outputs = self.task.problem.n_outputs
         n_threads = 1 if self._is_refitted else self.workers.n_threads
-        cells = self.n_values * n_outputs
-        step = per_block(8 * cells * (6 * source.n_folds**2 + 4 * source.n), TABLE_BYTES / n_threads)
+        step = per_block(8 * self._numbers_of_a_repeat, TABLE_BYTES / n_threads)
         if self._streams:
             step = self.engines[0].repeats_at_once(source.n_folds)
         in_place = not self._is_refitted
-        done = _Collected(RowTotals(source.n, self.n_values, n_outputs, self.task.loss.n_losses(n_outputs)))
+        done = _Collected(self._no_totals)
         # refits have their own workers, and BLAS as the user has it
         is_free = self._is_refitted and len(self.engines) == 1
         try:
@@ -261,27 +270,54 @@ class RepeatedComputation:
             return _Collected(done.totals, done.blocks, done.failures, is_stopped=True)
         return done
 
+    @property
+    def _numbers_of_a_repeat(self) -> int:
+        """Numbers in the tables of one repeat."""
+        K, n, cells = self.partitions.source.n_folds, self.task.problem.n, self.n_values * self.task.problem.n_outputs
+        if self.task.metrics:  # scores of every row with each second fold out, and their copies
+            return self.n_values * (6 * n_figures(self.task) * K**2 + 4 * n * K * n_kept(self.task))
+        return cells * (6 * K**2 + 4 * n)
+
+    @property
+    def _no_totals(self) -> RowTotals:
+        """Sums over rows to begin with."""
+        n, Q = self.task.problem.n, self.task.problem.n_outputs
+        if self.task.metrics:
+            return RowTotals(n, self.n_values, n_kept(self.task), n_figures(self.task))
+        return RowTotals(n, self.n_values, Q, self.task.loss.n_losses(Q))
+
+    def _held_out(self, folds: Folds, run: Run) -> tuple[PairErrors[SingleErrors], Summarize]:
+        """What was held out of a block, and how it is summarized when a chain is known."""
+        if self.task.metrics:
+            both = zip(self.engines, self.learners, strict=True)
+            responses = joined([engine.responses(folds, learner, self.task) for engine, learner in both])
+            first_errors(responses.failures, self.n_values)  # raises if nothing is left
+            measured = measure(responses, folds, self.task, self.rows, self.n_values)
+            return measured.pairs, measured.summarize
+        pairs: PairErrors[SingleErrors]
+        pairs = self.engines[0].stream(folds, run) if self._streams else self.side_by_side.pairs(folds)
+        return pairs, partial(summarize, pairs)
+
     def _compute(self, span: tuple[int, int], run: Run, chain: Chain | None = None) -> tuple[SingleErrors, FoldErrors]:
         """Held-out rows and fold errors of some repeats; without a chain they say themselves what it is.
 
         An engine that streams has its own use for the threads of ``run``: parts of the rows.
         """
         folds = self.partitions.source.block(*span)
-        pairs: PairErrors[SingleErrors]
-        pairs = self.engines[0].stream(folds, run) if self._streams else self.side_by_side.pairs(folds)
+        pairs, summarized = self._held_out(folds, run)
         if chain is None:
             make_chain = self.engines[0].make_chain if len(self.engines) == 1 else ascending
             # of the first repeat alone: which others are in its block must not matter
             failed = {failure.value for failure in pairs.single.failures if failure.repeat == folds.first}
             first_errors(pairs.single.failures, self.n_values)  # raises if nothing is left
-            means = pairs.single.cv_means(self.rows)[0].mean(axis=1)
+            means = pairs.single.cv_means(self.rows)[0][:, self._first_figures].mean(axis=1)
             chain = over_kept(make_chain, means, failed | set(np.flatnonzero(~np.isfinite(means))))
-        errors = summarize(pairs, folds, self.rows, chain)
+        errors = summarized(folds, self.rows, chain)
         if lost := overflowing(errors, folds.first):
             if self._streams:
                 raise CannotStream  # tables can do without a value
             self._blank(pairs, lost, folds.first)
-            errors = summarize(pairs, folds, self.rows, chain)
+            errors = summarized(folds, self.rows, chain)
         return pairs.single, errors
 
     def _blank(self, pairs: PairErrors[SingleErrors], lost: Iterable[tuple[int, int]], first: int) -> None:
@@ -298,7 +334,18 @@ class RepeatedComputation:
         """Whether the repeats so far suffice for every value that can be fitted."""
         kept = np.ones(self.n_values, dtype=bool)
         kept[[failure.value for failure in done.failures]] = False
-        return is_precise(done.errors, self.task.rule, self.task.loss.scale, kept, self._stopping)
+        errors, scale = done.errors, self.task.loss.scale
+        if self.task.metrics:
+            errors, scale = figures_of(errors, self._first_figures), rule_scale_of(self.task.metrics[0])
+        return is_precise(errors, self.task.rule, scale, kept, self._stopping)
+
+    @property
+    def _first_figures(self) -> slice:
+        """Figures of the metric that the answer speaks of: all of a loss."""
+        metrics, problem = self.task.metrics, self.task.problem
+        if not metrics:
+            return slice(None)
+        return slice(metrics[0].n_figures(problem.n_outputs if problem.classes is None else 1))
 
     def _singles(self, folds: Folds, run: Run) -> SingleErrors:
         """Errors with single folds out."""

@@ -118,12 +118,13 @@ class TrainingSetsEngine(SetsEngine):
         """Some training sets at a time; of several repeats if they are small, as every batch has its price."""
         outputs, _ = self.outputs[group]
         K, m, V = folds.n_folds, folds.members.shape[2], self.n_values
-        R = self.loss.n_losses(len(outputs))
+        R = self.loss.n_moments(len(outputs))
         pairs = np.stack(np.triu_indices(K, 1), axis=1)
         each = self.sets(folds, range(1), log).floats_each(2)
         step = per_block(8 * each * len(pairs), SMALL_BYTES)
         for start in range(0, folds.n_repeats, step):
             sets = self.sets(folds, range(start, min(start + step, folds.n_repeats)), log)
+            sets.with_pairs = with_pairs
             L = len(sets.repeats)
             u = np.zeros((L * K, m, V, len(outputs)))
             for out, residuals in sets.run(np.arange(L * K)[:, None]):
@@ -160,7 +161,12 @@ class TrainingSetsEngine(SetsEngine):
 
 
 class Sets(ABC):
-    """The training sets of some partitions: the folds of all of them have numbers, K for each partition."""
+    """The training sets of some partitions: the folds of all of them have numbers, K for each partition.
+
+    ``with_pairs`` says that training sets without two folds will be asked for after those without one.
+    """
+
+    with_pairs = False
 
     def __init__(self, engine: TrainingSetsEngine, folds: Folds, repeats: range, log: FailureLog) -> None:
         self.engine, self.folds, self.repeats, self.log = engine, folds, repeats, log

@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from ..checks import check_choice, check_integer, check_jobs, check_level
 from ..errors import FoldError, IntervalError, OneFitError, TrainingSetError
-from ..folds import ExplicitFolds, Folds, FoldSource, RandomFolds, entropy_of, explicit_folds, is_single
+from ..folds import ExplicitFolds, Folds, FoldSource, RandomFolds, as_folds, entropy_of, explicit_folds, is_single
+from ..frames import split_columns
 from ..inference.fold_errors import RowRoles
 from ..inference.intervals import MOST_SCATTERED, RULES, Rule
 from ..inference.montecarlo import Stopping
-from ..learners import Learner, Path, RefitLearner, Refusal, Task, adapt, free_columns, frozen
-from ..metrics import Loss, LossLike, find_loss
+from ..learners import Learner, RefitLearner, Task
+from ..metrics import Asked, KeptScores, Loss, LossLike, Metric, ScoringLike
 from ..routes import Bid, Computation, FoldPlan, Outcome, Partitions, Route, Workers, automatic_folds, choose_routes
-from ..typing import ArrayLike, Data, Estimator, IntArray, Rows, Seed, Splitter
+from ..typing import ArrayLike, CVLike, Data, IntArray, Rows, Seed, Splitter
 from ..validation import Problem, check_problem
 from ..vocabulary import ROUTES, TRANSFORMERS, Repeats, RouteName, RuleName, Transformers
 from ..vocabulary import Folds as NumberOfFolds
+from .asking import ask
+from .contenders import Contender, candidates_of
 from .lostcolumns import explain_lost_columns
 from .progress import Progress, Report, check_progress
 
 __all__ = ["Contender", "Job", "Settings", "make_job"]
-
-MOST_VALUES_BYTES = 2**30
-"""Of the designs of a path of models, each of its own."""
 
 MOST_ASKED = 100_000
 """So many partitions leave a Monte Carlo error of a few thousandths of that of one; more would only take time."""
@@ -42,11 +42,13 @@ class Settings:
     n_folds: NumberOfFolds
     n_repeats: Repeats
     loss: LossLike
+    scoring: ScoringLike
     confidence_level: float
     interval: RuleName
-    groups: ArrayLike | None
-    sample_weight: ArrayLike | None
+    groups: ArrayLike | str | None
+    sample_weight: ArrayLike | str | None
     folds: ArrayLike | Splitter | None
+    cv: CVLike
     bias_folds: int | ArrayLike | Splitter | None
     route: RouteName
     transformers: Transformers
@@ -58,19 +60,26 @@ class Settings:
     @classmethod
     def of(cls, arguments: Mapping[str, Any]) -> Settings:
         """From the arguments of a public function, its own ones aside."""
-        return cls(**{field.name: arguments[field.name] for field in fields(cls)})
+        return cls(**{field.name: arguments[field.name] for field in fields(cls)}).without_cv()
+
+    def without_cv(self) -> Settings:
+        """The same in onefit's words: ``cv`` is a number of folds, or folds."""
+        if self.cv is None:
+            return self
+        if self.folds is not None or not (isinstance(self.n_folds, str) and self.n_folds == "auto"):
+            other = "folds" if self.folds is not None else "n_folds"
+            raise FoldError(f"cv and {other} say the same in two ways; give one of them.")
+        if is_integer(self.cv):
+            count = int(self.cv)  # type: ignore[arg-type]
+            if count < 3:
+                raise FoldError(f"cv={count}: nested cross-validation takes two folds out and needs at least 3.")
+            return replace(self, n_folds=count, cv=None)
+        return replace(self, folds=as_folds(self.cv), cv=None)
 
 
-@dataclass(frozen=True)
-class Contender:
-    """What stands on the axis of parameter values: one estimator, or one at each value of a path.
-
-    ``name`` is what errors call it, if there are others.
-    """
-
-    estimators: tuple[Estimator, ...]
-    path: Path | None = None
-    name: str = ""
+def is_integer(value: object) -> bool:
+    """Whether it is a whole number; True and False are none."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
@@ -88,16 +97,23 @@ class Job:
         The learner of each contender, its route and the reason for that.
     values : tuple of int
         Places of the values that are computed among those that were asked for.
+    asked : tuple of Asked
+        The figures that were asked for; the answer speaks of the first.
     failures : mapping of int to str
         Why others cannot be, by their places.
     has_default_folds : bool
         Whether ``n_folds="auto"`` settled for fewer than there are rows or groups.
     progress : Progress
+    settings : Settings
+        As they were given.
+    entropy : int
+        The seed of the partitions.
     names : tuple of str
         Of the models, if there are several; by the places of their values.
     """
 
     task: Task
+    asked: tuple[Asked, ...]
     confidence_level: float
     partitions: Partitions
     route: Route
@@ -107,6 +123,8 @@ class Job:
     failures: Mapping[int, str]
     has_default_folds: bool
     progress: Progress
+    settings: Settings
+    entropy: int
     names: tuple[str, ...] = ()
 
     @cached_property
@@ -180,7 +198,7 @@ def _with_hints(error: TrainingSetError, problem: Problem, learners: Sequence[Le
     return error
 
 
-def make_job(contenders: Sequence[Contender], X: Data, y: Rows, settings: Settings) -> Job:
+def make_job(contenders: Sequence[Contender], X: Data, y: Rows | str, settings: Settings) -> Job:
     """Check everything and choose folds and routes."""
     level = check_level(settings.confidence_level)
     rule = RULES[check_choice("interval", settings.interval, tuple(RULES))]
@@ -189,21 +207,19 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows, settings: Settin
     check_integer("max_fits", settings.max_fits, 1)
     workers, progress = Workers(check_jobs(settings.n_jobs)), Progress(check_progress(settings.progress))
     firsts = [contender.estimators[0] for contender in contenders]
-    problem = check_problem(firsts, X, y, settings.sample_weight, settings.groups)
+    X, named = split_columns(X, y=y, groups=settings.groups, sample_weight=settings.sample_weight)
+    settings = replace(settings, groups=named["groups"], sample_weight=named["sample_weight"])
+    problem = check_problem(firsts, X, named["y"], settings.sample_weight, settings.groups)
     needs = {
         "fold variance": rule.needs_v_out,
         "bias folds": settings.bias_folds is not None,
         "pair scatter": rule.needs_pair_scatter or problem.n <= MOST_SCATTERED,
     }
-    task = Task(
-        problem,
-        find_loss(settings.loss, problem.classes),
-        rule,
-        settings.transformers,
-        frozenset(name for name, is_needed in needs.items() if is_needed),
-    )
+    question = ask(settings.scoring, settings.loss, problem, firsts, rule, settings.bias_folds is not None)
+    needed = frozenset(name for name, is_needed in needs.items() if is_needed)
+    task = Task(problem, question.loss, rule, settings.transformers, needed, question.metrics)
     K, L = _check_counts(problem, settings)
-    candidates = [each for contender in contenders for each in _candidates(contender, task, asked)]
+    candidates = [each for contender in contenders for each in candidates_of(contender, task, asked)]
     entropy = entropy_of(settings.random_state)
     is_automatic = K is None and settings.folds is None
     if is_automatic:
@@ -215,6 +231,9 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows, settings: Settin
             f'interval="{rule.name}" needs the variance within each fold, and some folds have one row. Use fewer '
             'folds, or interval="covariance".'
         )
+    if isinstance(task.loss, KeptScores):
+        task = replace(task, loss=replace(task.loss, width=whole.members.shape[2]))
+        _check_folds(task.metrics, whole)
     plan = _plan(problem, partitions, whole, is_automatic)
     names = tuple(contender.name for contender in contenders) if len(contenders) > 1 else ()
     failures = _unfit(candidates, problem, plan, names)
@@ -223,66 +242,29 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows, settings: Settin
     )
     n_values = sum(bid.learner.n_values for bid in bids) + len(failures)
     values = tuple(value for value in range(n_values) if value not in failures)
-    return Job(task, level, partitions, route, workers, bids, values, failures, plan.is_default, progress, names)
-
-
-def _candidates(contender: Contender, task: Task, asked: str) -> list[list[Learner]]:
-    """Learners of a contender, the fast one first if there is one; or of its values, each a model of its own."""
-    refusal = Refusal("asked for")
-    if asked != "refit":
-        try:
-            found = adapt(contender.estimators[0], task, contender.path)
-        except OneFitError as error:
-            raise error.named(contender.name) from error.__cause__
-        if isinstance(found, Learner):
-            return [[found, _refitted(contender, task, Refusal("no fast route serves what it says of itself"))]]
-        refusal = found
-        if contender.path is not None and (each := _value_by_value(contender, task)):
-            return each
-    return [[_refitted(contender, task, refusal)]]
-
-
-def _value_by_value(contender: Contender, task: Task) -> list[list[Learner]]:
-    """The learners of a path each of whose values is a model of its own; none if all of them are refitted anyway.
-
-    Values that are refitted, one after the other, are one candidate.
-    """
-    found: list[Learner | Refusal] = []
-    for estimator in contender.estimators:
-        found.append(_adapt_or_refuse(estimator, task))
-        size = 8.0 * task.problem.n * getattr(found[-1], "width", 0) * len(contender.estimators)
-        if size > MOST_VALUES_BYTES:
-            return []
-    if not any(isinstance(each, Learner) for each in found):
-        return []
-    candidates: list[list[Learner]] = []
-    for is_fast, run in groupby(zip(contender.estimators, found, strict=True), lambda one: isinstance(one[1], Learner)):
-        if is_fast:
-            for estimator, learner in run:
-                assert isinstance(learner, Learner)
-                alone = Contender((estimator,))
-                candidates.append(
-                    [learner, _refitted(alone, task, Refusal("no fast route serves what it says of itself"))]
-                )
-        else:
-            estimators, refusals = zip(*run, strict=True)
-            candidates.append([_refitted(Contender(estimators), task, refusals[0])])
-    return candidates
-
-
-def _adapt_or_refuse(estimator: Estimator, task: Task) -> Learner | Refusal:
-    """The learner of one value; what is wrong with it is said by its fits, and is no fault of the other values."""
-    try:
-        return adapt(estimator, task)
-    except OneFitError as error:
-        return Refusal(str(error))
-
-
-def _refitted(contender: Contender, task: Task, refusal: Refusal) -> RefitLearner:
-    """What is fitted if no fast route serves."""
-    return RefitLearner(
-        contender.estimators, refusal, lambda each: frozen(each, task), lambda each: free_columns(each, task)
+    return Job(
+        task,
+        question.asked,
+        level,
+        partitions,
+        route,
+        workers,
+        bids,
+        values,
+        failures,
+        plan.is_default,
+        progress,
+        settings,
+        entropy,
+        names,
     )
+
+
+def _check_folds(metrics: Sequence[Metric], whole: Folds) -> None:
+    """Refuse folds of single rows to metrics that are no means or functions of means."""
+    for metric in metrics:
+        if metric.family in ("rank", "pooled") and whole.sizes.min() < 2:
+            raise FoldError(f"{metric.name} is not defined on folds of one row; use fewer folds.")
 
 
 def _unfit(candidates: list[list[Learner]], problem: Problem, plan: FoldPlan, names: Sequence[str]) -> dict[int, str]:

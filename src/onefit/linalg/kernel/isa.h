@@ -7,10 +7,11 @@
 #include "predict.h"
 #include "collect.h"
 #include "score.h"
+#include "newton.h"
 
 static const kernels NAME(kernels_of) = {LABEL, W, TI, NB, NAME(gram), NAME(moments),
                                          NAME(onestep), NAME(leavetwo), NAME(predict), NAME(collect),
-                                         NAME(residuals), NAME(score)};
+                                         NAME(residuals), NAME(score), NAME(newton)};
 
 #undef SUFFIX
 #undef LABEL

@@ -69,6 +69,21 @@ typedef struct {
     long wide; /* values and the two columns beside them, as whole registers */
 } score_task;
 
+enum { NEWTON_BINOMIAL, NEWTON_POISSON, NEWTON_GAMMA, NEWTON_TWEEDIE, NEWTON_NORMAL, NEWTON_SOFTMAX };
+#define NEWTON_CLASSES 16 /* most classes of a softmax */
+#define NEWTON_MEMORY 12  /* steps that are remembered */
+#define NEWTON_STEPS 30   /* steps at most */
+
+typedef struct {
+    const double *design, *y, *weights, *factors, *maps, *penalty, *hessians, *curvature, *basis, *first; /* maps, first: or NULL */
+    const int64_t *cells;
+    double *theta;
+    int64_t *converged, *steps;
+    long n, q, p, P, c, S, n_cells, window;
+    int family;
+    double power, tolerance, slow, wild, least_pivot;
+} newton_task;
+
 typedef struct {
     const char *name;
     int lanes, TI, NB;
@@ -80,4 +95,5 @@ typedef struct {
     void (*collect)(const collect_task *, double *);
     void (*residuals)(const residuals_task *, double *);
     void (*score)(const score_task *, double *);
+    void (*newton)(const newton_task *, double *);
 } kernels;

@@ -1,0 +1,276 @@
+/* Training sets of generalized linear models, one in each lane: quasi-Newton steps (BFGS) from given Hessians, with linear
+ * predictors, residuals and gradients of all rows in one pass. Lanes do not see each other, so that it does not matter which
+ * training sets are computed together. */
+
+typedef int64_t NAME(whole) __attribute__((vector_size(8 * W), aligned(8)));
+#define WHOLE NAME(whole)
+#define STRIP 4 /* rows at a time: what is loaded of the coefficients serves all of them */
+
+INLINE VEC NAME(pick)(WHOLE mask, VEC yes, VEC no) { return (VEC)((mask & (WHOLE)yes) | (~mask & (WHOLE)no)); }
+
+/* exp to the last bit or two; arguments beyond the range are taken for its ends, and NaN stays. */
+INLINE VEC NAME(exponential)(VEC x) {
+    const VEC high = SPREAD(709.0), low = SPREAD(-708.0), magic = SPREAD(6755399441055744.0);
+    x = NAME(pick)(x > high, high, x);
+    x = NAME(pick)(x < low, low, x);
+    const VEC shifted = x * 1.4426950408889634 + magic, k = shifted - magic;
+    const VEC r = (x - k * 0.693147180369123816490) - k * 1.90821492927058770002e-10;
+    VEC sum = SPREAD(1.0 / 6227020800.0);
+    sum = sum * r + 1.0 / 479001600.0;
+    sum = sum * r + 1.0 / 39916800.0;
+    sum = sum * r + 1.0 / 3628800.0;
+    sum = sum * r + 1.0 / 362880.0;
+    sum = sum * r + 1.0 / 40320.0;
+    sum = sum * r + 1.0 / 5040.0;
+    sum = sum * r + 1.0 / 720.0;
+    sum = sum * r + 1.0 / 120.0;
+    sum = sum * r + 1.0 / 24.0;
+    sum = sum * r + 1.0 / 6.0;
+    sum = sum * r + 0.5;
+    sum = sum * r * r + r + 1.0;
+    const WHOLE exponent = ((WHOLE)shifted - (WHOLE)magic + 1023) << 52;
+    return sum * (VEC)exponent;
+}
+
+/* Minus the derivative of a loss in its linear predictor. */
+INLINE VEC NAME(slope)(VEC eta, double y, double power, const int family) {
+    if (family == NEWTON_BINOMIAL) return y / (1.0 + NAME(exponential)(y * eta));
+    if (family == NEWTON_POISSON) return y - NAME(exponential)(eta);
+    if (family == NEWTON_GAMMA) return y * NAME(exponential)(-eta) - 1.0;
+    if (family == NEWTON_TWEEDIE) return y * NAME(exponential)((1.0 - power) * eta) - NAME(exponential)((2.0 - power) * eta);
+    return y - eta;
+}
+
+/* Indicators of the classes less their probabilities, for P classes of a row; eta is overwritten. */
+INLINE void NAME(softmax)(const newton_task *t, VEC (*eta)[STRIP], long row, int a) {
+    VEC most = eta[0][a], sum = ZERO;
+    for (long p = 1; p < t->P; p++) most = NAME(pick)(eta[p][a] > most, eta[p][a], most);
+    for (long p = 0; p < t->P; p++) sum += eta[p][a] = NAME(exponential)(eta[p][a] - most);
+    for (long p = 0; p < t->P; p++) eta[p][a] = (t->y[p * t->n + row] > 0 ? 1.0 : 0.0) - eta[p][a] / sum;
+}
+
+/* Sums over all rows of their columns times their weighted residuals, (P, q), at coefficients (P, q). */
+INLINE void NAME(pass)(const newton_task *t, const VEC *restrict gamma, const VEC *restrict factors, VEC *restrict sums,
+                       const int family) {
+    const long q = t->q, P = family == NEWTON_SOFTMAX ? t->P : 1;
+    for (long j = 0; j < P * q; j++) sums[j] = ZERO;
+    for (long i = 0; i < t->n; i += STRIP) {
+        VEC eta[NEWTON_CLASSES][STRIP];
+        const double *own[STRIP];
+        long row[STRIP];
+        for (int a = 0; a < STRIP; a++) {
+            row[a] = i + a < t->n ? i + a : t->n - 1;
+            own[a] = t->design + row[a] * q;
+        }
+        for (long p = 0; p < P; p++) {
+            VEC acc[STRIP];
+            for (int a = 0; a < STRIP; a++) acc[a] = ZERO;
+            for (long j = 0; j < q; j++) {
+                const VEC g = gamma[p * q + j];
+                for (int a = 0; a < STRIP; a++) acc[a] += own[a][j] * g;
+            }
+            for (int a = 0; a < STRIP; a++) eta[p][a] = acc[a];
+        }
+        for (int a = 0; a < STRIP; a++) {
+            if (family == NEWTON_SOFTMAX) NAME(softmax)(t, eta, row[a], a);
+            else eta[0][a] = NAME(slope)(eta[0][a], t->y[row[a]], t->power, family);
+            const VEC weight = (i + a < t->n ? t->weights[row[a]] : 0.0) * factors[t->cells[row[a]]];
+            for (long p = 0; p < P; p++) eta[p][a] *= weight;
+        }
+        for (long p = 0; p < P; p++) {
+            VEC r[STRIP];
+            for (int a = 0; a < STRIP; a++) r[a] = eta[p][a];
+            for (long j = 0; j < q; j++) {
+                VEC sum = sums[p * q + j];
+                for (int a = 0; a < STRIP; a++) sum += own[a][j] * r[a];
+                sums[p * q + j] = sum;
+            }
+        }
+    }
+}
+
+typedef struct {
+    VEC *A, *D, *maps, *factors, *gamma, *sums, *inner, *theta, *g, *before, *step, *part, *steps, *changes, *penalty;
+    VEC scales[NEWTON_MEMORY], curvature;
+} NAME(lane_sets);
+#define SETS NAME(lane_sets)
+
+static VEC *NAME(cut)(VEC **space, long count) {
+    VEC *found = *space;
+    *space += count;
+    return found;
+}
+
+/* The tables of the sets first.., a lane each; lanes beyond the last repeat it. */
+static void NAME(load_sets)(const newton_task *t, SETS *s, long first) {
+    const long c = t->c, q = t->q, p = t->p, d = c * p, ld = d | 1;
+    for (int l = 0; l < W; l++) {
+        const long set = first + l < t->S ? first + l : t->S - 1;
+        const double *H = t->hessians + set * d * d;
+        for (long i = 0; i < d; i++) s->D[i][l] = H[i * d + i] > 0 ? 1.0 / sqrt(H[i * d + i]) : 0.0;
+        for (long i = 0; i < d; i++) {
+            for (long j = 0; j < i; j++) s->A[i * ld + j][l] = H[i * d + j] * s->D[i][l] * s->D[j][l];
+            s->A[i * ld + i][l] = 1.0;
+        }
+        for (long i = 0; i < d; i++) s->theta[i][l] = t->theta[set * d + i];
+        for (long i = 0; i < d && t->first; i++) s->g[i][l] = t->first[set * d + i];
+        for (long i = 0; i < p; i++) s->penalty[i][l] = t->penalty[set * p + i];
+        for (long i = 0; i < q * p && t->maps; i++) s->maps[i][l] = t->maps[set * q * p + i];
+        for (long i = 0; i < t->n_cells; i++) s->factors[i][l] = t->factors[i * t->S + set];
+        s->curvature[l] = t->curvature[set];
+    }
+}
+
+/* Minus the gradient at theta. */
+static void NAME(descend)(const newton_task *t, SETS *s) {
+    const long c = t->c, q = t->q, p = t->p, P = t->P;
+    for (long a = 0; a < c; a++)
+        for (long j = 0; j < q; j++) {
+            VEC sum = ZERO;
+            if (t->maps)
+                for (long k = 0; k < p; k++) sum += s->maps[j * p + k] * s->theta[a * p + k];
+            else sum = s->theta[a * p + j];
+            s->inner[a * q + j] = sum;
+        }
+    for (long b = 0; b < P; b++)
+        for (long j = 0; j < q; j++) {
+            VEC sum = ZERO;
+            for (long a = 0; a < c; a++) sum += t->basis[b * c + a] * s->inner[a * q + j];
+            s->gamma[b * q + j] = sum;
+        }
+    switch (t->family) {
+    case NEWTON_BINOMIAL: NAME(pass)(t, s->gamma, s->factors, s->sums, NEWTON_BINOMIAL); break;
+    case NEWTON_POISSON: NAME(pass)(t, s->gamma, s->factors, s->sums, NEWTON_POISSON); break;
+    case NEWTON_GAMMA: NAME(pass)(t, s->gamma, s->factors, s->sums, NEWTON_GAMMA); break;
+    case NEWTON_TWEEDIE: NAME(pass)(t, s->gamma, s->factors, s->sums, NEWTON_TWEEDIE); break;
+    case NEWTON_NORMAL: NAME(pass)(t, s->gamma, s->factors, s->sums, NEWTON_NORMAL); break;
+    default: NAME(pass)(t, s->gamma, s->factors, s->sums, NEWTON_SOFTMAX);
+    }
+    for (long a = 0; a < c; a++) {
+        for (long j = 0; j < q; j++) {
+            VEC sum = ZERO;
+            for (long b = 0; b < P; b++) sum += t->basis[b * c + a] * s->sums[b * q + j];
+            s->inner[a * q + j] = sum;
+        }
+        for (long k = 0; k < p; k++) {
+            VEC sum = ZERO;
+            if (t->maps)
+                for (long j = 0; j < q; j++) sum += s->maps[j * p + k] * s->inner[a * q + j];
+            else sum = s->inner[a * q + k];
+            s->g[a * p + k] = sum - s->penalty[k] * s->theta[a * p + k];
+        }
+    }
+}
+
+/* H^-1 x in place, by the factor of the scaled Hessian. */
+static void NAME(precondition)(const SETS *s, VEC *x, long d) {
+    const long ld = d | 1;
+    for (long i = 0; i < d; i++) x[i] *= s->D[i];
+    for (long j = 0; j < d; j++) {
+        x[j] *= s->A[j * ld + j];
+        for (long i = j + 1; i < d; i++) x[i] -= s->A[i * ld + j] * x[j];
+    }
+    for (long i = d - 1; i >= 0; i--) {
+        x[i] *= s->A[i * ld + i];
+        for (long j = 0; j < i; j++) x[j] -= s->A[i * ld + j] * x[i];
+    }
+    for (long i = 0; i < d; i++) x[i] *= s->D[i];
+}
+
+INLINE VEC NAME(inner_product)(const VEC *a, const VEC *b, long d) {
+    VEC sum = ZERO;
+    for (long i = 0; i < d; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+/* The step: minus the gradient times the inverse Hessian after `count` updates, of which the last NEWTON_MEMORY are kept. */
+static void NAME(direct)(SETS *s, long d, long count) {
+    const long oldest = count > NEWTON_MEMORY ? count - NEWTON_MEMORY : 0;
+    VEC parts[NEWTON_MEMORY];
+    for (long i = 0; i < d; i++) s->part[i] = s->g[i];
+    for (long k = count - 1; k >= oldest; k--) {
+        const long at = k % NEWTON_MEMORY;
+        parts[at] = s->scales[at] * NAME(inner_product)(s->steps + at * d, s->part, d);
+        for (long i = 0; i < d; i++) s->part[i] -= parts[at] * s->changes[at * d + i];
+    }
+    NAME(precondition)(s, s->part, d);
+    for (long k = oldest; k < count; k++) {
+        const long at = k % NEWTON_MEMORY;
+        const VEC gap = parts[at] - s->scales[at] * NAME(inner_product)(s->changes + at * d, s->part, d);
+        for (long i = 0; i < d; i++) s->part[i] += s->steps[at * d + i] * gap;
+    }
+    for (long i = 0; i < d; i++) s->step[i] = s->part[i];
+}
+
+/* Remember a step and the change of the gradient, the `count`-th. */
+static void NAME(remember)(SETS *s, long d, long count) {
+    const long at = count % NEWTON_MEMORY;
+    for (long i = 0; i < d; i++) {
+        s->steps[at * d + i] = s->step[i];
+        s->changes[at * d + i] = s->before[i] - s->g[i];
+    }
+    const VEC along = NAME(inner_product)(s->steps + at * d, s->changes + at * d, d);
+    s->scales[at] = NAME(pick)(along > ZERO, 1.0 / along, ZERO);
+}
+
+/* The steps of W training sets. */
+static void NAME(iterate)(const newton_task *t, SETS *s, long first) {
+    const long d = t->c * t->p, ld = d | 1;
+    int is_active[W], left = 0;
+    double history[NEWTON_STEPS][W];
+    for (int l = 0; l < W; l++) {
+        double least = INFINITY;
+        for (long i = 0; i < d; i++) {
+            const double pivot = 1.0 / (s->A[i * ld + i][l] * s->A[i * ld + i][l]);
+            least = pivot < least || pivot != pivot ? pivot : least;
+        }
+        is_active[l] = first + l < t->S && least > t->least_pivot;
+        left += is_active[l];
+    }
+    for (long k = 0; k < NEWTON_STEPS && left; k++) {
+        if (k || !t->first) NAME(descend)(t, s);
+        if (k) NAME(remember)(s, d, k - 1);
+        NAME(direct)(s, d, k);
+        const VEC squares = NAME(inner_product)(s->step, s->g, d);
+        for (int l = 0; l < W; l++) {
+            const double x = squares[l] > 0 ? squares[l] : squares[l] != squares[l] ? NAN : 0.0;
+            const double change = history[k][l] = sqrt(x / s->curvature[l]);
+            if (!is_active[l]) {
+                for (long i = 0; i < d; i++) s->step[i][l] = 0.0;
+                continue;
+            }
+            const double ratio = k && change < history[k - 1][l] ? change / history[k - 1][l] : 1.0;
+            t->steps[first + l] = k + 1;
+            t->converged[first + l] = change * ratio <= t->tolerance;
+            is_active[l] = !t->converged[first + l] && isfinite(change) && change <= t->wild * history[0][l] &&
+                           (k < t->window || change <= t->slow * history[k - t->window][l]);
+            left -= !is_active[l];
+        }
+        for (long i = 0; i < d; i++) {
+            s->theta[i] += s->step[i];
+            s->before[i] = s->g[i];
+        }
+    }
+    for (int l = 0; l < W && first + l < t->S; l++)
+        for (long i = 0; i < d; i++) t->theta[(first + l) * d + i] = s->theta[i][l];
+}
+
+static void NAME(newton)(const newton_task *t, double *space) {
+    const long c = t->c, q = t->q, p = t->p, P = t->P, d = c * p;
+    VEC *at = (VEC *)space;
+    SETS s;
+    s.A = NAME(cut)(&at, (d + TI) * (d | 1));
+    s.D = NAME(cut)(&at, d), s.theta = NAME(cut)(&at, d), s.g = NAME(cut)(&at, d), s.before = NAME(cut)(&at, d);
+    s.step = NAME(cut)(&at, d), s.part = NAME(cut)(&at, d), s.penalty = NAME(cut)(&at, p);
+    s.steps = NAME(cut)(&at, NEWTON_MEMORY * d), s.changes = NAME(cut)(&at, NEWTON_MEMORY * d);
+    s.maps = NAME(cut)(&at, t->maps ? q * p : 0), s.factors = NAME(cut)(&at, t->n_cells);
+    s.gamma = NAME(cut)(&at, P * q), s.sums = NAME(cut)(&at, P * q), s.inner = NAME(cut)(&at, c * q);
+    for (long first = 0; first < t->S; first += W) {
+        NAME(load_sets)(t, &s, first);
+        NAME(factor)(s.A, d | 1, 0, d, d);
+        NAME(iterate)(t, &s, first);
+    }
+}
+#undef WHOLE
+#undef SETS
+#undef STRIP

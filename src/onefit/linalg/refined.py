@@ -1,0 +1,121 @@
+"""Least squares solutions to the last digits of the data: iterative refinement in extended precision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..typing import FloatArray
+from .columns import EPS, Columns, Penalty, Shift
+from .reflections import Reflections
+
+__all__ = ["ExactRows", "can_be_refined", "refine"]
+
+Extended = NDArray[np.longdouble]
+
+MOST_STEPS = 10
+MOST_COLUMNS = 100
+"""Columns that are refined however few the rows; beyond twice the rows it would take far longer than the fit."""
+
+MOST_ENTRIES = 4_000_000
+"""Entries of a design that are copied in extended precision, at sixteen bytes each."""
+
+
+@dataclass(frozen=True)
+class ExactRows:
+    """Some rows of the columns E and N as operators, to the digits of the data X that they are made from.
+
+    In double precision ``X penalized`` has the rounding errors of the largest columns of X, which may be larger than
+    the smallest ones; these products are made from the right, in extended precision.
+    """
+
+    X: Extended
+    maps: Penalty
+    shift: Extended
+    has_ones: bool
+
+    @classmethod
+    def of(cls, X: FloatArray, centre: FloatArray | None, maps: Penalty, shift: Shift | None) -> ExactRows:
+        """Rows of X less the centre of all and the shift of a training set, as `Columns.moved` has them."""
+        wide = X.astype(np.longdouble)
+        if centre is not None:
+            wide -= centre
+        if shift is None:
+            r = X.shape[1] if maps.penalized is None else maps.penalized.shape[1]
+            moved = np.zeros(r + maps.free.shape[1], dtype=np.longdouble)
+        else:
+            moved = np.concatenate([each.astype(np.longdouble) for each in shift[0]])
+            moved += np.concatenate(shift[1])
+        return cls(wide, maps, moved, centre is not None)
+
+    def times(self, coefficients: Extended) -> Extended:
+        """``(E N) c`` for coefficients (r + k, Q)."""
+        k = self.maps.free.shape[1]
+        r = len(self.shift) - k
+        a, b = coefficients[:r], coefficients[len(coefficients) - k :]
+        of_data = (a if self.maps.penalized is None else self.maps.penalized @ a) + self.maps.free @ b
+        product: Extended = self.X @ of_data - self.shift @ np.concatenate([a, b])
+        return product + coefficients[r] if self.has_ones else product
+
+    def transpose_times(self, rows: Extended) -> Extended:
+        """``(E N)'c`` for rows (n, Q)."""
+        of_data, total = self.X.T @ rows, rows.sum(axis=0)
+        k = self.maps.free.shape[1]
+        r = len(self.shift) - k
+        penalized = of_data if self.maps.penalized is None else self.maps.penalized.T @ of_data
+        ones = total[None] if self.has_ones else total[None][:0]
+        free = self.maps.free.T @ of_data - np.multiply.outer(self.shift[r:], total)
+        return np.concatenate([penalized - np.multiply.outer(self.shift[:r], total), ones, free])
+
+
+def can_be_refined(columns: Columns) -> bool:
+    """Whether the columns are so uneven that it may be needed, and neither time nor memory speak against it."""
+    n, r = columns.E.shape
+    has_digits = np.finfo(np.longdouble).eps < EPS
+    is_small = r <= max(2 * n, MOST_COLUMNS) and n * r <= MOST_ENTRIES
+    return bool(has_digits and n and is_small and columns.is_uneven)
+
+
+def refine(
+    exact: ExactRows, root: FloatArray, columns: Columns, y: FloatArray, lam: float, start: FloatArray
+) -> Extended:
+    """Coefficients (r + k, Q) of ``min ||y - E a - N b||^2 + lam ||a||^2`` from those of a fit in double precision.
+
+    ``exact`` are the rows of ``columns`` and y without their factors ``root``. The residuals of the normal equations
+    and of the rows, with the penalty's below them, are both unknowns, ``[I A; A' 0] [rho; x] = [f; 0]`` (Björck,
+    1967): then the errors shrink in each step by those of one fit, whatever the residuals. Where they do not shrink,
+    the start is all that is known.
+    """
+    n, r = columns.E.shape
+    root_lam = np.sqrt(np.longdouble(lam))
+    weight = root.astype(np.longdouble)[:, None]
+    factor = Reflections(_stacked(columns, lam))
+    if not np.diag(factor.R).all():
+        return start.astype(np.longdouble)
+    x = start.astype(np.longdouble)
+    rho = np.concatenate([weight * (y - exact.times(x)), -root_lam * x[:r]])
+    found, last = start.astype(np.longdouble), np.inf
+    for _ in range(MOST_STEPS):
+        of_rows = np.concatenate([weight * (y - exact.times(x)), -root_lam * x[:r]]) - rho
+        of_columns = -exact.transpose_times(weight * rho[:n])
+        of_columns[:r] -= root_lam * rho[n:]
+        change, step = factor.augmented(of_rows.astype(np.float64), of_columns.astype(np.float64))
+        rho, x = rho + change, x + step
+        size = float(np.abs(factor.size[:, None] * step).max(initial=0.0))
+        if not size < last / 2:
+            break
+        if size <= EPS * float(np.abs(factor.size[:, None] * x).max(initial=0.0)):
+            found = x  # other rows may see more of a coefficient than these, so go on as long as it gets better
+        last = size
+    return found
+
+
+def _stacked(columns: Columns, lam: float) -> FloatArray:
+    """``[E N; sqrt(lam) I 0]``."""
+    (n, r), k = columns.E.shape, columns.N.shape[1]
+    A = np.zeros((n + r, r + k))
+    A[:n, :r], A[:n, r:] = columns.E, columns.N
+    A[n + np.arange(r), np.arange(r)] = np.sqrt(lam)
+    return A

@@ -1,0 +1,131 @@
+"""Rows of a fold with their held-out responses, and sums over them: what all families of metrics start from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..errors import DataError
+from ..typing import AnyArray, FloatArray
+from .contract import Repeat
+
+__all__ = [
+    "Scored",
+    "class_sums",
+    "fold_scales",
+    "fold_weights",
+    "folds_of",
+    "kind_of",
+    "probabilities",
+    "row_mean",
+    "to_rows",
+]
+
+TOLERANCE = 1e-6
+"""By how much probabilities may miss one: those of single precision do."""
+
+MOST_NUMBERS = 2**22
+"""Numbers in a table that is made on the way."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Held-out rows, with their responses for every second fold at once.
+
+    Attributes
+    ----------
+    observed : array
+        Class numbers (m, 1), or values (m, 1, Q), so that they broadcast with the responses.
+    response : array
+        (K, m, V, ...) in the form of `Repeat`, or (m, V, ...).
+    labels : array or None
+    weights : array (m,)
+    where : str
+        For messages.
+    """
+
+    observed: AnyArray
+    response: AnyArray
+    labels: AnyArray | None
+    weights: FloatArray
+    where: str
+
+    def alone(self, fold: int) -> Scored:
+        """The same rows when their own fold alone is out."""
+        return replace(self, response=self.response[fold])
+
+    def some(self, n_each: int) -> Iterator[Scored]:
+        """A few second folds at a time, such that tables of so many numbers for each stay small."""
+        step = max(1, MOST_NUMBERS // max(1, n_each))
+        for first in range(0, len(self.response), step):
+            yield replace(self, response=self.response[first : first + step])
+
+
+def kind_of(response: str, repeat: Repeat) -> str:
+    """Which of the responses of a repeat a metric wants."""
+    if repeat.labels is None:
+        return "residual"
+    if response != "scores" or response in repeat.responses:
+        return response
+    return "decision_function" if "decision_function" in repeat.responses else "predict_proba"
+
+
+def folds_of(repeat: Repeat, response: str) -> Iterator[Scored]:
+    """The folds of a repeat, one after another."""
+    kind = kind_of(response, repeat)
+    for fold, rows in enumerate(repeat.rows):
+        weights, where = repeat.weights_of(fold), f"fold {fold} of repeat {repeat.number}"
+        if not weights.any():
+            raise DataError(f"All rows of {where} have weight zero, so that it has no score: use fewer folds.")
+        yield Scored(repeat.observed[rows][:, None], repeat.responses[kind][fold], repeat.labels, weights, where)
+
+
+def row_mean(weights: FloatArray, values: FloatArray, n_axes: int = 2) -> FloatArray:
+    """Weighted means of values (..., m, ...) along the axis of rows, which ``n_axes`` others follow."""
+    means: FloatArray = np.moveaxis(values, -1 - n_axes, -1) @ weights / weights.sum()
+    return means
+
+
+def fold_weights(repeat: Repeat) -> FloatArray:
+    """Share of each fold in the sum of the weights of all scored rows, (K,)."""
+    sums = np.array([repeat.weights_of(fold).sum() for fold in range(repeat.n_folds)])
+    shares: FloatArray = sums / sums.sum()
+    return shares
+
+
+def fold_scales(repeat: Repeat) -> FloatArray:
+    """Mean weight of the rows of each fold, (K,): what means over its rows are multiplied by in sums over all rows."""
+    return np.array([repeat.weights_of(fold).mean() for fold in range(repeat.n_folds)])
+
+
+def class_sums(scored: Scored) -> FloatArray:
+    """Sums of weights by class, (C,)."""
+    n_classes = len(scored.labels) if scored.labels is not None else 0
+    return np.bincount(scored.observed[:, 0], weights=scored.weights, minlength=n_classes).astype(np.float64)
+
+
+def to_rows(repeat: Repeat, values: list[FloatArray]) -> FloatArray:
+    """Values of each fold's rows in the order of all rows, NaN for those that are not scored."""
+    rows: FloatArray = np.full((repeat.n, *values[0].shape[1:]), np.nan)
+    for held_out, own in zip(repeat.rows, values, strict=True):
+        rows[held_out] = own
+    return rows
+
+
+def probabilities(scored: Scored, name: str) -> FloatArray:
+    """Probabilities (..., C), if that is what they are."""
+    chances: FloatArray = scored.response
+    if not np.isfinite(chances).all() or chances.min() < 0 or chances.max() > 1 + TOLERANCE:
+        raise DataError(
+            f"{name} needs probabilities, and predict_proba of the estimator gave values that are not numbers in "
+            f"[0, 1] in {scored.where}; calibrate it (CalibratedClassifierCV), or use a metric of its decisions."
+        )
+    off = np.abs(chances.sum(axis=-1) - 1)
+    if off.max() > TOLERANCE:
+        raise DataError(
+            f"{name} needs probabilities, and those of predict_proba sum to {1 + off.max():.6g} or {1 - off.max():.6g} "
+            f"for a row in {scored.where}, not to one; normalise them in the estimator."
+        )
+    return chances

@@ -1,0 +1,108 @@
+"""What a model is worth beside the best constant prediction, on the same folds; computed when it is first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from sklearn.dummy import DummyClassifier, DummyRegressor
+
+from ..folds import ExplicitFolds
+from ..inference.figures import Figure, relative_loss
+from ..inference.fold_errors import FoldErrors, RowRoles
+from ..metrics import Asked, Loss
+from ..running.job import Contender, Job, Settings, make_job
+from ..typing import FloatArray
+
+__all__ = ["Standard", "standard_of"]
+
+MOST_SINGLE_ROWS = 2000
+"""Rows up to which constants other than means are learned without each two of them."""
+
+MEDIAN_LOSSES = ("absolute_error", "neg_mean_absolute_error", "neg_mean_absolute_percentage_error")
+
+Build = Callable[[Job, Any], Any]
+"""Makes a result of a job and its outcome."""
+
+
+@dataclass(frozen=True, eq=False)
+class Standard:
+    """How the best constant is computed for a result, and what the ratio of the two needs to know.
+
+    Attributes
+    ----------
+    y : array
+        The target as it was given.
+    settings : Settings
+        Those of the job, with its folds.
+    asked : Asked
+    estimator : DummyRegressor or DummyClassifier
+    roles : RowRoles
+    sampling : array (R,)
+        The part of the squared standard error that is the variance of the rows.
+    n_units : int
+    build : function
+        Of a job and its outcome: a result.
+    """
+
+    y: Any
+    settings: Settings
+    asked: Asked
+    estimator: Any
+    roles: RowRoles
+    sampling: FloatArray
+    n_units: int
+    build: Build = field(repr=False)
+
+    def compute(self) -> Any:
+        """The result of the best constant."""
+        nothing = np.zeros((len(self.y), 1))
+        job = make_job([Contender((self.estimator,))], nothing, self.y, self.settings)
+        return self.build(job, job.run())
+
+    def skill(self, result: Any, baseline: Any) -> Figure:
+        """One minus the ratio of the losses, with an interval; NaN where the ratio has no meaning."""
+        own, base = (self._losses(each) for each in (result, baseline))
+        if self.asked.family in ("rank", "pooled") or self.asked.scale == "identity" or own.shape != base.shape:
+            nan = np.full(np.shape(np.atleast_1d(result.estimate)), np.nan)
+            return Figure(nan, nan, nan)
+        loss_of = self.asked.shown.loss_of
+        estimate, base_estimate = (np.atleast_1d(np.asarray(loss_of(e.estimate))) for e in (result, baseline))
+        extra = np.maximum(np.square(np.atleast_1d(result.standard_error)) - self.sampling, 0.0)
+        level = result.confidence_level
+        return relative_loss(estimate, base_estimate, own, base, extra, self.roles, level, self.n_units)
+
+    def _losses(self, result: Any) -> FloatArray:
+        """Mean held-out losses of the rows, (n, R)."""
+        table: FloatArray = result.heldout[result.row_value].to_numpy(dtype=np.float64)
+        return table.reshape(len(table), -1)
+
+
+def standard_of(job: Job, asked: Asked, errors: FoldErrors, sampling: FloatArray, build: Build) -> Standard:
+    """The best constant for a job's first metric."""
+    settings, source = job.settings, job.partitions.source
+    K, L = source.n_folds, errors.n_repeats
+    mean = job.problem.classes is None and _strategy(asked, job.loss)["strategy"] == "mean"
+    if isinstance(source, ExplicitFolds):
+        settings = replace(settings, folds=source.ids, n_folds="auto", n_repeats="auto")
+    elif job.problem.n == K and K > MOST_SINGLE_ROWS and not mean:
+        settings = replace(settings, n_folds=10, n_repeats=5, random_state=job.entropy)
+    else:
+        settings = replace(settings, n_folds=K, n_repeats=L, random_state=job.entropy)
+    settings = replace(settings, route="auto", transformers="refit", n_jobs=None, progress=False, bias_folds=None)
+    estimator = (
+        DummyRegressor(**_strategy(asked, job.loss))
+        if job.problem.classes is None
+        else DummyClassifier(strategy="prior")
+    )
+    return Standard(job.problem.target, settings, asked, estimator, job.rows, sampling, errors.n_units, build)
+
+
+def _strategy(asked: Asked, loss: Loss) -> dict[str, Any]:
+    """What constant suits a loss: its median or quantile, or the mean."""
+    quantile = getattr(loss.function, "quantile", None)
+    if quantile is not None:
+        return {"strategy": "quantile", "quantile": float(quantile)}
+    return {"strategy": "median" if asked.kind in MEDIAN_LOSSES else "mean"}

@@ -1,0 +1,134 @@
+"""Tables of fold errors of any metrics, from held-out responses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..folds import Folds
+from ..inference.chain import Chain
+from ..inference.fold_errors import FoldErrors, HeldOut, PairErrors, RowRoles, summarize
+from ..learners import Task
+from ..metrics import Classes, Reduced, Repeat
+from ..typing import AnyArray, FloatArray, IntArray
+from .responses import Responses, repeats_of
+
+__all__ = ["Measured", "measure", "n_figures", "n_kept"]
+
+
+def n_figures(task: Task) -> int:
+    """Figures of all metrics."""
+    return sum(metric.n_figures(_outputs(task)) for metric in task.metrics)
+
+
+def n_kept(task: Task) -> int:
+    """Numbers that are kept of a row's predictions: one a column of y, and its probabilities if there are any."""
+    return task.problem.n_outputs + (_n_classes(task) if "predict_proba" in task.responses else 0)
+
+
+def _outputs(task: Task) -> int:
+    return task.problem.n_outputs if task.problem.classes is None else 1
+
+
+def _n_classes(task: Task) -> int:
+    return 0 if task.problem.classes is None else len(task.problem.classes)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the metrics say of a block of repeats, in the form that the rules read.
+
+    ``pairs`` has the influence values in the place of losses, and means of a fold that differ by its changes; the other
+    tables are for the metrics that are no means of row losses.
+    """
+
+    pairs: PairErrors[HeldOut]
+    fold_values: FloatArray
+    noise: FloatArray | None
+    is_mean: tuple[bool, ...]
+
+    def summarize(self, folds: Folds, rows: RowRoles, chain: Chain) -> FoldErrors:
+        """The tables of fold errors."""
+        errors = summarize(self.pairs, folds, rows, chain)
+        shares = _shares(folds, rows)
+        others = ~np.array(self.is_mean)
+        if not others.any():
+            return replace(errors, shares=shares)
+        missing = {name: np.array(getattr(errors, name)) for name in ("e_in", "v_out", "mse", "pair_scatter")}
+        for table in missing.values():
+            table[..., others] = np.nan
+        e_out = np.where(others, self.fold_values, errors.e_out)
+        return replace(errors, e_out=e_out, noise=self.noise, shares=shares, **missing)  # type: ignore[arg-type]
+
+
+def _shares(folds: Folds, rows: RowRoles) -> FloatArray:
+    """Weight of each fold among those that are scored, (L, K)."""
+    if rows.weights is None:
+        sums = folds.sizes.astype(float)
+    else:
+        padded = np.append(rows.weights, 0.0)
+        sums = padded[folds.members].sum(axis=2)
+    shares: FloatArray = sums / sums.sum(axis=1, keepdims=True)
+    return shares
+
+
+def measure(responses: Responses, folds: Folds, task: Task, rows: RowRoles, n_values: int) -> Measured:
+    """Ask every metric about every repeat of a block; values that could not be fitted are zero."""
+    failed = {failure.value for failure in responses.failures}
+    kept = [value for value in range(n_values) if value not in failed]
+    L, K, n, V, R = folds.n_repeats, folds.n_folds, folds.n, n_values, n_figures(task)
+    single = HeldOut(np.full((L, n, V, n_kept(task)), np.nan), np.full((L, n, V, R), np.nan), responses.failures)
+    single.losses[:, :, sorted(failed)] = 0.0
+    mean, scatter = np.zeros((2, L, K, K, V, R))
+    fold_values, noise = np.zeros((L, K, V, R)), np.zeros((L, V, V, R))
+    for at, repeat in enumerate(repeats_of(responses, folds, task.problem, rows.weights, kept) if kept else ()):
+        _record_predictions(single.residuals[at], repeat, task, kept)
+        column = 0
+        for metric in task.metrics:
+            found = metric.reduce(repeat)
+            part = slice(column, column + found.influence.shape[-1])
+            column = part.stop
+            single.losses[at][:, kept, part] = found.influence
+            fold_values[at][:, kept, part] = found.fold_values
+            mean[at][:, :, kept, part] = _pseudo_means(found, repeat.rows, rows)
+            if found.scatter is not None:
+                scatter[at][:, :, kept, part] = found.scatter
+            if found.noise is not None:
+                noise[at][..., part][np.ix_(np.array(kept), np.array(kept))] = found.noise
+    is_mean = tuple(metric.family == "mean" for metric in task.metrics for _ in range(metric.n_figures(_outputs(task))))
+    return Measured(PairErrors(single, mean, scatter), fold_values, noise, is_mean)
+
+
+def _pseudo_means(found: Reduced, folds: Sequence[IntArray], rows: RowRoles) -> FloatArray:
+    """Mean influence of each fold, less the change by which it falls when another fold joins, (K, K, V, R)."""
+    own = np.stack([rows.weigh(found.influence)[members].mean(axis=0) for members in folds])
+    means: FloatArray = own[:, None] - found.change
+    return means
+
+
+def _record_predictions(table: FloatArray, repeat: Repeat, task: Task, kept: Sequence[int]) -> None:
+    """Write what was predicted of each row with its own fold out: residuals, of codes for classes; probabilities."""
+    Q, classes, values = task.problem.n_outputs, task.loss.classes, np.array(kept)
+    for fold, rows in enumerate(repeat.rows):
+        own = {kind: parts[fold][fold] for kind, parts in repeat.responses.items()}
+        at = np.ix_(rows, values)
+        if classes is None:
+            table[at] = own["residual"]
+            continue
+        table[..., :Q][at] = task.problem.y[rows][:, None] - classes.encode(_decided(own, classes))
+        if "predict_proba" in own:
+            table[..., Q:][at] = own["predict_proba"]
+
+
+def _decided(own: Mapping[str, AnyArray], classes: Classes) -> IntArray:
+    """Numbers of the classes that are predicted, or that are most probable or best in score if that is all we know."""
+    if "predict" in own:
+        return own["predict"].astype(np.intp)
+    if "predict_proba" in own:
+        return np.asarray(own["predict_proba"].argmax(axis=-1), dtype=np.intp)
+    for kind in ("decision_function", "scores"):
+        if kind in own:
+            return classes.decide(own[kind])
+    return np.zeros(next(iter(own.values())).shape[:2], dtype=np.intp)

@@ -1,0 +1,56 @@
+"""The newton route: generalized linear models, all training sets of a repeat iterated at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..errors import TrainingSetError
+from ..learners import GLMLearner, Learner, Refusal, Task
+from .contract import Engine, FoldPlan, Offer, Workers
+from .newtonsets import NewtonEngine
+from .repeats import RepeatedRoute
+
+__all__ = ["NewtonRoute"]
+
+MOST_HESSIAN_BYTES = 2**29
+"""Of the Hessians of the folds of a repeat."""
+
+
+class NewtonRoute(RepeatedRoute):
+    """Logistic, Poisson, Gamma and Tweedie regression."""
+
+    name = "newton"
+
+    def offer(self, learners: Sequence[Learner], task: Task, plan: FoldPlan) -> Offer | Refusal:
+        """The cost of a Hessian for each training set, and of some passes over its rows."""
+        (learner,) = learners
+        if not isinstance(learner, GLMLearner):
+            return Refusal("it serves generalized linear models")
+        if plan.is_trial:
+            return Refusal("it takes few folds, each with its statistics")
+        P, c = learner.family.basis.shape
+        n, q, K, V = task.problem.n, learner.width + 1, plan.n_folds, learner.n_values
+        sets = plan.likely_repeats * K * (K + 1) / 2 * V
+        system = 5e-6 + 2e-11 * (c * q) ** 3
+        each = 1e-5 + system + 8 * P * n * (2e-9 + 1e-10 * q)
+        refit = 1.5e-3 + 30 * P * n * (5e-9 + 5e-10 * q)
+        seconds = sets * each + plan.likely_repeats * V * n * q**2 * 1e-10 * c**2
+        offer = Offer(seconds, f"{learner.reason} ({c * q} coefficients at once)")
+        if each > refit or 8 * K * (c * q) ** 2 * learner.n_weighed > MOST_HESSIAN_BYTES:
+            wide = Refusal(f"it solves systems of {c * q:,} coefficients, which takes longer than refits")
+            return Offer(seconds, offer.reason, settle=lambda: wide)
+        return offer if learner.lams.all() else Offer(seconds, offer.reason, settle=lambda: _settled(learner, task))
+
+    def engine(self, learner: Learner, task: Task, workers: Workers) -> Engine:
+        """Fit all rows."""
+        assert isinstance(learner, GLMLearner)
+        return NewtonEngine(task.problem, learner, task.loss)
+
+
+def _settled(learner: GLMLearner, task: Task) -> Learner | Refusal:
+    """The learner, if the fit to all rows has finite coefficients without a penalty: else no training set has."""
+    try:
+        NewtonEngine(task.problem, learner, task.loss)
+    except TrainingSetError as error:
+        return Refusal(f"{error.args[0]}, where scikit-learn stops somewhere on the way")
+    return learner

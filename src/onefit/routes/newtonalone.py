@@ -1,0 +1,191 @@
+"""Training sets of generalized linear models one by one: by Newton's method from their own rows."""
+
+from __future__ import annotations
+
+from abc import ABC
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..errors import TrainingSetError
+from ..learners import Encoding, NoFiniteFit, fit_newton
+from ..linalg.columns import middle
+from ..typing import BoolArray, FloatArray, IntArray
+from .encoded import LearningSets
+from .newtonfull import REMEDY, FullEngine, dense
+
+__all__ = ["Chunk", "LoneSets"]
+
+ABSENT = -1e4
+"""Score of a class that a training set lacks: its probability is zero."""
+
+UNDETERMINED = 1e-5
+"""Part of a row that lies where the training rows do not reach, from which on its prediction is arbitrary."""
+
+ONE_CLASS = (
+    "This solver needs samples of at least 2 classes in the data, but the data contains only one class. Use folds that "
+    "hold all classes, or leave the rarest class out."
+)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some training sets of a repeat.
+
+    Attributes
+    ----------
+    out : (S, t), folds that they leave out
+    sums : (S, C), sums of weights of the classes
+    present : (S, C), whether they have a class
+    factors : (S, G), factors of the weights of classes
+    maps : (S, q, p) or None, columns of the fits from those of the design
+    is_sound : (S,), whether the maps have all digits
+    """
+
+    out: IntArray
+    sums: FloatArray
+    present: BoolArray
+    factors: FloatArray
+    maps: FloatArray | None
+    is_sound: BoolArray
+
+    def weight(self) -> FloatArray:
+        """Sums of weights, (S,)."""
+        return np.asarray((self.factors * self.sums).sum(axis=1))
+
+
+class LoneSets(LearningSets, ABC):
+    """Training sets that can be fitted by themselves."""
+
+    engine: FullEngine
+
+    @property
+    def encoding(self) -> Encoding:
+        """What the steps make of the columns."""
+        return self.engine.learner.encoding
+
+    def chunk(self, out: IntArray) -> Chunk:
+        """What does not depend on the value."""
+        engine = self.engine
+        counts, sums = (total - by_fold[out].sum(axis=1) for total, by_fold in self._class_sums)
+        maps, is_sound = None, np.ones(len(out), dtype=bool)
+        if engine.learner.has_steps:
+            sets, is_sound = self.learn(out)
+            maps = engine.maps_of(sets.features)
+        sums = sums if engine.learner.is_balanced else sums.sum(axis=1, keepdims=True)
+        return Chunk(out, sums, counts > 0, engine.factors(sums, counts > 0), maps, is_sound)
+
+    @cached_property
+    def _class_sums(self) -> list[tuple[FloatArray, FloatArray]]:
+        """Rows of each class, in all and by folds (F, C), and their weights."""
+        engine, C = self.engine, self.engine.learner.n_classes
+        found = []
+        for weights in (np.ones(self.folds.n), engine.learner.row_weights):
+            padded, classes = np.append(weights, 0.0), np.append(engine.classes, 0)
+            places = (np.arange(len(self.members))[:, None] * C + classes[self.members]).ravel()
+            by_fold = np.bincount(places, padded[self.members].ravel(), minlength=C * len(self.members))
+            total = np.bincount(engine.classes, weights, minlength=C).astype(np.float64)
+            found.append((total, by_fold.reshape(-1, C).astype(np.float64)))
+        return found
+
+    def from_rows(self, out: IntArray) -> FloatArray:
+        """Residuals (t, m, V, Q) of the folds that one training set leaves out, by Newton's method from its rows."""
+        chunk = self.chunk(out[None])
+        each = [self.alone(chunk, 0, value, None) for value in range(self.engine.n_values)]
+        return np.stack(each, axis=2)
+
+    def alone(self, chunk: Chunk, index: int, value: int, start: FloatArray | None) -> FloatArray:
+        """Residuals (t, m, Q) of one training set at one value, by Newton's method from its rows."""
+        engine, learner, out = self.engine, self.engine.learner, chunk.out[index]
+        engine.by_newton.append(value)
+        train, tests = self.train_and_tests(out)
+        found = np.zeros((len(out), self.members.shape[1], engine.y.shape[1]))
+        present = np.flatnonzero(chunk.present[index])
+        try:
+            if learner.has_classes and len(present) < 2:
+                raise self.failure(out, ONE_CLASS)
+            Z, held_out = self._columns(chunk, index, train, tests)
+            scores = self._scores(chunk, index, value, train, Z, held_out, present, start)
+        except TrainingSetError as error:
+            error.lam = float(learner.lams[value])
+            repeat, folds = self.place(out)
+            self.log.add(error, self.folds.first + repeat, folds, value)
+            return found
+        parts = np.split(scores, np.cumsum([len(rows) for rows in tests])[:-1])
+        for at, (rows, part) in enumerate(zip(tests, parts, strict=True)):
+            found[at, : len(rows)] = engine.y[rows] - part
+        return found
+
+    def _columns(
+        self, chunk: Chunk, index: int, train: IntArray, tests: list[IntArray]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Columns of a training set, and the same of the rows that it predicts."""
+        engine, learner = self.engine, self.engine.learner
+        if chunk.is_sound[index]:
+            parts = [engine.design[rows] for rows in (train, np.concatenate(tests))]
+            if chunk.maps is not None:
+                parts = [part @ chunk.maps[index] for part in parts]
+            return dense(parts[0]), dense(parts[1])
+        try:
+            Z, *others = learner.encoding.of_rows(train, tests)
+        except Exception as error:
+            raise self.failure(chunk.out[index], f"{type(error).__name__}: {error}") from error
+        held_out = np.vstack(others)
+        if not learner.fit_intercept:
+            return Z, held_out
+        centre = middle(Z)
+        varies = Z.min(axis=0) < Z.max(axis=0)
+        both = (np.where(varies, each - centre, 0.0) for each in (Z, held_out))
+        first, second = (np.hstack([each, np.ones((len(each), 1))]) for each in both)
+        return first, second
+
+    def _scores(
+        self,
+        chunk: Chunk,
+        index: int,
+        value: int,
+        train: IntArray,
+        Z: FloatArray,
+        held_out: FloatArray,
+        present: IntArray,
+        start: FloatArray | None,
+    ) -> FloatArray:
+        """Predictions (m, Q) for the rows that are held out."""
+        engine, learner = self.engine, self.engine.learner
+        family, y = learner.family_of(present), learner.y[:, train]
+        if learner.has_classes and len(present) < learner.n_classes:
+            start = None
+            y = np.sign(engine.classes[train] - present[1] + 0.5)[None] if len(present) == 2 else y[present]
+        weights = learner.row_weights[train] * chunk.factors[index, engine.weighed[train]]
+        penalty = engine.penalties(value, np.array([weights.sum()]), Z.shape[1])[0]
+        if start is None or start.shape[1] != Z.shape[1] or not np.isfinite(start).all():
+            start = np.zeros((family.basis.shape[1], Z.shape[1]))
+            if learner.fit_intercept:
+                start[:, -1] = family.start(y, weights)
+        try:
+            fit = fit_newton(Z, y, weights, penalty, family, start)
+        except NoFiniteFit:
+            error = self.failure(chunk.out[index], f"in the training set of {len(train)} rows {engine.no_fit()}.")
+            error.remedy = REMEDY
+            raise error from None
+        self._check_determined(fit.free, Z, held_out, chunk.out[index])
+        eta = family.predicted((family.basis @ fit.theta) @ held_out.T).T
+        if len(present) == learner.n_classes or not learner.has_classes:
+            return np.asarray(eta)
+        scores = np.full((len(eta), learner.n_classes), ABSENT)
+        scores[:, present] = eta if len(present) > 2 else eta * np.array([-0.5, 0.5])
+        return scores
+
+    def _check_determined(self, free: FloatArray, Z: FloatArray, held_out: FloatArray, out: IntArray) -> None:
+        """Refuse predictions that depend on what the training set does not determine."""
+        if not free.shape[1]:
+            return
+        directions = free.reshape(-1, Z.shape[1], free.shape[1])
+        size = np.linalg.norm(directions, axis=1, keepdims=True)
+        directions = directions / np.where(size > 0, size, 1.0)
+        reach = max(float(np.abs(held_out @ each).max(initial=0.0)) for each in directions)
+        if reach > UNDETERMINED * float(np.linalg.norm(held_out, axis=1).max(initial=0.0)):
+            error = self.failure(out, "the training set does not determine the coefficients, which no penalty holds.")
+            error.held_out = np.concatenate(self.train_and_tests(out)[1]).tolist()
+            raise error

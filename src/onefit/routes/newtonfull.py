@@ -1,0 +1,207 @@
+"""The fit of a generalized linear model to all rows, from which its training sets start."""
+
+from __future__ import annotations
+
+from abc import ABC
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from ..errors import TrainingSetError
+from ..learners import Features, GLMLearner, NoFiniteFit, SetFailure, fit_newton
+from ..linalg import compiled
+from ..metrics.losses import Loss
+from ..typing import BoolArray, FloatArray, IntArray
+from ..validation import Problem
+from .encoded import FeaturesEngine, Products
+from .newtonbatch import Rows
+from .rowsets import Ends, MaskedStatistics
+
+__all__ = ["REMEDY", "Full", "FullEngine", "dense"]
+
+NO_FIT = "the likelihood has no maximum: columns tell {what} apart without error, and coefficients go to infinity"
+REMEDY = 'Give the model a penalty; or take what the solver stops at, by route="refit".'
+
+
+def dense(part: FloatArray | sparse.csr_matrix) -> FloatArray:
+    """Some rows as an array."""
+    return np.asarray(part.toarray() if sparse.issparse(part) else part)  # type: ignore[union-attr]
+
+
+@dataclass(frozen=True)
+class Full:
+    """The fit to all rows at a value.
+
+    Attributes
+    ----------
+    gamma : (c, q), coefficients of the design
+    curvature : (c, c, n), weighted second derivatives of the rows' losses
+    hessians : (G, c q, c q), their sums over the rows of each group of classes that has weights of its own
+    descents : (n, c q), minus the gradients of the weighted losses of the rows; None if columns are learned
+    """
+
+    gamma: FloatArray
+    curvature: FloatArray
+    hessians: FloatArray
+    descents: FloatArray | None
+
+
+class FullEngine(FeaturesEngine, ABC):
+    r"""Fits all rows, and has what that says to the training sets.
+
+    Notes
+    -----
+    The Hessian of a training set at the curvatures of the fit to all rows is that of all rows less those of the folds
+    that are out. It only directs the steps: gradients are sums over the rows themselves, so that nothing is lost by
+    differences. Pairs of folds start at ``gamma_j + gamma_k - gamma``.
+    """
+
+    def __init__(self, problem: Problem, learner: GLMLearner, loss: Loss) -> None:
+        super().__init__(problem, learner, loss, learner.n_values)
+        self.learner = learner
+        self.y = problem.y
+        self.by_newton: list[int] = []  # values of training sets that were fitted by themselves; appending is atomic
+        self.n_fits: list[int] = []
+        B = self.rows[: problem.n]
+        if not learner.has_steps and not learner.fit_intercept:
+            B = B[:, :-1] + learner.fixed.centres
+        self.design: FloatArray | sparse.csr_matrix = B if sparse.issparse(B) else np.ascontiguousarray(B)
+        weights = learner.row_weights
+        self.shared = Rows(self.design, learner.y, None if (weights == 1).all() else weights, learner.family)
+        self.classes = learner.classes_of_rows
+        self.full = self._fit_all()
+
+    def remarks(self) -> tuple[str, ...]:
+        """How many training sets were fitted by themselves."""
+        if not self.by_newton:
+            return ()
+        by_themselves, fits = len(self.by_newton), sum(self.n_fits)
+        return (
+            f"All fits are iterated until their gradients vanish; {by_themselves:,} of {fits:,} needed Newton steps of "
+            "their own (few rows a column, a weak penalty, or classes that are nearly told apart).",
+        )
+
+    @cached_property
+    def weighed(self) -> IntArray:
+        """Number of each row's class if these have weights that change with the training set, else zero."""
+        return self.classes if self.learner.is_balanced else np.zeros(len(self.classes), dtype=np.intp)
+
+    @property
+    def n_weighed(self) -> int:
+        """How many such numbers there are."""
+        return self.learner.n_weighed
+
+    def factors(self, sums: FloatArray, present: BoolArray) -> FloatArray:
+        """Factors (S, G) of the weights of classes in training sets with these sums of weights, and classes."""
+        if not self.learner.is_balanced:
+            return np.ones((len(sums), 1))
+        shares = sums.sum(axis=1, keepdims=True) / np.where(sums > 0, sums, np.inf)
+        return np.asarray(shares / present.sum(axis=1, keepdims=True))
+
+    def penalties(self, value: int, weight: FloatArray, width: int) -> FloatArray:
+        """Of the columns, (S, p), in training sets with these sums of weights."""
+        found = np.empty((len(weight), width))
+        found[:] = np.reshape(self.learner.penalty(value, weight), (-1, 1))
+        if self.learner.fit_intercept:
+            found[:, -1] = 0.0
+        return found
+
+    def maps_of(self, features: Features) -> FloatArray:
+        """Columns of fits (S, q, p) from those of the design; an intercept is the last and absorbs all shifts."""
+        coef = features.coef
+        if self.learner.fit_intercept:
+            coef = coef * features.varies[:, features.pattern.output]
+        T = features.pattern.matrices(coef, self.fixed.n_columns)
+        S, q, p = T.shape
+        has_constant = int(self.learner.fit_intercept)
+        maps = np.zeros((S, q + 1, p + has_constant))
+        maps[:, :q, :p] = T
+        if has_constant:
+            maps[:, q, p] = 1.0
+        else:
+            maps[:, q] = features.shift
+        return maps
+
+    def _fit_all(self) -> list[Full]:
+        """Fits to all rows, along the path of penalties."""
+        learner, family = self.learner, self.learner.family
+        maps = self._maps_of_all() if learner.has_steps else None
+        Z = dense(self.design if maps is None else self.design @ maps)
+        sums = np.bincount(self.weighed, learner.row_weights, minlength=self.n_weighed)[None].astype(np.float64)
+        weights = learner.row_weights * self.factors(sums, sums > 0)[0, self.weighed]
+        found: dict[int, Full] = {}
+        theta = None
+        for value in map(int, np.argsort(-learner.lams, kind="stable")):  # the stiffest first
+            penalty = self.penalties(value, np.array([weights.sum()]), Z.shape[1])[0]
+            if theta is None and learner.fit_intercept:
+                theta = np.zeros((family.basis.shape[1], Z.shape[1]))
+                theta[:, -1] = family.start(learner.y, weights)
+            try:
+                theta = fit_newton(Z, learner.y, weights, penalty, family, theta).theta
+            except NoFiniteFit:
+                error = TrainingSetError(f"In the fit to all rows {self.no_fit()}.")
+                error.remedy = REMEDY
+                raise error from None
+            eta = family.basis @ (theta @ Z.T)
+            curvature = learner.row_weights * family.curvature(eta, learner.y)
+            hessians = self.hessians(curvature, np.arange(learner.n)[None], np.array([learner.n]))[0]
+            descents = None
+            if maps is None:
+                residual = family.basis.T @ (learner.row_weights * family.residual(eta, learner.y))
+                descents = (residual.T[:, :, None] * Z[:, None]).reshape(learner.n, -1)
+            found[value] = Full(theta if maps is None else theta @ maps.T, curvature, hessians, descents)
+        return [found[value] for value in range(learner.n_values)]
+
+    def no_fit(self) -> str:
+        """Why there is no fit, for people."""
+        return NO_FIT.format(what="classes" if self.learner.has_classes else "rows")
+
+    def _maps_of_all(self) -> FloatArray:
+        """Columns of the fit to all rows from those of the design, (q, p)."""
+        n = self.learner.n
+        everything = np.ones((1, n), dtype=bool)
+        moments, _, _ = Products(self.plain.gram[None].copy(), self.plain.right[None].copy()).about_means()
+        statistics = MaskedStatistics(
+            Ends(self.fixed), self.rows[:n, :-1], everything, np.zeros_like(everything), moments
+        )
+        try:
+            learned = self.learner.encoding.block.learn(statistics)
+        except SetFailure as failure:
+            raise TrainingSetError(f"The steps fail on all rows: {failure}.") from None
+        return np.asarray(self.maps_of(learned)[0])
+
+    def hessians(self, curvature: FloatArray, members: IntArray, sizes: IntArray) -> FloatArray:
+        """Hessians (F, G, c q, c q) of some sets of rows (F, m), of which the first ``sizes`` are there."""
+        c, q = len(curvature), self.design.shape[1]
+        found = np.empty((len(sizes), self.n_weighed, c, q, c, q))
+        for group in range(self.n_weighed):
+            own = curvature if self.n_weighed == 1 else np.where(self.weighed == group, curvature, 0.0)
+            for a in range(c):
+                for b in range(a, c):
+                    block = self._grams(own[a, b], members, sizes)
+                    found[:, group, a, :, b] = block
+                    found[:, group, b, :, a] = block  # symmetric in itself
+        return found.reshape(len(sizes), self.n_weighed, c * q, c * q)
+
+    def _grams(self, weights: FloatArray, members: IntArray, sizes: IntArray) -> FloatArray:
+        """Weighted products of the columns (F, q, q)."""
+        B = self.design
+        if not sparse.issparse(B) and compiled.collects(B.shape[1]):
+            return compiled.collect(self._padded, self._nothing, np.append(weights, 0.0), members, sizes)[0]
+        each = []
+        for some, size in zip(members, sizes, strict=True):
+            part, own = B[some[:size]], weights[some[:size]]
+            gram = part.T @ (part.multiply(own[:, None]) if sparse.issparse(part) else own[:, None] * part)
+            each.append(gram.toarray() if sparse.issparse(gram) else gram)
+        return np.stack(each)
+
+    @cached_property
+    def _padded(self) -> FloatArray:
+        """The design with a row of zeros, which folds are padded with."""
+        return np.vstack([self.design, np.zeros(self.design.shape[1])])
+
+    @cached_property
+    def _nothing(self) -> FloatArray:
+        return np.zeros((len(self._padded), 1))

@@ -1,0 +1,210 @@
+"""Training sets of generalized linear models in batches, from the fit to all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from scipy import sparse
+
+from ..folds import Folds
+from ..typing import FloatArray, IntArray
+from .engine import FailureLog
+from .newtonalone import Chunk, LoneSets
+from .newtonbatch import NewtonBatch, NewtonSets, in_predictors
+from .newtonfull import FullEngine
+
+__all__ = ["NewtonEngine"]
+
+AT_ONCE = 64
+"""Training sets of a repeat that are iterated together."""
+
+FEW_PREDICTIONS = 2**19
+"""So many are made for all rows, and those of held-out rows picked."""
+
+
+class NewtonEngine(FullEngine):
+    """Iterates all training sets of a repeat at once."""
+
+    def sets(self, folds: Folds, repeats: range, log: FailureLog) -> _Sets:
+        """The training sets of some partitions."""
+        return _Sets(self, folds, repeats, log)
+
+
+class _Sets(LoneSets):
+    """The training sets of some partitions."""
+
+    engine: NewtonEngine
+
+    def __init__(self, engine: NewtonEngine, folds: Folds, repeats: range, log: FailureLog) -> None:
+        super().__init__(engine, folds, repeats, log)
+        self._singles: dict[tuple[int, int], FloatArray] = {}
+        self._solved: dict[int, FloatArray] = {}
+
+    def floats_each(self, n_out: int) -> int:
+        """Numbers that a training set needs."""
+        q, n = self.engine.design.shape[1], self.folds.n
+        return int(2 * q * q + n + self.engine.n_values * self.engine.y.shape[1] * n_out * self.members.shape[1])
+
+    def run(self, sets: IntArray) -> Iterator[tuple[IntArray, FloatArray]]:
+        """Repeat by repeat: which training sets are iterated together must not depend on what else there is."""
+        K = self.folds.n_folds
+        for repeat in range(len(self.repeats)):
+            own = sets[sets[:, 0] // K == repeat]
+            for start in range(0, len(own), AT_ONCE):
+                out = own[start : start + AT_ONCE]
+                yield out, self.residuals(out)
+                self.engine.count(sets=len(out))
+
+    def residuals(self, out: IntArray) -> FloatArray:
+        """Residuals of the folds that are out."""
+        K = self.folds.n_folds
+        repeat, is_single = int(out[0, 0]) // K, out.shape[1] == 1
+        if repeat in self._solved and not is_single:
+            return self._solved.pop(repeat)
+        chunks = [self.chunk(out)]
+        if is_single and self.with_pairs and K * (K + 1) // 2 <= AT_ONCE:
+            chunks.append(self.chunk(repeat * K + np.stack(np.triu_indices(K, 1), axis=1)))
+        V, m, Q = self.engine.n_values, self.members.shape[1], self.engine.y.shape[1]
+        found = [np.zeros((*chunk.out.shape, m, V, Q)) for chunk in chunks]
+        for value in range(V):
+            self._residuals_at(chunks, value, [each[:, :, :, value] for each in found])
+        if len(found) == 2:
+            self._solved[repeat] = found[1]
+        return found[0]
+
+    def _residuals_at(self, chunks: Sequence[Chunk], value: int, tables: Sequence[FloatArray]) -> None:
+        """Fill in the residuals (S, t, m, Q) of some training sets at one value."""
+        repeat = int(chunks[0].out[0, 0]) // self.folds.n_folds
+        starts = [self._projected(chunk, self._start(chunk.out, repeat, value)) for chunk in chunks]
+        ends = np.cumsum([len(chunk.out) for chunk in chunks])
+        space = np.empty((ends[-1], *self.engine.full[value].hessians.shape[1:]))
+        rooms = np.split(space, ends[:-1])
+        parts = [self._sets(chunk, repeat, value, room) for chunk, room in zip(chunks, rooms, strict=True)]
+        batch = NewtonBatch(self.engine.shared, self._cells(repeat), NewtonSets.joined(parts, space))
+        start = starts[0] if len(starts) == 1 else np.concatenate(starts)
+        first = None
+        if len(parts) == 2 or chunks[0].out.shape[1] == 1:
+            first = self._first_descent(chunks, batch, repeat, value)
+        solution, at = batch.solve(start, first), 0
+        for chunk, found in zip(chunks, tables, strict=True):
+            some = slice(at, at + len(chunk.out))
+            theta, at = solution.theta[some], some.stop
+            gamma = theta if chunk.maps is None else np.matmul(theta, chunk.maps.swapaxes(1, 2))
+            is_right = solution.is_converged[some] & chunk.is_sound & chunk.present.all(axis=1)
+            if chunk.out.shape[1] == 1 and len(chunks) == 1:
+                kept = self._singles.setdefault((repeat, value), self._of_full(value))
+                kept[chunk.out[is_right, 0] % self.folds.n_folds] = gamma[is_right]
+            self._predict(chunk.out, gamma, found)
+            for index in np.flatnonzero(~is_right):
+                found[index] = self.alone(chunk, int(index), value, start[some][index])
+        self.engine.n_fits.append(at)
+
+    def _first_descent(self, chunks: Sequence[Chunk], batch: NewtonBatch, repeat: int, value: int) -> FloatArray | None:
+        """Minus the gradient (S, c, p) where the fit to all rows is: known from sums over its folds."""
+        full, K, G = self.engine.full[value], self.folds.n_folds, self.engine.n_weighed
+        if full.descents is None:
+            return None
+        ids = self.folds.ids[self.repeats.start + repeat]
+        cells = self._cells(repeat)
+        shape = (len(cells), (K + 1) * G)
+        indicators = sparse.csr_matrix((np.ones(len(ids)), (np.arange(len(ids)), cells)), shape=shape)
+        sums = np.asarray(indicators.T @ full.descents)  # (cells, c q)
+        found = (batch.factors.T @ sums).reshape(-1, *full.gamma.shape)
+        return np.asarray(found - batch.penalty[:, None] * full.gamma)
+
+    def _of_full(self, value: int) -> FloatArray:
+        """The fit to all rows, once for every fold."""
+        return np.repeat(self.engine.full[value].gamma[None], self.folds.n_folds, axis=0)
+
+    def _start(self, out: IntArray, repeat: int, value: int) -> FloatArray:
+        """Coefficients (S, c, q) of the design to begin with."""
+        gamma = self.engine.full[value].gamma
+        if out.shape[1] == 1:
+            return np.repeat(gamma[None], len(out), axis=0)
+        singles = self._singles.get((repeat, value), self._of_full(value))
+        first, second = (out % self.folds.n_folds).T
+        found: FloatArray = singles[first] + singles[second] - gamma
+        return found
+
+    def _projected(self, chunk: Chunk, gamma: FloatArray) -> FloatArray:
+        """Coefficients (S, c, p) of the columns of the fits that come nearest to those of the design."""
+        if chunk.maps is None:
+            return gamma
+        size = np.linalg.norm(chunk.maps, axis=1, keepdims=True)
+        unit = chunk.maps / np.where(size > 0, size, 1.0)
+        products = np.matmul(unit.swapaxes(1, 2), unit)
+        at = np.arange(products.shape[1])
+        products[:, at, at] += np.where(size[:, 0] > 0, 1e-10, 1.0)
+        right = np.matmul(gamma, unit).swapaxes(1, 2)
+        found: FloatArray = np.linalg.solve(products, right).swapaxes(1, 2)
+        return found / np.where(size > 0, size, 1.0)
+
+    def _sets(self, chunk: Chunk, repeat: int, value: int, room: FloatArray) -> NewtonSets:
+        """The training sets with their Hessians, for which there is room."""
+        engine, K, full = self.engine, self.folds.n_folds, self.engine.full[value]
+        c, q = full.gamma.shape
+        folds, own = self._fold_hessians(repeat, value), chunk.out % K
+        if engine.n_weighed == 1:
+            H = np.subtract(full.hessians, folds[own[:, 0]], out=room[:, None])[:, 0]
+            for fold in own.T[1:]:
+                H -= folds[fold, 0]
+        else:
+            inside = full.hessians - folds[own].sum(axis=1)
+            H = np.einsum("sg,sgij->sij", chunk.factors, inside, out=room)
+        if chunk.maps is not None:
+            T = chunk.maps
+            blocks = np.ascontiguousarray(H.reshape(-1, c, q, c, q).swapaxes(2, 3))
+            blocks = np.matmul(np.matmul(T.swapaxes(1, 2)[:, None, None], blocks), T[:, None, None])
+            q = T.shape[2]
+            H = np.ascontiguousarray(blocks.swapaxes(2, 3)).reshape(-1, c * q, c * q)
+        penalty = engine.penalties(value, chunk.weight(), q)
+        diagonal = np.arange(c * q)
+        H[:, diagonal, diagonal] += penalty if c == 1 else np.tile(penalty, (1, c))
+        factors = np.repeat(chunk.factors.T[None], K + 1, axis=0)  # (K + 1, G, S)
+        for fold in own.T:
+            factors[fold, :, np.arange(len(own))] = 0.0
+        return NewtonSets(
+            factors.reshape(-1, len(own)), chunk.maps, penalty, H, self._curvature(factors, repeat, value)
+        )
+
+    def _curvature(self, factors: FloatArray, repeat: int, value: int) -> FloatArray:
+        """Sums (S,) of the curvatures of the rows of training sets that weigh cells by factors (K + 1, G, S)."""
+        trace = np.einsum("aan->n", self.engine.full[value].curvature)
+        sums = np.bincount(self._cells(repeat), trace, minlength=factors.shape[0] * factors.shape[1])
+        found: FloatArray = sums @ factors.reshape(len(sums), -1)
+        return found
+
+    def _cells(self, repeat: int) -> IntArray:
+        """The fold of each row, and its class if classes are weighed; rows in no fold are in one more."""
+        ids = self.folds.ids[self.repeats.start + repeat]
+        cells: IntArray = np.where(ids < 0, self.folds.n_folds, ids) * self.engine.n_weighed + self.engine.weighed
+        return cells
+
+    def _fold_hessians(self, repeat: int, value: int) -> FloatArray:
+        """Hessians of the folds of a repeat, (K, G, c q, c q); kept until another is asked for."""
+        key, kept = self._kept
+        if key != (repeat, value):
+            K = self.folds.n_folds
+            some = slice(repeat * K, (repeat + 1) * K)
+            kept = self.engine.hessians(self.engine.full[value].curvature, self.members[some], self.sizes[some])
+            self._kept = (repeat, value), kept
+        return kept
+
+    _kept: tuple[tuple[int, int], FloatArray] = ((-1, -1), np.zeros(0))
+
+    def _predict(self, out: IntArray, gamma: FloatArray, found: FloatArray) -> None:
+        """Residuals (S, t, m, Q) of the folds that are out, fold by fold, from coefficients (S, c, q)."""
+        engine, family = self.engine, self.engine.learner.family
+        columns = in_predictors(family, gamma)  # (P, q, S)
+        if len(out) * self.folds.n * len(columns) <= FEW_PREDICTIONS:  # all at once, and then those that are asked for
+            eta = np.matmul(np.asarray(engine.design), columns)
+            rows = np.minimum(self.members[out], self.folds.n - 1)
+            fitted = family.predicted(eta[:, rows, np.arange(len(out))[:, None, None]])
+            found[:] = np.moveaxis(engine.y.T[:, rows] - fitted, 0, 3)
+            return
+        for fold in np.unique(out):
+            which, slot = np.nonzero(out == fold)
+            rows = self.members[fold, : self.sizes[fold]]
+            eta = np.stack([np.asarray(engine.design[rows] @ each[:, which]) for each in columns], axis=1)
+            found[which, slot, : len(rows)] = np.moveaxis(engine.y[rows, :, None] - family.predicted(eta), 2, 0)

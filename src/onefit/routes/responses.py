@@ -1,0 +1,103 @@
+"""Held-out responses of every fold, with itself and with each second fold out: what metrics are computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..folds import Folds
+from ..inference.fold_errors import Failure, HeldOut, PairErrors
+from ..learners import Learner, Task
+from ..metrics import Repeat
+from ..typing import AnyArray, FloatArray
+from ..validation import Problem
+
+__all__ = ["Responses", "joined", "of_scores", "repeats_of"]
+
+ByFold = list[AnyArray]
+"""An array (K, m_j, V, ...) for each fold j: the first axis is the second fold that is out."""
+
+
+@dataclass
+class Responses:
+    """Of the values of one engine, or of several side by side: by repeat and kind an array for each fold."""
+
+    tables: list[dict[str, ByFold]]
+    failures: list[Failure] = field(default_factory=list)
+
+
+def joined(parts: Sequence[Responses]) -> Responses:
+    """Those of several engines, one after the other on the axis of values."""
+    if len(parts) == 1:
+        return parts[0]
+    tables, failures, start = [], list[Failure](), 0
+    for part in parts:
+        failures += [failure._replace(value=start + failure.value) for failure in part.failures]
+        start += next(iter(part.tables[0].values()))[0].shape[2]
+    for same in zip(*(part.tables for part in parts), strict=True):
+        tables.append(
+            {
+                kind: [np.concatenate(each, axis=2) for each in zip(*(table[kind] for table in same), strict=True)]
+                for kind in same[0]
+            }
+        )
+    return Responses(tables, failures)
+
+
+def of_scores(pairs: PairErrors[HeldOut], folds: Folds, learner: Learner, task: Task) -> Responses:
+    """What a learner says to the scores that a fast route has kept in the place of means of losses."""
+    kinds = task.responses if task.problem.classes is not None else frozenset({"residual"})
+    tables = []
+    for repeat in range(folds.n_repeats):
+        by_kind: dict[str, ByFold] = {kind: [] for kind in kinds}
+        for rows, residuals in _kept_residuals(pairs, folds, repeat, task.problem.n_outputs):
+            for kind in kinds:
+                by_kind[kind].append(_response(kind, task, learner, task.problem.y[rows], residuals))
+        tables.append(by_kind)
+    return Responses(tables, pairs.single.failures)
+
+
+def _kept_residuals(
+    pairs: PairErrors[HeldOut], folds: Folds, repeat: int, Q: int
+) -> Iterator[tuple[AnyArray, FloatArray]]:
+    """By fold, its rows and their residuals (K, m_j, V, Q)."""
+    K = folds.n_folds
+    for fold in range(K):
+        size = int(folds.sizes[repeat, fold])
+        kept = pairs.mean[repeat, fold]  # (K, V, width * Q)
+        table = kept.reshape(K, kept.shape[1], -1, Q)[:, :, :size]
+        yield folds.members[repeat, fold, :size], np.moveaxis(table, 2, 1)
+
+
+def _response(kind: str, task: Task, learner: Learner, y: FloatArray, residuals: FloatArray) -> AnyArray:
+    """One kind of response of a fold's rows."""
+    if kind == "residual":
+        return residuals
+    classes = task.loss.classes
+    assert classes is not None
+    scores = y[:, None] - residuals
+    if kind == "predict":
+        return classes.decide(scores)
+    if kind == "scores":
+        kind = "decision_function" if "decision_function" in learner.responses else "predict_proba"
+        found = learner.respond(kind, scores)
+        return found[..., 1:] if kind == "predict_proba" and found.shape[-1] == 2 else found
+    return learner.respond(kind, scores)
+
+
+def repeats_of(
+    responses: Responses, folds: Folds, problem: Problem, weights: FloatArray | None, values: Sequence[int]
+) -> Iterator[Repeat]:
+    """The repeats of a block as metrics see them, at some of the values; ``weights`` are relative to their mean."""
+    observed: AnyArray = problem.y
+    if problem.classes is not None:
+        observed = np.searchsorted(problem.classes, problem.labels)
+    every = next(iter(responses.tables[0].values()))[0].shape[2]
+    for repeat, table in enumerate(responses.tables):
+        some: Mapping[str, ByFold] = table
+        if len(values) < every:
+            some = {kind: [part[:, :, list(values)] for part in parts] for kind, parts in table.items()}
+        rows = [folds.members[repeat, fold, : folds.sizes[repeat, fold]] for fold in range(folds.n_folds)]
+        yield Repeat(observed, problem.classes, weights, rows, some, folds.first + repeat, problem.groups)
