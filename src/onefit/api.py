@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .checks import check_choice, check_estimator
+from .checks import check_choice, check_estimator, did_you_mean
 from .errors import DataError
 from .frames import split_columns
 from .learners import Path
@@ -227,8 +227,10 @@ def error_curve(
     """Estimate the error along a parameter, with an interval at every value and for every difference from the best.
 
     For the penalty of a linear smoother (``alpha`` of Ridge, RidgeClassifier and KernelRidge, ``lam`` of
-    `PenalizedRegression`, also as the last step of a pipeline) the whole path comes from one decomposition. Any other
-    parameter of any estimator is refitted at every value. The folds are the same at every value.
+    `PenalizedRegression`, also as the last step of a pipeline) the whole path comes from one decomposition, and for an
+    option of a step, or a step itself, in a pipeline that needs no refits (``"pca__n_components"``,
+    ``"columntransformer__num__strategy"``) from the same sums over the rows. Along any other parameter every value is a
+    model of its own, which takes the route that suits it. The folds are the same at every value.
 
     Parameters
     ----------
@@ -286,8 +288,10 @@ def _check_range(estimator: Estimator, param_name: str, param_range: Iterable[ob
     check_estimator(estimator)
     known = estimator.get_params() if hasattr(estimator, "get_params") else {}
     if not isinstance(param_name, str) or param_name not in known:
+        near = did_you_mean(param_name, known)
         raise DataError(
-            f"{type(estimator).__name__} has no parameter {param_name!r}; it has {', '.join(sorted(known)) or 'none'}."
+            f"{type(estimator).__name__} has no parameter {param_name!r}; "
+            f"{near or 'it has ' + (', '.join(sorted(known)) or 'none') + '.'}"
         )
     try:
         values = list(param_range)
@@ -350,6 +354,8 @@ route, transformers, max_fits, random_state, n_jobs, progress, checkpoint
     Returns
     -------
     Comparison
+        Without models that cannot be fitted: ``reasons`` says why, and a `FailedModelWarning`. If fewer than two can,
+        that is an error.
 
     Examples
     --------
@@ -367,8 +373,11 @@ route, transformers, max_fits, random_state, n_jobs, progress, checkpoint
     names = [str(name) for name in estimators]
     if len(set(names)) < len(names):
         raise DataError("Two models have the same name; name each differently.")
-    job = make_job([Contender((estimator,)) for estimator in estimators.values()], X, y, settings)
+    contenders = [
+        Contender((estimator,), name=name) for name, estimator in zip(names, estimators.values(), strict=True)
+    ]
+    job = make_job(contenders, X, y, settings)
     outcome = job.run()
     comparison = build_comparison(job, outcome, names)
-    emit_warnings(comparison.results[name] for name in names)
+    emit_warnings([comparison.results[name] for name in names if name in comparison.results], comparison.reasons)
     return comparison

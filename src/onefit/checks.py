@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 import numpy as np
 
@@ -19,6 +21,7 @@ __all__ = [
     "check_level",
     "check_penalty_value",
     "check_range_of",
+    "did_you_mean",
 ]
 
 MOST_JOBS = 1024
@@ -107,3 +110,18 @@ def _shown(value: object) -> str:
     """A value as it is written, if that is short."""
     text = repr(value)
     return text if len(text) <= 60 and "\n" not in text else f"<{type(value).__name__}>"
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str:
+    """A question that names what may have been meant, in words that end a sentence; empty if nothing is near.
+
+    Parameters of steps are found without the names of these, too.
+    """
+    text, names = str(name), sorted(known)
+    by_end = {each: each.rsplit("__", 1)[-1] for each in names}
+    own = text.rsplit("__", 1)[-1]
+    near = get_close_matches(text, names, n=1, cutoff=0.75)
+    same = [each for each in names if by_end[each] == own]
+    alike = set(get_close_matches(own, set(by_end.values()), n=1, cutoff=0.75))
+    found = list(dict.fromkeys([*near, *same] or [each for each in names if by_end[each] in alike]))[:3]
+    return f"did you mean {' or '.join(map(repr, found))}?" if found else ""

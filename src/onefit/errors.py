@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 __all__ = [
     "DataError",
     "ExtrapolationWarning",
+    "FailedModelWarning",
     "FewGroupsWarning",
     "FoldError",
     "HeavyTailWarning",
@@ -26,7 +28,18 @@ __all__ = [
 
 
 class OneFitError(ValueError):
-    """Base of every error that onefit raises on purpose."""
+    """Base of every error that onefit raises on purpose.
+
+    ``place`` is the place on the axis of parameter values, or of models, that it is about, if it is known.
+    """
+
+    place: int | None = None
+
+    def named(self, model: str) -> Self:
+        """Itself, with the name of the model that it is about."""
+        if model:
+            self.args = (f"Model {model!r}: {self.args[0]}", *self.args[1:])
+        return self
 
 
 class DataError(OneFitError):
@@ -78,6 +91,10 @@ class MonteCarloWarning(OneFitWarning):
 
 class HeavyTailWarning(OneFitWarning):
     """A few losses carry the variance, so the interval will cover less often than it says."""
+
+
+class FailedModelWarning(OneFitWarning):
+    """A model of a comparison could not be fitted, and is left out."""
 
 
 class FewGroupsWarning(OneFitWarning):

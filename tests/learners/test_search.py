@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import loguniform
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.decomposition import PCA
+from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.feature_selection import SelectKBest, f_regression
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import HuberRegressor, LinearRegression, Ridge, RidgeClassifier, RidgeClassifierCV, RidgeCV
@@ -17,11 +19,15 @@ from sklearn.metrics import make_scorer, r2_score
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
+    GroupShuffleSplit,
+    HalvingGridSearchCV,
     KFold,
+    LeaveOneGroupOut,
     LeaveOneOut,
     RandomizedSearchCV,
     RepeatedKFold,
     ShuffleSplit,
+    StratifiedGroupKFold,
     StratifiedKFold,
     TimeSeriesSplit,
 )
@@ -31,7 +37,7 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, PolynomialFeature
 import onefit
 from helpers import STRICT, quiet_nested_cv
 from onefit.errors import DataError, RefitError
-from onefit.learners import features
+from onefit.learners import features, search
 from onefit.linalg import compiled
 from onefit.routes.searched import SearchedEngine, _Sets
 
@@ -293,12 +299,39 @@ def test_as_many_columns_as_rows_go_by_refits(rng):
     assert "as many columns as rows" in result.route_reason
 
 
-def test_weights_of_a_search_go_by_refits(data):
-    result = quiet_nested_cv(
-        RidgeCV(ALPHAS, cv=3), *data, n_folds=3, n_repeats=1, random_state=0, sample_weight=np.arange(1, N + 1)
-    )
-    assert result.route == "refit"
-    assert "weighs its inner scores" in result.route_reason
+WEIGHTED = {
+    "scores and fits": GridSearchCV(Ridge(), {"alpha": ALPHAS}, cv=3),
+    "fits of a step": GridSearchCV(make_pipeline(StandardScaler(), Ridge()), OF_RIDGE, cv=3),
+    "behind a step": make_pipeline(
+        StandardScaler(), GridSearchCV(Ridge(), {"alpha": ALPHAS}, cv=3, scoring="neg_mean_absolute_error")
+    ),
+    "of its own": RidgeCV(ALPHAS, cv=3),
+    "rows apart": GridSearchCV(Ridge(), {"alpha": ALPHAS}, cv=ShuffleSplit(3, train_size=0.4, random_state=0)),
+}
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_weights_reach_the_fits_and_scores_that_scikit_learn_gives_them_to(data, rng, name):
+    assert_equals_refits(WEIGHTED[name], *data, sample_weight=rng.choice([0.0, 0.3, 1.0, 5.0], N))
+
+
+def test_weights_of_classes(data, rng):
+    X, y = data
+    weights, classes = rng.choice([0.3, 1.0, 5.0], N), np.digitize(y, [2.5, 4.0])
+    assert_equals_refits(GridSearchCV(RidgeClassifier(), {"alpha": ALPHAS}, cv=3), X, classes, sample_weight=weights)
+    assert_equals_refits(RidgeClassifierCV(ALPHAS, cv=StratifiedKFold(3)), X, classes, sample_weight=weights)
+
+
+def test_a_scikit_learn_that_does_not_weigh_scores_is_found_out(data, rng, monkeypatch):
+    monkeypatch.setattr(search, "_scores_are_weighted", lambda: False)
+    weights = rng.choice([0.1, 1.0, 9.0], N)
+    given = {"n_folds": 3, "n_repeats": 1, "random_state": 0, "sample_weight": weights}
+    model = GridSearchCV(Ridge(), {"alpha": ALPHAS}, cv=3, scoring="neg_mean_squared_error")
+    found = quiet_nested_cv(model, *data, **given)
+    # a step's weights are not the scores'
+    unweighted = GridSearchCV(make_pipeline(Ridge()), OF_RIDGE, cv=3, scoring="neg_mean_squared_error")
+    expected = quiet_nested_cv(unweighted, *data, route="refit", **given)
+    assert found.raw_estimate == pytest.approx(expected.raw_estimate, rel=1e-9)
 
 
 def test_a_list_of_splits_is_refused(data):
@@ -308,10 +341,55 @@ def test_a_list_of_splits_is_refused(data):
         onefit.nested_cv(model, *data, n_folds=3, random_state=0)
 
 
-def test_groups_do_not_reach_the_splits_inside(data):
+def test_groups_reach_the_splits_inside_as_scikit_learn_routes_them_and_not_otherwise(data):
     model = GridSearchCV(Ridge(), {"alpha": [1.0]}, cv=GroupKFold(3))
     with pytest.raises(RefitError, match="groups"):
         onefit.nested_cv(model, *data, n_folds=3, random_state=0, groups=np.arange(N) // 3)
+    with sklearn.config_context(enable_metadata_routing=True), pytest.raises(RefitError, match="groups"):
+        onefit.nested_cv(model, *data, n_folds=3, random_state=0)
+
+
+BY_GROUPS = [
+    GroupKFold(3),
+    LeaveOneGroupOut(),
+    GroupShuffleSplit(3, random_state=1),
+    KFold(3),  # which asks for none
+]
+
+
+@pytest.mark.parametrize("cv", BY_GROUPS, ids=str)
+def test_splits_by_groups_with_metadata_routing(data, rng, cv):
+    groups = np.array(list("abcdefghij"))[rng.integers(0, 10, N)]
+    with sklearn.config_context(enable_metadata_routing=True):
+        assert_equals_refits(GridSearchCV(scaled(), OF_RIDGE, cv=cv), *data, groups=groups)
+        behind = make_pipeline(StandardScaler(), GridSearchCV(Ridge(), {"alpha": ALPHAS}, cv=cv))
+        assert_equals_refits(behind, *data, groups=groups)
+
+
+def test_groups_and_classes_with_metadata_routing(data, rng):
+    X, y = data
+    groups = rng.integers(0, 10, N)
+    model = GridSearchCV(RidgeClassifier(), {"alpha": ALPHAS}, cv=StratifiedGroupKFold(3))
+    with sklearn.config_context(enable_metadata_routing=True):
+        assert_equals_refits(model, X, (y > 3).astype(int), groups=groups)
+
+
+def test_with_metadata_routing_weights_go_where_steps_ask_for_them(data, rng):
+    weights = rng.uniform(0.1, 3.0, N)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = make_pipeline(
+            StandardScaler().set_fit_request(sample_weight=True), Ridge().set_fit_request(sample_weight=True)
+        )
+        found = quiet_nested_cv(model, *data, n_folds=3, n_repeats=1, random_state=0, sample_weight=weights)
+        assert (found.route, "metadata routing" in found.route_reason) == ("refit", True)
+        with pytest.raises(RefitError, match="UnsetMetadataPassedError"):
+            onefit.nested_cv(GridSearchCV(Ridge(), {"alpha": ALPHAS}), *data, sample_weight=weights)
+
+
+def test_a_halving_search_is_refitted_with_a_reason(data):
+    model = HalvingGridSearchCV(Ridge(), {"alpha": ALPHAS}, cv=3, random_state=0)
+    found = quiet_nested_cv(model, *data, n_folds=3, n_repeats=1, random_state=0)
+    assert (found.route, found.route_reason) == ("refit", "HalvingGridSearchCV has no exact fast route")
 
 
 def test_more_inner_folds_than_rows_is_the_error_of_the_search(data):

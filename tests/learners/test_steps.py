@@ -171,8 +171,8 @@ def spied(monkeypatch):
 
     def sets(engine, *arguments):
         found = of_rows(engine, *arguments)
-        from_rows = found.from_rows
-        found.from_rows = lambda out: (asked.append(tuple(out)), from_rows(out))[1]
+        from_rows = found._part_from_rows
+        found._part_from_rows = lambda at, out: (asked.append(tuple(out)), from_rows(at, out))[1]
         return found
 
     monkeypatch.setattr(EncodedEngine, "sets", sets)
@@ -476,7 +476,7 @@ class Scaler(StandardScaler):
         ([SelectKBest(f_classif, k=2), StandardScaler()], "target of"),
         ([FunctionTransformer(centred)], "something else of some rows"),
         ([StandardScaler(), FunctionTransformer(np.abs)], "FunctionTransformer stands behind"),
-        ([StandardScaler(), PolynomialFeatures(2)], "PolynomialFeatures stands behind"),
+        ([StandardScaler(), PCA(2), PolynomialFeatures(2)], "PolynomialFeatures multiplies columns"),
         ([StandardScaler(), SimpleImputer()], "SimpleImputer stands behind"),
         ([SimpleImputer(strategy=np.max)], "strategy of its own"),
         ([union(StandardScaler(), PCA(1), transformer_weights={"0": -1.0})], "multiplies a part by -1.0"),

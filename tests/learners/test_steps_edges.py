@@ -22,6 +22,8 @@ from sklearn.preprocessing import (
 
 from helpers import quiet_nested_cv
 from onefit.errors import OneFitError
+from onefit.learners import EncodedLearner, EncodedSets, Features, Moments
+from onefit.learners.features import Pattern
 
 SETTINGS = {"n_folds": 4, "n_repeats": 2, "random_state": 0}
 
@@ -145,3 +147,31 @@ def test_components_that_are_rounding_errors_end_in_no_error_of_algebra(componen
     with contextlib.suppress(OneFitError):  # a training set that does not determine the fit may be refused
         found = quiet_nested_cv(make_pipeline(MinMaxScaler(), components, last), X, y, **SETTINGS)
         assert found.route == "gram"
+
+
+def test_an_output_whose_columns_cancel_is_fitted_from_its_rows():
+    """Levels, and what fills their gaps, add up to a constant in all rows with a weight: what is left is rounding."""
+    pattern = Pattern(np.array([0, 1]), np.array([0, 0]), 1)
+    ones, ends = np.ones((2, 1)), (np.zeros((2, 1)), np.ones((2, 1)))
+    found = Features(pattern, np.ones((2, 2)), 0 * ones, ones > 0, *ends, np.array([-1]))
+    products = np.array([[[1.0, -1.0], [-1.0, 1.0 + rest]] for rest in (3e-15, 0.5)])
+    moments = Moments(np.full(2, 9.0), np.zeros((2, 2)), products)
+    sets = EncodedSets(found, moments, np.zeros((2, 2, 1)), np.zeros((2, 1)), None)
+    learner = EncodedLearner(None, np.zeros((1, 1)), None, True)
+    assert learner.fit(sets)[1].tolist() == [False, True]
+
+
+def test_least_squares_behind_steps_takes_more_folds_near_interpolation_and_says_so():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(60, 39)))
+    y = rng.normal(size=60)
+    many = quiet_nested_cv(make_pipeline(MinMaxScaler(), LinearRegression()), X, y, n_repeats=1, random_state=0)
+    assert (many.route, many.n_folds) == ("gram", 20)
+    assert "With fewer folds than 20" in " ".join(finding.text for finding in many.findings)
+    few = make_pipeline(MinMaxScaler(), SelectKBest(f_regression, k=5), LinearRegression())
+    for model in (few, make_pipeline(MinMaxScaler(), Ridge())):
+        found = quiet_nested_cv(model, X, y, n_repeats=1, random_state=0)
+        assert found.n_folds == 10
+        assert not any(finding.kind == "interpolation" for finding in found.findings)
+    given = quiet_nested_cv(make_pipeline(MinMaxScaler(), LinearRegression()), X, y, n_folds=5, n_repeats=1)
+    assert "5 folds have about 36 rows for 39 columns" in " ".join(finding.text for finding in given.findings)

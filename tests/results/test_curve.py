@@ -168,12 +168,12 @@ def test_the_scaler_of_a_pipeline_is_fitted_anew_or_frozen_as_asked(transformers
     assert_same_results(curve.results[1], one)
 
 
-def test_a_parameter_that_is_no_penalty_is_refitted():
+def test_along_a_parameter_that_is_no_penalty_each_value_takes_its_own_route():
     X, y = small("folds")
     folds = random_folds(N, 4)
     curve = error_curve(Ridge(), X, y, param_name="fit_intercept", param_range=[True, False], folds=folds)
     for result, fit_intercept in zip(curve.results, (True, False), strict=True):
-        assert result.route == "refit"
+        assert result.route == "gram"
         assert_same_results(result, quiet_nested_cv(Ridge(fit_intercept=fit_intercept), X, y, folds=folds))
 
 
@@ -719,3 +719,17 @@ def test_the_example_ends_in_advice_and_a_picture(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "Deploy alpha = " in printed
     assert "one_se" in printed
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("alpha", "did you mean 'ridge__alpha'"),
+        ("rigde__alpha", "did you mean 'ridge__alpha'"),
+        ("zzz", "it has memory"),
+    ],
+)
+def test_a_parameter_that_is_not_there_is_answered_by_one_that_is(name, meant):
+    X, y = small("folds")
+    with pytest.raises(OneFitError, match=f"no parameter '{name}'; {meant}"):
+        error_curve(make_pipeline(StandardScaler(), Ridge()), X, y, param_name=name, param_range=[0.1, 1.0])

@@ -12,7 +12,14 @@ from sklearn.preprocessing import StandardScaler
 
 import onefit
 from helpers import quietly
-from onefit.errors import LossOverflowError, RefitError, TrainingSetError
+from onefit.errors import (
+    DataError,
+    FailedModelWarning,
+    LossOverflowError,
+    RefitError,
+    RouteError,
+    TrainingSetError,
+)
 
 FITS = []
 
@@ -183,10 +190,63 @@ def two_ones(n=40):
     return X, X @ [1.0, 2.0, 3.0] + rng.normal(size=n)
 
 
-def test_a_comparison_raises_what_fails_in_one_of_its_models():
+def test_a_comparison_of_which_one_model_is_left_raises_what_fails_by_name():
     X, y = two_ones()
-    with pytest.raises(TrainingSetError, match="folds 3 and 7 held out"):
+    with pytest.raises(TrainingSetError, match=r"Model 'ols': .*folds 3 and 7 held out"):
         onefit.compare({"ols": LinearRegression(), "ridge": Ridge()}, X, y)
+
+
+def assert_same_comparison(found, alone):
+    """All figures of the models that are left."""
+    assert list(found.results) == list(alone.results)
+    for name in ("models", "differences"):
+        one, other = (getattr(each, name).select_dtypes("number") for each in (found, alone))
+        np.testing.assert_allclose(one, other, rtol=1e-9)
+
+
+@pytest.mark.parametrize("options", [{}, {"n_folds": 6, "n_repeats": 4}, {"n_folds": 6, "n_repeats": 4, "n_jobs": 2}])
+def test_a_model_that_fails_is_left_out_of_a_comparison_with_its_reason(options):
+    X, y = two_ones()
+    left = {"ridge": Ridge(), "more": Ridge(alpha=20.0)}
+    with pytest.warns(FailedModelWarning, match="Model 'ols' is left out"):
+        found = onefit.compare({"ols": LinearRegression(), **left}, X, y, random_state=0, **options)
+    assert list(found.reasons) == ["ols"]
+    assert "held out" in found.reasons["ols"]
+    assert "ols could not be fitted" in found.summary()
+    assert "ols could not be fitted" in found._repr_html_()
+    assert_same_comparison(found, onefit.compare(left, X, y, random_state=0, **options))
+
+
+def test_a_refit_that_fails_in_a_later_repeat_is_left_out_and_tried_no_more():
+    X, y = data()
+    X[7, 0] = X[8, 0] = 10.0
+    FITS.clear()
+    models = {"fails": FailsOnRow(0.8, bad=(0.8,)), "ridge": Ridge(), "mean": Fragile(1.0)}
+    options = {"n_folds": 5, "n_repeats": 4, "random_state": 0}
+    found = quietly(lambda: onefit.compare(models, X, y, **options))
+    assert list(found.reasons) == ["fails"]
+    assert FITS.count(0.8) <= 15
+    models.pop("fails")
+    assert_same_comparison(found, quietly(lambda: onefit.compare(models, X, y, **options)))
+
+
+def test_a_model_that_no_training_set_of_its_folds_can_determine_is_left_out():
+    X, y = data(n=30, p=22)
+    models = {"ols": LinearRegression(), "ridge": Ridge(), "more": Ridge(alpha=10.0)}
+    options = {"n_folds": 5, "n_repeats": 2, "random_state": 0}
+    found = quietly(lambda: onefit.compare(models, X, y, **options))
+    assert list(found.reasons) == ["ols"]
+    assert_same_comparison(found, onefit.compare({"ridge": Ridge(), "more": Ridge(alpha=10.0)}, X, y, **options))
+
+
+def test_errors_before_anything_is_computed_name_the_model():
+    X, y = data()
+    with pytest.raises(DataError, match="Model 'wrong': "):
+        onefit.compare({"ridge": Ridge(), "wrong": Ridge(alpha=-1.0)}, X, y)
+    with pytest.raises(RouteError, match=r"Model 'mean': .*cannot serve"):
+        onefit.compare({"ridge": Ridge(), "mean": Fragile()}, X, y, route="gram")
+    with pytest.raises(RefitError, match=r"Model 'bad': .*no fit with"):
+        onefit.compare({"bad": Fragile(bad=(1.0,)), "worse": Fragile(2.0, bad=(2.0,))}, X, y, n_folds=5, n_repeats=1)
 
 
 class Huge(RegressorMixin, BaseEstimator):
@@ -197,10 +257,15 @@ class Huge(RegressorMixin, BaseEstimator):
         return np.full(len(X), 1e160)
 
 
-def test_a_comparison_raises_losses_that_overflow():
+def test_a_comparison_leaves_out_losses_that_overflow():
     X, y = data()
-    with pytest.raises(LossOverflowError):
+    with pytest.raises(LossOverflowError, match="Model 'huge'"):
         onefit.compare({"huge": Huge(), "ridge": Ridge()}, X, y, n_folds=5, n_repeats=1)
+    models = {"huge": Huge(), "ridge": Ridge(), "more": Ridge(alpha=9.0)}
+    found = quietly(lambda: onefit.compare(models, X, y, n_folds=5, n_repeats=2, random_state=0))
+    assert list(found.reasons) == ["huge"]
+    models.pop("huge")
+    assert_same_comparison(found, onefit.compare(models, X, y, n_folds=5, n_repeats=2, random_state=0))
 
 
 def test_a_pair_of_rows_that_fails_at_one_value_is_data_on_a_curve():

@@ -18,7 +18,7 @@ from sklearn.linear_model import Ridge
 import onefit
 from helpers import data, quietly
 from onefit.errors import InterruptedWarning
-from onefit.routes.repeats import stopped_after, stopped_in_bias
+from onefit.routes.stopped import stopped_after, stopped_in_bias
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and process groups")
 

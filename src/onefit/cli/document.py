@@ -85,6 +85,7 @@ def _comparison(comparison: Comparison) -> dict[str, object]:
         "models": comparison.models.reset_index().to_dict(orient="records"),
         "differences": comparison.differences.reset_index().to_dict(orient="records"),
         "results": {name: result.to_dict() for name, result in comparison.results.items()},
+        "reasons": comparison.reasons,
         "confidence_level": comparison.confidence_level,
         "loss": comparison.loss,
     }

@@ -86,8 +86,9 @@ def comparison_html(comparison: ShownComparison) -> str:
     level = percent(comparison.confidence_level)
     columns = ["", "estimate", f"{level} from", "to"]
     models = _block(f"{loss_label(comparison.loss).capitalize()} by model", columns, _rows(comparison.models), [])
-    note = "first minus second on the same rows: negative favours the first"
-    return models + _block("Paired differences", columns, _rows(comparison.differences), [note])
+    notes = ["first minus second on the same rows: negative favours the first"]
+    notes += [f"{name} could not be fitted: {reason}" for name, reason in comparison.reasons.items()]
+    return models + _block("Paired differences", columns, _rows(comparison.differences), notes)
 
 
 def selections(curve: ShownCurve, output: int = 0) -> dict[int, list[SelectionName]]:

@@ -10,6 +10,7 @@ from .constant import ConstantLearner
 from .contract import Learner, Path, Refusal, Scores, Task
 from .design import DesignSmoother
 from .encoded import EncodedLearner, EncodedSets, RowsOfSet
+from .encoded_family import EncodedFamily
 from .encoding import Encoding
 from .features import Features, FixedFeatures
 from .fitrows import FitRows
@@ -33,6 +34,7 @@ __all__ = [
     "Coefficients",
     "ConstantLearner",
     "DesignSmoother",
+    "EncodedFamily",
     "EncodedLearner",
     "EncodedSets",
     "Encoding",

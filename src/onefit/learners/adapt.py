@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.dummy import DummyClassifier, DummyRegressor
@@ -31,34 +32,38 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline
 
-from ..errors import DataError, RouteError
+from ..errors import DataError, OneFitError, RouteError
 from ..typing import Estimator
 from ..validation import numeric_matrix
 from ..vocabulary import EXACT, FROZEN
 from .constant import constant_class, constant_number
-from .contract import Learner, Path, Refusal, Task, joins
+from .contract import Joins, Learner, Path, Refusal, Task, joins
 from .discriminant import (
     encoded_linear_discriminant,
     encoded_quadratic_discriminant,
     linear_discriminant,
     quadratic_discriminant,
 )
+from .encoded import EncodedLearner
+from .encoded_family import EncodedFamily
 from .encoding import Encoding
 from .evidence import bayesian, encoded_bayesian
+from .features import FixedFeatures
 from .gaussian_process import gaussian_process, is_optimized, with_fitted_kernel
 from .glm import encoded_glm, encoded_logistic, glm, logistic
-from .kernel_ridge import kernel_ridge
+from .kernel_ridge import encoded_kernel_ridge, kernel_ridge
 from .lasso import encoded_lasso, lasso
 from .naivebayes import encoded_naive_bayes, naive_bayes
 from .neighbours import encoded_neighbours, neighbours
 from .pls import encoded_pls, pls
-from .refitted import RefitLearner
+from .refitted import RefitLearner, is_routed
 from .ridge import encoded_least_squares, encoded_ridge, least_squares, ridge
 from .ridge_cv import encoded_ridge_cv, ridge_cv
 from .scaled import ScaledLearner, scales_only
 from .search import LastSteps, is_search, searched
 from .smoother import Smoother
 from .steps import FITTED_ANEW, encode_steps
+from .steps.table import RawTable
 from .target import adapt_target, has_target
 from .transformed import check_parameters, is_stateless, names_of, steps_of, transformed, without_trace
 from .tuned import TunedLearner
@@ -93,7 +98,7 @@ LEARNERS: dict[type, Known] = {
     PLSRegression: Known(pls, "n_components", is_ridge=False, encoded=encoded_pls),
     BayesianRidge: Known(bayesian, is_ridge=False, encoded=encoded_bayesian),
     ARDRegression: Known(bayesian, is_ridge=False, encoded=encoded_bayesian),
-    KernelRidge: Known(kernel_ridge, "alpha", is_ridge=False),
+    KernelRidge: Known(kernel_ridge, "alpha", is_ridge=False, encoded=encoded_kernel_ridge),
     GaussianProcessRegressor: Known(gaussian_process, "alpha", is_ridge=False),
     DummyRegressor: Known(constant_number, is_ridge=False),
     DummyClassifier: Known(constant_class, is_ridge=False),
@@ -158,10 +163,13 @@ def _checked(estimator: object, found: object, task: Task, path: Path | None) ->
 def _adapt_pipeline(pipeline: Pipeline, task: Task, path: Path | None) -> Learner | Refusal:
     """Transform X once if that is exact (stateless steps) or asked for (freeze); else learn them from statistics."""
     (name, last), steps = pipeline.steps[-1], steps_of(pipeline)
+    if task.problem.weights is not None and is_routed(pipeline):
+        return Refusal("metadata routing is enabled, and its steps may ask for the weights, too")
     if path is not None:
-        if not path.name.startswith(f"{name}__"):
-            return Refusal(f"the parameter {path.name} is not the last step's, so the model is refitted")
-        path = Path(path.name.removeprefix(f"{name}__"), path.values)
+        inner = path.name.removeprefix(f"{name}__")
+        if inner == path.name or not (joins(last) or inner == _penalty_of(last)):
+            return _adapt_family(pipeline, task, path)
+        path = Path(inner, path.values)
     if not joins(last) and type(last) not in LEARNERS and not is_search(last):
         return _unknown(last)
     stateful = [step for step in steps if not is_stateless(step)]
@@ -202,12 +210,33 @@ def _adapt_encoded(steps: list[Any], last: Estimator, task: Task, path: Path | N
     None if the last step is no such fit, or the path not of its penalty.
     """
     known = LEARNERS.get(type(last))
-    if known is None or known.encoded is None or (path is not None and path.name != known.penalty):
+    is_known = known is not None and known.encoded is not None and (path is None or path.name == known.penalty)
+    if not joins(last) and not is_known:
         return None
     try:
         return _behind(last, task, path, encode_steps(steps, task.problem))
     except RouteError as error:
         return Refusal(str(error))
+
+
+def _adapt_family(pipeline: Pipeline, task: Task, path: Path) -> Learner | Refusal:
+    """Pipelines that differ in a parameter other than the penalty: linear fits that share their fixed features."""
+    if task.transformers == "freeze":
+        return Refusal(f"the parameter {path.name} changes what is fitted to all rows")
+    before = (RawTable.of(task.problem.X, task.problem.n), FixedFeatures(task.problem.n, task.problem.target))
+    parts: list[EncodedLearner] = []
+    try:
+        for value in path.values:
+            each = clone(pipeline).set_params(**{path.name: value})
+            part = _behind(each.steps[-1][1], task, None, encode_steps(steps_of(each), task.problem, before))
+            if not isinstance(part, EncodedLearner):
+                return Refusal(f"{type(each.steps[-1][1]).__name__} is fitted by iterations, at each value by itself")
+            parts.append(part)
+    except RouteError as error:
+        return Refusal(str(error))
+    except (DataError, TypeError, ValueError) as error:  # of a value that its fits will speak of
+        return Refusal(f"{path.name} has a value that cannot be used: {error}")
+    return EncodedFamily(parts)
 
 
 def _adapt_search(
@@ -230,11 +259,36 @@ def _penalty_of(last: object) -> str | None:
 
 def _behind(last: Estimator, task: Task, path: Path | None, encoding: Encoding) -> Learner:
     """The learner of a last step; raises RouteError if there is none."""
+    if joins(last):
+        return _joined_behind(last, task, path, encoding)
     known = LEARNERS.get(type(last))
     if known is None or known.encoded is None:
         raise RouteError(str(_unknown(last)))
     check_parameters(last, DataError)
     return known.encoded(last, task, path, encoding)
+
+
+def _joined_behind(last: Joins, task: Task, path: Path | None, encoding: Encoding) -> EncodedLearner:
+    """The learner of an estimator that says itself what it is, if that is a ridge regression on its columns.
+
+    What it says of the columns that the steps make of all rows holds for those of every training set: the design has no
+    part in it but its width.
+    """
+    name = type(last).__name__
+    try:
+        with without_trace():
+            found = adapt(last, transformed(task, encoding.steps), path)
+    except OneFitError as error:  # which refits will say, if it is so of them, too
+        raise RouteError(str(error)) from error
+    if isinstance(found, Refusal):
+        raise RouteError(str(found))
+    if isinstance(found, TunedLearner):
+        raise RouteError(
+            f"{name} chooses its penalty by a criterion, which is known of a fixed design or of scales only"
+        )
+    if not (isinstance(found, Smoother) and found.is_ridge and found.exactness == EXACT and found.lams.all()):
+        raise RouteError(f"{name} is no ridge regression with a penalty on what the steps make")
+    return EncodedLearner(encoding, found.lams, task.problem.weights, found.fit_intercept)
 
 
 def _refused(

@@ -21,7 +21,7 @@ from .features import Features, FixedFeatures
 from .fitrows import FitRows
 from .setstatistics import Moments
 
-__all__ = ["EncodedLearner", "EncodedSets", "RowsOfSet", "free_and_penalized", "scale_columns"]
+__all__ = ["EncodedLearner", "EncodedSets", "RowsOfSet", "free_and_penalized", "keeps_digits", "scale_columns"]
 
 NULL = 1e-11
 """Eigenvalues of a matrix with ones on its diagonal below this may be those of columns that depend on each other."""
@@ -31,6 +31,8 @@ SAME = 1e-12
 
 FEW_FEATURES = 200
 """So many may be more than there are rows: small Gram matrices take less than a refit does."""
+CANCELLED = 1e-6
+"""Part of the squares of the columns that an output is made of, below which its own have lost too many digits."""
 
 SetRows: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
 RowsOfSet: TypeAlias = Callable[[int], SetRows]
@@ -107,6 +109,16 @@ class EncodedLearner(FitRows, Learner):
         """Number of penalties."""
         return len(self.lams)
 
+    @property
+    def parts(self) -> Sequence[EncodedLearner]:
+        """Itself: a family of learners has several."""
+        return (self,)
+
+    @property
+    def n_unpenalized(self) -> int:
+        """Outputs that no penalty holds."""
+        return 0 if self.lams.all() else self.encoding.block.n_most
+
     def at(self, values: Sequence[int]) -> Self:
         """The same at some of its penalties."""
         other = copy(self)
@@ -142,14 +154,16 @@ class EncodedLearner(FitRows, Learner):
 
     def fit(self, sets: EncodedSets) -> tuple[FloatArray, BoolArray]:
         """Coefficients (S, V, p, Q) of the outputs, and which training sets have those of a refit to all digits."""
-        A, h = self._normal_equations(sets)
-        D = scale_columns(A)
+        A, d, h = self._scaled_equations(sets)
+        D = np.where(d > 0, 1.0 / np.sqrt(np.where(d > 0, d, 1.0)), 0.0)
+        diagonal = np.arange(A.shape[1])
+        A[:, diagonal, diagonal] = 1.0  # a column that is zero has the coefficient zero
         if self.fit_intercept:
             _hold_closed(A, D, sets.features)
         right = np.empty((*h.shape[:2], h.shape[2] + 1))
         np.multiply(D[:, :, None], h, out=right[..., :-1])
         right[..., -1] = batched.probe(h.shape[1])
-        found, is_sound = np.empty((len(A), len(self.lams), *h.shape[1:])), np.ones(len(A), dtype=bool)
+        found, is_sound = np.empty((len(A), len(self.lams), *h.shape[1:])), keeps_digits(sets, d)
         for value, lams in enumerate(self.lams):
             for lam in np.unique(lams):
                 outputs = np.flatnonzero(np.broadcast_to(lams == lam, h.shape[2]))
@@ -157,6 +171,18 @@ class EncodedLearner(FitRows, Learner):
                 found[:, value, :, outputs] = np.moveaxis(D[:, :, None] * solution[..., outputs], 2, 0)
                 is_sound &= is_known
         return found, is_sound
+
+    def _scaled_equations(self, sets: EncodedSets) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Products of the outputs with themselves, all of length one, their squared lengths, and products with y."""
+        found = sets.moments.correlations(sets.features) if self.fit_intercept else None
+        if found is not None:
+            return *found, sets.features.products_with(sets.right)
+        A, h = self._normal_equations(sets)
+        d = np.einsum("spp->sp", A).copy()
+        D = np.where(d > 0, 1.0 / np.sqrt(np.where(d > 0, d, 1.0)), 0.0)
+        A *= D[:, :, None]
+        A *= D[:, None]
+        return A, d, h
 
     def _normal_equations(self, sets: EncodedSets) -> tuple[FloatArray, FloatArray]:
         """Products of the outputs with themselves and with y, about their means or, without an intercept, zero."""
@@ -205,6 +231,16 @@ def scale_columns(A: FloatArray) -> FloatArray:
     return D
 
 
+def keeps_digits(sets: EncodedSets, squares: FloatArray) -> BoolArray:
+    """Training sets (S,) whose outputs, of these squares (S, p), are more than what is left of columns that cancel."""
+    features, pattern = sets.features, sets.features.pattern
+    if pattern.is_plain:
+        return np.ones(len(squares), dtype=bool)
+    parts = np.square(features.coef) * np.einsum("sqq->sq", sets.moments.products)[:, pattern.source]
+    is_lost = features.varies & (squares < CANCELLED * pattern.sums(parts))
+    return np.logical_not(is_lost.any(axis=1))
+
+
 def free_and_penalized(Z: FloatArray, root: FloatArray, fit_intercept: bool) -> tuple[Columns, FloatArray]:
     """Columns about their middle, beside a constant if there is an intercept, all times the roots of the weights."""
     ones = np.ones((len(Z), 1 if fit_intercept else 0))
@@ -237,19 +273,19 @@ def _hold_closed(A: FloatArray, D: FloatArray, features: Features) -> None:
         along = D[:, some] / np.where(by[:, some] > 0, by[:, some], np.inf)
         length = np.linalg.norm(along, axis=1, keepdims=True)
         along = along / np.where(length > 0, length, 1.0)
-        A[:, some[:, None], some] += along[:, :, None] * along[:, None]
+        if some[-1] - some[0] == len(some) - 1:  # the levels of a column are neighbours as a rule
+            A[:, some[0] : some[-1] + 1, some[0] : some[-1] + 1] += along[:, :, None] * along[:, None]
+        else:
+            A[:, some[:, None], some] += along[:, :, None] * along[:, None]
 
 
 def _solve(
     A: FloatArray, D: FloatArray, right: FloatArray, lam: float, rows: RowsOfSet | None
 ) -> tuple[FloatArray, BoolArray]:
     """``(A + lam D^2)^-1`` times the right-hand sides, and where that is known well; the last one is a probe."""
-    S, p, _ = A.shape
     penalty = lam * np.square(D)
-    systems, at = A.copy(), np.arange(p)
-    systems[:, at, at] += penalty
-    solution = batched.solve_definite(systems, right)
-    is_known: BoolArray = np.ones(S, dtype=bool)
+    solution = batched.solve_penalized(A, penalty, right)
+    is_known: BoolArray = np.ones(len(A), dtype=bool)
     for index in np.flatnonzero(batched.suspects(solution[..., -1])):
         system = A[index] + np.diag(penalty[index])
         if batched.smallest_eigenvalues(system) >= batched.TRUSTED and np.isfinite(solution[index]).all():

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..criteria import NEARLY_REACHED, RowPart, Spectrum, spectrum_of_rows
 from ..typing import BoolArray, FloatArray
-from .encoded import EncodedLearner, EncodedSets, free_and_penalized
+from .encoded import EncodedLearner, EncodedSets, free_and_penalized, keeps_digits
 from .encoding import Encoding
 from .tuned import Tuning
 
@@ -43,7 +43,7 @@ class TunedEncodedLearner(EncodedLearner):
         A, h = self._normal_equations(sets)
         S, p, Q = h.shape
         found, is_sound = np.zeros((S, 1, p, Q)), np.zeros(S, dtype=bool)
-        for index in range(S):
+        for index in np.flatnonzero(keeps_digits(sets, np.einsum("spp->sp", A))).tolist():
             largest = float(np.trace(A[index]))
             if self.tuning.smallest <= SQUARED * largest:
                 continue

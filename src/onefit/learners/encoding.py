@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 
 from ..sources import Source
 from ..typing import AnyArray, FloatArray, IntArray
-from .features import Features, FixedFeatures
+from .features import Features, FixedFeatures, Pattern
 from .setstatistics import SetStatistics
 
 __all__ = ["Block", "BlockAfter", "Encoding"]
@@ -40,11 +40,19 @@ class Block(ABC):
         Whether the step returns a sparse matrix, which others do not take or take in their own way.
     is_rotated : bool
         Whether its outputs are mixed so that their extremes, signs and order say nothing.
+    made_of : Pattern or None
+        Which columns of B its outputs are made of, if these, and all of its outputs, are there in every training set.
     """
 
     n_outputs: int
     may_be_sparse: bool = False
     is_rotated: bool = False
+    made_of: Pattern | None = None
+
+    @property
+    def n_most(self) -> int:
+        """How many of its outputs a training set has at most."""
+        return self.n_outputs
 
     @abstractmethod
     def learn(self, sets: SetStatistics) -> Features:
@@ -56,7 +64,12 @@ class BlockAfter(Block):
 
     def __init__(self, inner: Block) -> None:
         self.inner, self.n_outputs = inner, inner.n_outputs
-        self.may_be_sparse, self.is_rotated = inner.may_be_sparse, inner.is_rotated
+        self.may_be_sparse, self.is_rotated, self.made_of = inner.may_be_sparse, inner.is_rotated, inner.made_of
+
+    @property
+    def n_most(self) -> int:
+        """As before it."""
+        return self.inner.n_most
 
 
 @dataclass(frozen=True)

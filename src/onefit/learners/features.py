@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -44,6 +45,7 @@ class FixedFeatures:
         self._parts: list[Matrix] = []
         self._places: dict[Hashable, IntArray] = {}
         self._centres: list[float] = []
+        self._products: set[int] = set()
         self.values: list[AnyArray] = []
         self.value_sources: list[int] = []
         self._of_training: list[RowCheck] = []
@@ -81,6 +83,33 @@ class FixedFeatures:
             self._add((key, "value"), np.where(np.isnan(x), 0.0, x - centre)[:, None])
         at = int(self._places[key, "value"][0])
         return at, self._centres[self.value_sources.index(at)]
+
+    def centre_of_product(self, at: int) -> float:
+        """What was subtracted from a product of columns; nothing from a column that is none."""
+        return self._centres[self.value_sources.index(at)] if at in self._products else 0.0
+
+    def product(self, sources: Sequence[int]) -> int | None:
+        """Where the product of some columns of B is, about its middle; None if it is zero in every row."""
+        powers = Counter(sources)
+        values = set(self.value_sources)
+        powers = Counter({at: power if at in values else 1 for at, power in powers.items()})  # ones stay ones
+        if sum(powers.values()) == 1:
+            return next(iter(powers))
+        key = ("product", tuple(sorted(powers.elements())))
+        if (key, "value") not in self._places:
+            column: FloatArray = np.prod([self.column(at) ** power for at, power in sorted(powers.items())], axis=0)
+            if not column.any():
+                return None
+            self._products.add(self.value(key, column)[0])
+        return int(self._places[key, "value"][0])
+
+    def column(self, at: int) -> FloatArray:
+        """A column of B."""
+        for part in self._parts:
+            if at < part.shape[1]:
+                return as_dense(part[:, [at]])[:, 0]
+            at -= part.shape[1]
+        raise IndexError(at)
 
     def indicator(self, key: Hashable, mask: BoolArray) -> int:
         """Where the indicator of some rows is."""

@@ -10,22 +10,39 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from ..errors import DataError, RouteError
 from ..linalg.columns import middle
+from ..typing import FloatArray
 from ..validation import numeric_matrix
 from .contract import Path, Task
+from .encoded import EncodedLearner
+from .encoding import Encoding
 from .kernel import KernelSmoother
 from .ridge import penalties_of
 
-__all__ = ["kernel_ridge"]
+__all__ = ["encoded_kernel_ridge", "kernel_ridge"]
+
+
+def encoded_kernel_ridge(estimator: KernelRidge, task: Task, path: Path | None, encoding: Encoding) -> EncodedLearner:
+    """The same on what steps learn, where the kernel is that of ridge regression without an intercept."""
+    if estimator.kernel != "linear":
+        raise RouteError(f"the kernel {estimator.kernel!r} is not linear in what the steps make")
+    lams = _penalties(estimator, task, path)
+    if not lams.all():
+        raise RouteError("without a penalty the kernel matrix is singular")
+    return EncodedLearner(encoding, lams, task.problem.weights, fit_intercept=False)
+
+
+def _penalties(estimator: KernelRidge, task: Task, path: Path | None) -> FloatArray:
+    if task.problem.classes is not None:
+        raise RouteError("KernelRidge is not a classifier")
+    return penalties_of(estimator.alpha, task.problem.n_outputs) if path is None else path.penalties()
 
 
 def kernel_ridge(estimator: KernelRidge, task: Task, path: Path | None) -> KernelSmoother:
     """Ridge regression in the feature space of a kernel."""
     problem = task.problem
-    if problem.classes is not None:
-        raise RouteError("KernelRidge is not a classifier")
     if sparse.issparse(problem.X):
         raise RouteError("the kernel of a sparse X is dense; pass X.toarray()")
-    lams = penalties_of(estimator.alpha, problem.n_outputs) if path is None else path.penalties()
+    lams = _penalties(estimator, task, path)
     X = numeric_matrix(problem)
     if estimator.kernel == "precomputed":
         return KernelSmoother(X, lams, problem.y, problem.weights)

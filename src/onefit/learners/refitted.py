@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
+from sklearn import get_config
+from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import MetadataRouter, get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
 
 from ..errors import DataError
-from ..typing import Estimator
+from ..typing import AnyArray, Estimator, FloatArray, IntArray
 from .contract import Learner, Refusal, Scores, Task
 
-__all__ = ["RefitLearner", "weight_name"]
+__all__ = ["RefitLearner", "fit_parameters", "is_routed", "weight_name"]
 
 
 class RefitLearner(Learner):
@@ -107,11 +110,33 @@ class RefitLearner(Learner):
         return marked
 
 
+def fit_parameters(estimator: Any, weights: FloatArray | None, groups: IntArray | None) -> dict[str, AnyArray]:
+    """What ``fit`` is given beside X and y, as `cross_validate` of scikit-learn does it.
+
+    Groups reach splits inside an estimator only if metadata routing is enabled and something there asks for them.
+    """
+    if not is_routed(estimator):
+        return {} if weights is None else {weight_name(estimator): weights}
+    given: dict[str, AnyArray] = {} if weights is None else {"sample_weight": weights}
+    if groups is not None and "groups" in get_routing_for_object(estimator).consumes("fit", ["groups"]):
+        given["groups"] = groups
+    return given
+
+
+def is_routed(estimator: Any) -> bool:
+    """Whether metadata routing is enabled and the estimator hands on what it gets."""
+    return bool(get_config().get("enable_metadata_routing")) and isinstance(
+        get_routing_for_object(estimator), MetadataRouter
+    )
+
+
 def weight_name(estimator: object) -> str:
-    """The keyword by which ``fit`` takes sample weights; those of a pipeline go to its last step."""
+    """The keyword by which ``fit`` takes sample weights; a pipeline's go to its last step, a search's to its model."""
     if isinstance(estimator, Pipeline):
         name, last = estimator.steps[-1]
         return f"{name}__{weight_name(last)}"
+    if isinstance(estimator, BaseSearchCV):
+        return weight_name(estimator.estimator)
     if not has_fit_parameter(estimator, "sample_weight"):
         raise DataError(
             f"{type(estimator).__name__}.fit takes no sample_weight, so its fits cannot be weighted; leave "

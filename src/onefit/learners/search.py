@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn import get_config
 from sklearn.base import clone
+from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import Ridge, RidgeClassifier, RidgeClassifierCV, RidgeCV
 from sklearn.model_selection import (
     GridSearchCV,
+    GroupKFold,
+    GroupShuffleSplit,
     KFold,
+    LeaveOneGroupOut,
     LeaveOneOut,
+    LeavePGroupsOut,
     ParameterGrid,
     ParameterSampler,
     RandomizedSearchCV,
     RepeatedKFold,
     RepeatedStratifiedKFold,
     ShuffleSplit,
+    StratifiedGroupKFold,
     StratifiedKFold,
     StratifiedShuffleSplit,
     TimeSeriesSplit,
@@ -36,6 +43,7 @@ from .encoding import Block, Encoding
 from .features import FixedFeatures
 from .glm import GLMLearner
 from .lasso_cv import is_path_search, path_learners, tightened
+from .refitted import fit_parameters, is_routed, weight_name
 from .searched import ERRORS, Held, InnerScore, SearchedLearner
 from .steps import encode_steps
 from .steps.table import RawTable
@@ -54,6 +62,9 @@ SPLITTERS = (
     TimeSeriesSplit,
 )
 """Those that split rows by their number, or by y."""
+
+BY_GROUPS = (GroupKFold, GroupShuffleSplit, LeaveOneGroupOut, LeavePGroupsOut, StratifiedGroupKFold)
+"""And those that keep groups together."""
 
 
 MOST_BYTES = 2**28
@@ -91,11 +102,10 @@ class _Group(NamedTuple):
 def searched(estimator: Any, steps: Sequence[Any], search: Any, task: Task, last_steps: LastSteps) -> SearchedLearner:
     """An estimator that is a search, behind steps that learn from the whole training set; or RouteError."""
     name, problem = type(search).__name__, task.problem
-    if problem.weights is not None:
-        raise RouteError(f"it depends on the version of scikit-learn how {name} weighs its inner scores")
-    if get_config().get("enable_metadata_routing", False):
-        raise RouteError(f"metadata may be routed to the splits and scores inside {name}")
-    splitter = _splitter(search, task)
+    if problem.weights is not None and (is_routed(estimator) or is_path_search(search)):
+        raise RouteError(f"weights may be routed to the splits and scores inside {name}")
+    groups_inside = fit_parameters(estimator, None, problem.groups).get("groups")
+    splitter = _splitter(search, task, groups_inside is not None)
     score = _score(search, task)
     before: tuple[RawTable | Block, FixedFeatures] = (
         RawTable.of(problem.X, problem.n),
@@ -112,7 +122,9 @@ def searched(estimator: Any, steps: Sequence[Any], search: Any, task: Task, last
     else:
         groups, places = _groups(_asked(search), last_steps)
         learners = [_learner(group, before, task, last_steps) for group in groups]
-    found = SearchedLearner(learners, places, splitter, score, estimator, task)
+    has_weights = problem.weights is not None and _weighs_scores(search)
+    found = SearchedLearner(learners, places, splitter, replace(score, is_weighted=has_weights), estimator, task)
+    found.groups_inside = groups_inside
     if found.width >= problem.n:
         raise RouteError(f"{name} fits as many columns as rows, for which products of columns are no shortcut")
     if (found.n_splits + 1) * max(8 * found.width**2, 16 * problem.n) > MOST_BYTES:
@@ -151,7 +163,22 @@ def _listed(name: str, make: Callable[[], Any]) -> list[dict[str, Any]]:
     return found
 
 
-def _splitter(search: Any, task: Task) -> Any:
+def _weighs_scores(search: Any) -> bool:
+    """Whether scores inside a search are weighted: if the weights of its fit are its own, not those of a step."""
+    return weight_name(search) == "sample_weight" and _scores_are_weighted()
+
+
+@cache
+def _scores_are_weighted() -> bool:
+    """Whether this version of scikit-learn hands the weights of a fit on to the scores inside; tried out."""
+    search = GridSearchCV(
+        DummyRegressor(strategy="constant"), {"constant": [0.0]}, cv=KFold(2), scoring="neg_mean_squared_error"
+    )
+    search.fit(np.zeros((4, 1)), np.arange(4.0), sample_weight=np.array([1.0, 3.0, 1.0, 3.0]))
+    return bool(search.best_score_ < -np.square(np.arange(4.0)).mean())
+
+
+def _splitter(search: Any, task: Task, has_groups: bool) -> Any:
     """How rows are split; it gives the same splits whenever it is asked."""
     name, cv = type(search).__name__, search.cv
     if cv is not None and not isinstance(cv, numbers.Integral) and not hasattr(cv, "split"):
@@ -164,7 +191,12 @@ def _splitter(search: Any, task: Task) -> Any:
     except ValueError as error:
         raise RouteError(f"its cv cannot be read: {error}") from error
     kind = type(splitter).__name__
-    if type(splitter) not in SPLITTERS:
+    if type(splitter) in BY_GROUPS and not has_groups:
+        raise RouteError(
+            f"{kind} inside {name} gets groups only from nested_cv(groups=...), and if scikit-learn's metadata routing "
+            "is enabled"
+        )
+    if type(splitter) not in (*SPLITTERS, *BY_GROUPS):
         raise RouteError(f"{kind} inside {name} may split by more than the number of rows and y")
     draws = getattr(splitter, "shuffle", hasattr(splitter, "random_state"))
     if draws and not isinstance(splitter.random_state, numbers.Integral):

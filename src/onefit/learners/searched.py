@@ -28,48 +28,61 @@ LOST = 1e-8
 """Part of an output's variance, of a training set, below which that of a part of it is rounding errors, if any."""
 
 
-def _mean_squares(u: FloatArray, n: FloatArray) -> FloatArray:
-    return np.asarray(np.einsum("fmvq,fmvq->fvq", u, u)) / n
+def _mean_squares(u: FloatArray, w: FloatArray) -> FloatArray:
+    return np.asarray(np.einsum("fmvq,fmvq,fm->fvq", u, u, w))
 
 
-def _mean_sizes(u: FloatArray, n: FloatArray) -> FloatArray:
-    return np.asarray(np.abs(u).sum(axis=1)) / n
+def _mean_sizes(u: FloatArray, w: FloatArray) -> FloatArray:
+    return np.asarray(np.einsum("fmvq,fm->fvq", np.abs(u), w))
 
 
 ERRORS: dict[str, Callable[[FloatArray, FloatArray], FloatArray]] = {
     "neg_mean_squared_error": _mean_squares,
-    "neg_root_mean_squared_error": lambda u, n: np.sqrt(_mean_squares(u, n)),
+    "neg_root_mean_squared_error": lambda u, w: np.sqrt(_mean_squares(u, w)),
     "neg_mean_absolute_error": _mean_sizes,
 }
-"""Of residuals (F, m, V, Q), zero for padding, and numbers of rows (F, 1, 1): errors (F, V, Q)."""
+"""Of residuals (F, m, V, Q), zero for padding, and weights (F, m) of a sum of one: errors (F, V, Q)."""
 
 
 @dataclass(frozen=True)
 class InnerScore:
-    """A score of scikit-learn by its name: "r2", "accuracy" or one of `ERRORS`; ``classes`` if they are predicted."""
+    """A score of scikit-learn by its name: "r2", "accuracy" or one of `ERRORS`; ``classes`` if they are predicted.
+
+    ``is_weighted`` says whether rows count by their weights.
+    """
 
     name: str
     classes: Classes | None
+    is_weighted: bool = False
 
-    def of(self, y: FloatArray, u: FloatArray, present: BoolArray) -> tuple[FloatArray, BoolArray]:
-        """Scores (F, V) of residuals u (F, m, V, Q) of y (F, m, Q), and which are sure to be scikit-learn's, (F,)."""
+    def of(
+        self, y: FloatArray, u: FloatArray, present: BoolArray, weights: FloatArray | None = None
+    ) -> tuple[FloatArray, BoolArray]:
+        """Scores (F, V) of residuals u (F, m, V, Q) of y (F, m, Q), and which are sure to be scikit-learn's, (F,).
+
+        ``weights`` (F, m) are those of the rows; all count the same if they are None.
+        """
+        w = present.astype(np.float64) if weights is None or not self.is_weighted else np.where(present, weights, 0.0)
+        total = w.sum(axis=1, keepdims=True)
+        certain: BoolArray = total[:, 0] > 0  # scikit-learn says what comes of rows without weight
+        w = w / np.where(total > 0, total, 1.0)
         if self.classes is not None:
-            return self._accuracy(self.classes, y, u, present)
-        certain: BoolArray = np.ones(len(y), dtype=bool)
-        n = present.sum(axis=1).astype(np.float64)[:, None, None]
+            scores, is_clear = self._accuracy(self.classes, y, u, present, w)
+            return scores, certain & is_clear
         if self.name != "r2":
-            return -ERRORS[self.name](u, n).mean(axis=2), certain
+            return -ERRORS[self.name](u, w).mean(axis=2), certain
         there = present[:, :, None]
-        about = np.where(there, y - np.where(there, y, 0.0).sum(axis=1, keepdims=True) / n, 0.0)
-        spread = np.square(about).sum(axis=1, keepdims=True)  # (F, 1, Q)
-        squares = np.square(np.where(there, y, 0.0)).sum(axis=1, keepdims=True)
-        certain = (spread > np.finfo(float).eps * squares).all(axis=(1, 2)) | (n[:, 0, 0] < 2)
+        mean = np.einsum("fmq,fm->fq", np.where(there, y, 0.0), w)[:, None]
+        spread = np.einsum("fmq,fm->fq", np.square(np.where(there, y - mean, 0.0)), w)
+        squares = np.einsum("fmq,fm->fq", np.square(np.where(there, y, 0.0)), w)
+        few = present.sum(axis=1) < 2
+        certain &= (spread > np.finfo(float).eps * squares).all(axis=1) | few
         with np.errstate(divide="ignore", invalid="ignore"):
-            scores = 1.0 - n * _mean_squares(u, n) / spread
-        return np.where(n[:, :, 0] < 2, np.nan, scores.mean(axis=2)), certain
+            scores = 1.0 - _mean_squares(u, w) / spread[:, None]
+        return np.where(few[:, None], np.nan, scores.mean(axis=2)), certain
 
     def _accuracy(
-        self, classes: Classes, y: FloatArray, u: FloatArray, present: BoolArray
+        self, classes: Classes, y: FloatArray, u: FloatArray, present: BoolArray, w: FloatArray
     ) -> tuple[FloatArray, BoolArray]:
         """Shares of right decisions; these are sure if none is a close one."""
         found = y[:, :, None] - u
@@ -80,7 +93,10 @@ class InnerScore:
             margin = first - second
         is_right = (classes.decide(found) == classes.decide(y)[:, :, None]) & present[:, :, None]
         is_close = (margin <= CLOSE) & present[:, :, None]
-        return is_right.sum(axis=1) / present.sum(axis=1)[:, None], np.logical_not(is_close.any(axis=(1, 2)))
+        shares = is_right.sum(axis=1) / present.sum(axis=1)[:, None]
+        if self.is_weighted:
+            shares = np.einsum("fmv,fm->fv", is_right, w)
+        return shares, np.logical_not(is_close.any(axis=(1, 2)))
 
     def best(self, scores: FloatArray) -> IntArray:
         """Candidates that may be the best by scores (V, splits), in their order; one unless some are too close."""
@@ -89,7 +105,7 @@ class InnerScore:
             return np.zeros(1, dtype=np.intp)
         means = np.where(np.isnan(means), -np.inf, means)
         best = int(means.argmax())
-        if self.classes is not None:
+        if self.classes is not None and not self.is_weighted:
             return np.array([best])  # shares are exact, and so are their ties
         scale = max(abs(float(means[best])), 1.0 if self.name == "r2" else 0.0)
         return np.flatnonzero(means >= means[best] - CLOSE * scale)
@@ -112,7 +128,7 @@ class SearchedLearner(FitRows, Learner):
         What it was made for.
     """
 
-    weights: FloatArray | None = None
+    groups_inside: IntArray | None = None  # that reach the splitter
     n_values = 1
 
     def __init__(
@@ -126,6 +142,7 @@ class SearchedLearner(FitRows, Learner):
     ) -> None:
         self.groups, self.places, self.splitter = list(groups), list(places), splitter
         self.score, self.estimator, self.task = score, estimator, task
+        self.weights: FloatArray | None = task.problem.weights
         self.fit_intercept = all(group.fit_intercept for group in groups)
 
     @property
@@ -152,7 +169,7 @@ class SearchedLearner(FitRows, Learner):
     @cached_property
     def n_splits(self) -> int:
         """Splits of a training set."""
-        return int(self.splitter.get_n_splits(np.arange(self.n), self.task.problem.target))
+        return int(self.splitter.get_n_splits(np.arange(self.n), self.task.problem.target, self.groups_inside))
 
     @property
     def reason(self) -> str:
@@ -168,7 +185,8 @@ class SearchedLearner(FitRows, Learner):
 
     def splits(self, rows: IntArray) -> list[tuple[IntArray, IntArray]]:
         """Places in a training set with these rows that are fitted, and those that are scored, of each split."""
-        return list(self.splitter.split(rows, self.task.problem.target[rows]))
+        groups = None if self.groups_inside is None else self.groups_inside[rows]
+        return list(self.splitter.split(rows, self.task.problem.target[rows], groups))
 
 
 class Held(BlockAfter):

@@ -52,6 +52,24 @@ class Moments:
         squares = np.add.reduceat(products * features.coef[:, first] * features.coef[:, second], begins, axis=1)
         return np.where(features.varies, np.maximum(squares, 0.0) / self.n[:, None], 0.0)
 
+    def correlations(self, features: Features) -> tuple[FloatArray, FloatArray] | None:
+        """Correlations (S, p, p) of outputs, zero where they are constant, and their squares (S, p) about their means.
+
+        None if outputs are made of several columns: of single ones correlations do not depend on the coefficients.
+        """
+        pattern = features.pattern
+        if not pattern.is_plain or (features.coef < 0).any():
+            return None
+        at = pattern.source
+        squares = np.einsum("sqq->sq", self.products)[:, at]
+        by = np.where(features.varies & (squares > 0), 1.0 / np.sqrt(np.where(squares > 0, squares, 1.0)), 0.0)
+        is_same = len(at) == self.products.shape[1] and bool((at == np.arange(len(at))).all())
+        found = np.empty((len(by), len(at), len(at)))
+        for own, products, each in zip(found, self.products, by, strict=True):  # one by one they stay in the cache
+            np.multiply(products if is_same else products[at[:, None], at], each[:, None], out=own)
+            own *= each
+        return found, np.where(features.varies, squares * np.square(features.coef), 0.0)
+
     def gram(self, features: Features) -> FloatArray:
         """Products (S, p, p) of outputs about their means; zero where they are constant."""
         pattern = features.pattern
@@ -62,9 +80,13 @@ class Moments:
             return wide
         at = pattern.source
         is_same = len(at) == self.products.shape[1] and bool((at == np.arange(len(at))).all())
-        gram = (self.products if is_same else self.products[:, at[:, None], at]) * coef[:, :, None]
-        gram *= coef[:, None]
-        return pattern.sums(pattern.sums(gram), axis=1)
+        gram = np.empty((len(coef), pattern.n_outputs, pattern.n_outputs))
+        # one by one: of entries there may be several an output, and their square of products
+        for own, products, by in zip(gram, self.products, coef, strict=True):
+            entries = (products if is_same else products[at[:, None], at]) * by[:, None]
+            entries *= by
+            own[:] = pattern.sums(pattern.sums(entries), axis=0)
+        return gram
 
 
 class SetStatistics(ABC):

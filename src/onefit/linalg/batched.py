@@ -18,6 +18,7 @@ __all__ = [
     "smallest_eigenvalues",
     "solve",
     "solve_definite",
+    "solve_penalized",
     "suspects",
 ]
 
@@ -57,6 +58,22 @@ def solve_definite(systems: FloatArray, right: FloatArray) -> FloatArray:
     solution = np.empty(right.shape)
     for index, system in enumerate(systems):
         _, found, failed = lapack.dposv(system.T, right[index], lower=1, overwrite_a=1)
+        solution[index] = np.nan if failed else found
+    return solution
+
+
+def solve_penalized(systems: FloatArray, penalty: FloatArray, right: FloatArray) -> FloatArray:
+    """The same with ``penalty`` (S, p) added to the diagonals; the systems are left as they are."""
+    at = np.arange(systems.shape[-1])
+    if systems.shape[-1] < LEAST_FACTORED:
+        held = systems.copy()
+        held[:, at, at] += penalty
+        return solve(held, right)
+    solution, held = np.empty(right.shape), np.empty(systems.shape[1:])
+    for index, system in enumerate(systems):
+        np.copyto(held, system)
+        held[at, at] += penalty[index]
+        _, found, failed = lapack.dposv(held.T, right[index], lower=1, overwrite_a=1)
         solution[index] = np.nan if failed else found
     return solution
 

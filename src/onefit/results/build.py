@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..errors import TrainingSetError
 from ..inference.figures import Figure
 from ..inference.fold_errors import FoldErrors
 from ..inference.intervals import RULE_VERSION, RULES, Interval
 from ..learners import Refusal, Scores
 from ..metrics import Shown
-from ..routes import Outcome, usual_refit_folds
+from ..routes import Bid, Outcome, usual_folds
 from ..running.job import Job
 from ..typing import AnyArray, FloatArray
 from ..vocabulary import CRITERIA, Simpler
@@ -122,7 +123,7 @@ def _known(job: Job, outcome: Outcome, every: AllFigures, value: int) -> Known:
         stopping=job.stopping,
         n_folds=outcome.errors.n_folds,
         n_free=learner.n_unpenalized,
-        usual_folds=usual_refit_folds(job.problem.n) if job.has_default_folds else 0,
+        usual_folds=usual_folds(learner, job.problem.n) if job.has_default_folds else 0,
         exactness=learner.exactness,
         rows=figures.rows,
         y=problem.y,
@@ -242,8 +243,30 @@ def build_curve(
 
 
 def _scores(job: Job) -> Scores:
-    """Criteria by value as far as the model has them, with leave-one-out from its route if it has no closed form."""
-    bid = job.bids[0]
+    """Criteria by value as far as the models have them, with leave-one-out from their route if it has no formula."""
+    each = [_scores_of(job, bid) for bid in job.bids]
+    if len(each) == 1:
+        return each[0]
+    Q = job.problem.n_outputs
+    V = [bid.learner.n_values for bid in job.bids]
+
+    def stacked(tables: Sequence[FloatArray | None]) -> FloatArray:
+        """Tables of the bids one below the other; NaN where there is none."""
+        blank = [np.full((v, 1), np.nan) if table is None else table for v, table in zip(V, tables, strict=True)]
+        return np.concatenate([np.broadcast_to(table, (len(table), Q)) for table in blank])
+
+    names = {name for scores in each for name in scores.tables}
+    reasons = {name: reason for scores in each[::-1] for name, reason in scores.reasons.items()}
+    has_edf = all(scores.edf is not None for scores in each)
+    return Scores(
+        {name: stacked([scores.tables.get(name) for scores in each]) for name in names},
+        stacked([scores.edf for scores in each]) if has_edf else None,
+        reasons,
+    )
+
+
+def _scores_of(job: Job, bid: Bid) -> Scores:
+    """Criteria of one learner."""
     found = bid.learner.scores(job.task) if not bid.learner.has_own_target else OF_ANOTHER_TARGET
     if isinstance(found, Refusal):
         return Scores({}, reasons=dict.fromkeys(CRITERIA, str(found)))
@@ -280,12 +303,18 @@ def _score_frame(
 
 
 def build_comparison(job: Job, outcome: Outcome, names: Sequence[str]) -> Comparison:
-    """Gather the models, from the smallest error, and all pairs of them in that order."""
+    """Gather the models, from the smallest error, and all pairs of them in that order, without those that failed."""
+    reasons = {names[place]: reason for place, reason in job.failures.items()}
+    reasons |= {names[job.values[at]]: str(error) for at, error in outcome.failures.items()}
+    if len(reasons) > len(names) - 2:
+        name, reason = next(iter(reasons.items()))
+        raise next(iter(outcome.failures.values()), TrainingSetError(reason)).named(name)
+    names = [names[place] for place in job.values]
     every = all_figures(job, outcome)
     figures = every.first
-    results = {name: build_result(job, outcome, at, every) for at, name in enumerate(names)}
     own, shown = figures.own, figures.asked.shown
     order = np.argsort(own.estimate.mean(axis=1), kind="stable")
+    order = order[[at not in outcome.failures for at in order]]
     outputs = job.problem.output_names
     columns = ("estimate", "low", "high", "standard_error")
     models = _table([names[at] for at in order], [figures.shown(key)[order] for key in columns], outputs, ["model"])
@@ -299,12 +328,13 @@ def build_comparison(job: Job, outcome: Outcome, names: Sequence[str]) -> Compar
     return Comparison(
         models=models,
         differences=table,
-        results={names[at]: results[names[at]] for at in order},
+        results={names[at]: build_result(job, outcome, int(at), every) for at in order},
         confidence_level=job.confidence_level,
         loss=figures.asked.name,
         greater_is_better=shown.greater_is_better,
         rule_version=RULE_VERSION,
         output_names=outputs,
+        reasons=reasons,
     )
 
 

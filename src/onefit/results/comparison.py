@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -38,6 +38,8 @@ class Comparison:
     rule_version : int
         Of the covariance rule, as in `NestedCVResult`.
     output_names : tuple of str or None
+    reasons : dict
+        Why models could not be fitted, which are in none of the tables.
     """
 
     models: pd.DataFrame
@@ -48,6 +50,7 @@ class Comparison:
     greater_is_better: bool
     rule_version: int
     output_names: tuple[str, ...] | None
+    reasons: dict[str, str] = field(default_factory=dict)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the pairwise differences: estimate, low, high, standard_error."""
@@ -56,9 +59,10 @@ class Comparison:
     def summary(self) -> str:
         """Return both tables as text."""
         level = f"{100 * self.confidence_level:g}%"
+        lost = "".join(f"\n\n{name} could not be fitted: {reason}" for name, reason in self.reasons.items())
         return (
             f"{loss_label(self.loss)} with {level} intervals\n{self.models.to_string()}\n\n"
-            f"paired differences (first minus second)\n{self.differences.to_string()}"
+            f"paired differences (first minus second)\n{self.differences.to_string()}{lost}"
         )
 
     def __repr__(self) -> str:

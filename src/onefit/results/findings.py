@@ -130,9 +130,9 @@ class Known:
         When it does, and which Monte Carlo error is tolerated.
     n_folds : int
     n_free : int
-        Columns of a linear model that is refitted, if no penalty holds them; else zero.
+        Columns of a linear model that is refitted, or behind steps, if no penalty holds them; else zero.
     usual_folds : int
-        Folds that refits of so many rows take if nothing is known of them; zero if the user said how many.
+        Folds that so many rows take if nothing is known of the model; zero if the user said how many.
     exactness : str
     rows : RowRoles
     y, predictions, losses : arrays (n, Q)
@@ -277,7 +277,7 @@ def _or_covariance(known: Known) -> str:
 
 
 def _interpolation(known: Known) -> Iterator[Finding]:
-    """Whether a model that is refitted without a penalty has hardly fewer columns than its training sets have rows."""
+    """Whether a model without a penalty has hardly fewer columns than its training sets have rows."""
     n, K, p = len(known.losses), known.n_folds, known.n_free
     if is_near_interpolation(n, K, p):
         message = (

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from ..errors import FailedModelWarning
 from .findings import KINDS
 from .nested import NestedCVResult
 
@@ -14,8 +15,10 @@ _CALLER = 3  # warn -> emit_warnings -> public function -> its caller, whose lin
 _OF_THE_JOB = ("interrupted", "few groups")  # said once, not for each of several models
 
 
-def emit_warnings(results: Iterable[NestedCVResult]) -> None:
-    """Warn of what was found; to be called by a public function itself."""
+def emit_warnings(results: Iterable[NestedCVResult], lost: Mapping[str, str] | None = None) -> None:
+    """Warn of what was found, and of models that could not be fitted; to be called by a public function itself."""
+    for name, reason in (lost or {}).items():
+        warnings.warn(f"Model {name!r} is left out: {reason}", FailedModelWarning, stacklevel=_CALLER)
     for at, result in enumerate(results):
         for finding in result.findings:
             category = KINDS[finding.kind]

@@ -25,7 +25,7 @@ from .repeats import RepeatedRoute, SideBySide
 from .searched import SearchedRoute
 from .tuned import TunedRoute
 
-__all__ = ["ROUTES", "Bid", "automatic_folds", "choose_routes", "explain", "usual_refit_folds"]
+__all__ = ["ROUTES", "Bid", "automatic_folds", "choose_routes", "explain", "usual_folds"]
 
 ROUTES: tuple[Route, ...] = (
     LeaveTwoOutRoute(),
@@ -76,9 +76,7 @@ def automatic_folds(candidates: Sequence[Candidate], task: Task, asked: str) -> 
     ):
         return plan.units
     learners = [candidate[0] for candidate in candidates]
-    K = DEFAULT_FOLDS
-    if any(isinstance(learner, RefitLearner) for learner in learners):
-        K = usual_refit_folds(task.problem.n)
+    K = min(usual_folds(learner, task.problem.n) for learner in learners)
     K = _more_near_interpolation(learners, task.problem.n, K)
     return max(3, min(K, plan.units, _most_folds_of_classes(task)))
 
@@ -98,9 +96,9 @@ def _most_folds_of_classes(task: Task) -> int:
     return int(counts.min()) // 2
 
 
-def usual_refit_folds(n: int) -> int:
-    """How many folds refits of n rows take if nothing is known of them."""
-    return REFIT_FOLDS if n >= ENOUGH_ROWS else DEFAULT_FOLDS
+def usual_folds(learner: Learner, n: int) -> int:
+    """How many folds n rows take if nothing is known of them: few for refits, as a repeat of K takes K(K+1)/2 fits."""
+    return REFIT_FOLDS if isinstance(learner, RefitLearner) and n >= ENOUGH_ROWS else DEFAULT_FOLDS
 
 
 def _more_near_interpolation(learners: Sequence[Learner], n: int, K: int) -> int:
@@ -109,9 +107,9 @@ def _more_near_interpolation(learners: Sequence[Learner], n: int, K: int) -> int
 
 
 def choose_routes(
-    candidates: Sequence[Candidate], task: Task, plan: FoldPlan, asked: str
+    candidates: Sequence[Candidate], task: Task, plan: FoldPlan, asked: str, names: Sequence[str] = ()
 ) -> tuple[Route, tuple[Bid, ...]]:
-    """The route that computes all models, and how each of them came to it."""
+    """The route that computes all models, and how each of them came to it; errors call them by their names."""
     together = _together(candidates, task, plan, asked)
     if plan.n_folds > MOST_FOLDS:
         if together:
@@ -127,9 +125,10 @@ def choose_routes(
         return together[0].route, together
     if refused:
         remedy = refused[0].remedy or 'or use route="refit"'
-        raise RouteError(
+        error = RouteError(
             f'route="{asked}" cannot serve this estimator: {refused[0].reason}. {remedy[0].upper()}{remedy[1:]}.'
         )
+        raise error.named(names[alone.index(refused[0])] if names else "")
     if len(bids) == 1:
         return bids[0].route, bids
     return SideBySide([bid.route for bid in bids if isinstance(bid.route, RepeatedRoute)]), bids

@@ -1,59 +1,39 @@
-"""The gram route for pipelines whose steps learn from each training set: Gram matrices of fixed features, downdated."""
+"""The gram route for pipelines whose steps learn from each training set."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
-from scipy import sparse
 
 from ..errors import TrainingSetError
 from ..folds import Folds
 from ..learners import (
+    EncodedFamily,
     EncodedLearner,
     EncodedSets,
     Encoding,
     Features,
-    GLMLearner,
     Learner,
     Moments,
     Refusal,
-    RowsOfSet,
-    SearchedLearner,
     SetFailure,
-    SetStatistics,
     Task,
 )
-from ..linalg import compiled
 from ..metrics.losses import Loss
-from ..typing import AnyArray, BoolArray, FloatArray, IntArray
+from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
 from .contract import Engine, FoldPlan, Offer, Workers
 from .engine import FailureLog
-from .products import Products
+from .features import DowndatedStatistics, FeaturesEngine, LearningSets, coefficients
 from .repeats import RepeatedRoute
-from .rowsets import quantiles_inside
-from .trainingsets import Sets, TrainingSetsEngine
+from .trainingsets import Sets
 
-__all__ = [
-    "EncodedEngine",
-    "EncodedRoute",
-    "FeatureSets",
-    "FeaturesEngine",
-    "LearningSets",
-    "coefficients",
-]
-
-CANCELLED = 1e-5
-"""Part of a column's squares, of all rows, below which those of a training set have lost too many digits."""
+__all__ = ["EncodedEngine", "EncodedRoute"]
 
 MOST_TUNED_ROWS = 20_000
 """Rows up to which leave-one-out inside, from the rows of every training set, is faster than refits."""
-
-FEW_AT_ONCE = 8
-"""Values and outputs up to which held-out rows are predicted set by set, by the kernel."""
 
 MOST_GRAM_BYTES = 2**30
 """Of the Gram matrices of the folds of a repeat."""
@@ -67,7 +47,7 @@ class EncodedRoute(RepeatedRoute):
     def offer(self, learners: Sequence[Learner], task: Task, plan: FoldPlan) -> Offer | Refusal:
         """The cost of a Gram matrix and a system for each training set."""
         (learner,) = learners
-        if not isinstance(learner, EncodedLearner):
+        if not isinstance(learner, EncodedLearner | EncodedFamily):
             return Refusal("it serves pipelines whose steps learn from each training set")
         if plan.is_trial:
             return Refusal("it takes few folds, each with its statistics")
@@ -92,244 +72,21 @@ class EncodedRoute(RepeatedRoute):
 
     def engine(self, learner: Learner, task: Task, workers: Workers) -> Engine:
         """Its statistics are collected repeat by repeat."""
-        assert isinstance(learner, EncodedLearner)
+        assert isinstance(learner, EncodedLearner | EncodedFamily)
         return EncodedEngine(task.problem, learner, task.loss)
-
-
-class FeaturesEngine(TrainingSetsEngine):
-    r"""Statistics of fixed features B by folds, of which those of every training set are differences.
-
-    Notes
-    -----
-    Indicators are counted, so that their products are exact whatever is subtracted, and a level that a training set
-    lacks is lacking to the last bit. Values are held about their middle; where a training set has so little of what
-    varies in all rows that the difference has lost its digits, it is fitted from its rows.
-    """
-
-    def __init__(
-        self, problem: Problem, learner: EncodedLearner | SearchedLearner | GLMLearner, loss: Loss, n_values: int = 1
-    ) -> None:
-        super().__init__(problem, learner, loss, n_values)
-        self.fixed = learner.fixed
-        B = self.fixed.matrix
-        ones = np.ones((problem.n, 1))
-        if sparse.issparse(B):
-            self.rows = sparse.csr_matrix(sparse.hstack([B, ones]))
-        else:
-            self.rows = np.vstack([np.hstack([B, ones]), np.zeros(B.shape[1] + 1)])  # padding is a row of zeros
-        self.weights = None if learner.weights is None else np.append(learner.weights, 0.0)
-
-    @cached_property
-    def plain(self) -> Products:
-        """Products over all rows, each counted once."""
-        return self.products(np.arange(len(self.y)), None)
-
-    @cached_property
-    def weighted(self) -> Products:
-        """The same with the weights of the fit."""
-        return self.plain if self.weights is None else self.products(np.arange(len(self.y)), self.weights)
-
-    @cached_property
-    def y_squares(self) -> FloatArray:
-        """Weighted squares of y over all rows, (Q,)."""
-        squares = np.square(self.y) * (1.0 if self.weights is None else self.weights[:-1, None])
-        return np.asarray(squares.sum(axis=0))
-
-    @cached_property
-    def values(self) -> FloatArray:
-        """The columns of values as they were, NaN where they are missing and in a last row."""
-        columns = [np.append(column, np.nan) for column in self.fixed.values]
-        return np.stack(columns, axis=1) if columns else np.zeros((len(self.y) + 1, 0))
-
-    @cached_property
-    def has_gaps(self) -> bool:
-        """Whether values are missing."""
-        return bool(np.isnan(self.values[:-1]).any())
-
-    def products(self, rows: IntArray, weights: FloatArray | None) -> Products:
-        """Products of the fixed features, and a constant, with themselves and with y over some rows."""
-        B, y = self.rows[rows], self.y[rows]
-        heavy = B if weights is None else _times(weights[rows], B)
-        gram = heavy.T @ B
-        return Products(gram.toarray() if sparse.issparse(gram) else np.asarray(gram), np.asarray(heavy.T @ y))
-
-    def by_folds(self, members: IntArray, sizes: IntArray, weights: FloatArray | None) -> Products:
-        """The same for each fold (F, m)."""
-        width = self.rows.shape[1]
-        if not sparse.issparse(self.rows) and compiled.collects(width):
-            w = np.ones(len(self.padded_y)) if weights is None else weights
-            return Products(*compiled.collect(self.rows, self.padded_y, w, members, sizes))
-        each = [self.products(some[:size], weights) for some, size in zip(members, sizes, strict=True)]
-        return Products(np.stack([one.gram for one in each]), np.stack([one.right for one in each]))
-
-    def has_lost_digits(self, statistics: SetStatistics, weighted: Moments) -> BoolArray:
-        """Sets (S,) that have so little of what a column has in all rows that differences do not tell."""
-        fixed = self.fixed
-        at = np.array(fixed.value_sources, dtype=np.intp)
-        low, high = statistics.extremes(at)
-        squares = np.einsum("sqq->sq", statistics.moments.products)
-        varies = squares > 0  # of indicators exactly so
-        varies[:, at] = low < high
-        is_lost = varies & fixed.is_value & (squares < CANCELLED * np.diag(self.plain.gram)[:-1])
-        if self.weights is not None:
-            squares = np.einsum("sqq->sq", weighted.products)
-            is_lost |= varies & (squares < CANCELLED * np.diag(self.weighted.gram)[:-1])
-        found: BoolArray = is_lost.any(axis=1)
-        return found
 
 
 class EncodedEngine(FeaturesEngine):
     """Fits each training set from its statistics."""
 
-    def __init__(self, problem: Problem, learner: EncodedLearner, loss: Loss) -> None:
+    def __init__(self, problem: Problem, learner: EncodedLearner | EncodedFamily, loss: Loss) -> None:
         super().__init__(problem, learner, loss, learner.n_values)
-        self.learner = learner
+        self.parts = learner.parts
+        self.models = tuple(part.n_values for part in self.parts)
 
     def sets(self, folds: Folds, repeats: range, log: FailureLog) -> Sets:
         """The training sets of some partitions."""
         return _Sets(self, folds, repeats, log)
-
-
-def coefficients(learner: EncodedLearner, sets: EncodedSets) -> tuple[FloatArray, BoolArray]:
-    """Coefficients (S, V, q + 1, Q) of the fixed features and a constant, and which sets have them to all digits."""
-    beta, is_known = learner.fit(sets)
-    gamma = sets.features.to_fixed(beta, sets.moments.mean.shape[1])
-    shift = np.einsum("sp,svpq->svq", sets.features.shift, beta)
-    constant = learner.intercepts(sets, beta) + shift
-    return np.concatenate([gamma, constant[:, :, None]], axis=2), is_known
-
-
-def _times(weights: FloatArray, B: FloatArray | sparse.csr_matrix) -> FloatArray | sparse.csr_matrix:
-    """Rows times their weights."""
-    return sparse.diags(weights) @ B if sparse.issparse(B) else weights[:, None] * B
-
-
-class FeatureSets(Sets):
-    """The training sets of some partitions, with their products by folds."""
-
-    engine: FeaturesEngine
-
-    @cached_property
-    def plain(self) -> Products:
-        """Products by folds."""
-        return self.engine.by_folds(self.members, self.sizes, None)
-
-    @cached_property
-    def weighted(self) -> Products:
-        """The same with the weights of the fit."""
-        weights = self.engine.weights
-        return self.plain if weights is None else self.engine.by_folds(self.members, self.sizes, weights)
-
-    def predicted(self, out: IntArray, gamma: FloatArray) -> FloatArray:
-        """Residuals (B, t, m, V, Q) of the folds that are out, fold by fold."""
-        engine = self.engine
-        _, V, w, Q = gamma.shape
-        found = np.zeros((*out.shape, self.members.shape[1], V, Q))
-        if compiled.is_on() and isinstance(engine.rows, np.ndarray) and V * Q <= FEW_AT_ONCE:
-            change = np.repeat(-np.moveaxis(gamma, 2, 1).reshape(len(out), w, V * Q), out.shape[1], axis=0)
-            y = np.tile(engine.padded_y, V)
-            u = compiled.residuals(engine.rows, y, change, self.members[out.ravel()], self.sizes[out.ravel()])
-            return u.reshape(found.shape)
-        columns = np.moveaxis(gamma, 2, 0).reshape(w, len(out), V * Q)
-        for fold in np.unique(out):
-            which, slot = np.nonzero(out == fold)
-            rows = self.members[fold, : self.sizes[fold]]
-            fitted = engine.rows[rows] @ columns[:, which].reshape(w, -1)
-            u = engine.y[rows][:, None, None] - np.asarray(fitted).reshape(len(rows), len(which), V, Q)
-            found[which, slot, : len(rows)] = np.moveaxis(u, 0, 1)
-        return found
-
-    def train_and_tests(self, out: IntArray) -> tuple[IntArray, list[IntArray]]:
-        """Rows of one training set, and of the folds that it leaves out."""
-        repeat, folds = self.place(out)
-        tests = [self.members[fold, : self.sizes[fold]] for fold in out]
-        return self.folds.training_rows(repeat, *folds), tests
-
-
-class LearningSets(FeatureSets):
-    """The training sets of some partitions, in each of which steps learn."""
-
-    @property
-    @abstractmethod
-    def encoding(self) -> Encoding:
-        """What the steps make of the columns."""
-
-    @cached_property
-    def always(self) -> BoolArray:
-        """Rows of each repeat that are in no fold, (L, n)."""
-        return self.folds.ids[self.repeats.start : self.repeats.stop] < 0
-
-    @cached_property
-    def extremes(self) -> tuple[FloatArray, FloatArray]:
-        """Least and largest values by folds, (L, K + 1, r): the last are of rows that are in no fold."""
-        values, L, K = self.engine.values, len(self.repeats), self.folds.n_folds
-        low, high = np.full((L, K + 1, values.shape[1]), np.inf), np.full((L, K + 1, values.shape[1]), -np.inf)
-        has_gaps = self.engine.has_gaps or bool((self.sizes < self.members.shape[1]).any())
-        least, most = (np.fmin, np.fmax) if has_gaps else (np.minimum, np.maximum)  # which take less time
-        for repeat, members in enumerate(self.members.reshape(L, K, -1)):
-            inside = values[members]
-            low[repeat, :K] = least.reduce(inside, axis=1, initial=np.inf)
-            high[repeat, :K] = most.reduce(inside, axis=1, initial=-np.inf)
-            rest = values[:-1][self.always[repeat]]
-            low[repeat, K] = np.fmin.reduce(rest, axis=0, initial=np.inf)
-            high[repeat, K] = np.fmax.reduce(rest, axis=0, initial=-np.inf)
-        return low, high
-
-    def stays(self, out: IntArray) -> BoolArray:
-        """Which folds of its repeat each training set has, (B, K + 1), the rows in no fold last."""
-        K = self.folds.n_folds
-        found: BoolArray = np.ones((len(out), K + 1), dtype=bool)
-        found[np.arange(len(out))[:, None], out % K] = False
-        return found
-
-    def extremes_inside(self, out: IntArray, places: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Least and largest values (S, k) of some columns of values, over the folds that stay."""
-        stays, repeat = self.stays(out)[:, :, None], out[:, 0] // self.folds.n_folds
-        low, high = (end[repeat][:, :, places] for end in self.extremes)
-        return np.where(stays, low, np.inf).min(axis=1), np.where(stays, high, -np.inf).max(axis=1)
-
-    @cached_property
-    def _y_squares(self) -> FloatArray:
-        """Weighted squares of y by folds, (F, Q)."""
-        engine = self.engine
-        squares = np.square(engine.padded_y) * (1.0 if engine.weights is None else engine.weights[:, None])
-        return np.asarray(squares[self.members].sum(axis=1))
-
-    def _squares(self, out: IntArray, n: FloatArray, y_mean: FloatArray) -> FloatArray:
-        """Weighted squares of y about its means, (S, Q)."""
-        left: FloatArray = self.engine.y_squares - self._y_squares[out].sum(axis=1) - n[:, None] * np.square(y_mean)
-        return np.maximum(left, 0.0)
-
-    def rows_of(self, out: IntArray, features: Features) -> RowsOfSet | None:
-        """What asks for the rows of a training set, if the fit may."""
-        return None
-
-    def learn(self, out: IntArray) -> tuple[EncodedSets, BoolArray]:
-        """What the training sets say, and where it has kept its digits."""
-        engine = self.engine
-        plain = engine.plain.without(self.plain, out)
-        moments, right, y_mean = plain.about_means()
-        statistics = _Statistics(self, out, moments)
-        try:
-            features = self.encoding.block.learn(statistics)
-        except SetFailure as failure:
-            raise self.failure(out[failure.index], str(failure)) from None
-        if engine.weights is not None:
-            moments, right, y_mean = engine.weighted.without(self.weighted, out).about_means()
-        is_sound = ~(statistics.in_doubt | engine.has_lost_digits(statistics, moments)) & self._are_fixed(out)
-        squares = partial(self._squares, out, moments.n, y_mean)
-        return EncodedSets(features, moments, right, y_mean, self.rows_of(out, features), squares), is_sound
-
-    def _are_fixed(self, out: IntArray) -> BoolArray:
-        """Whether steps find in each training set what they found in all rows, where that is not sure beforehand."""
-        fixed = self.engine.fixed
-        if not fixed.has_checks:
-            return np.ones(len(out), dtype=bool)
-        return np.array([fixed.are_fixed(*self.train_and_tests(each)) for each in out], dtype=bool)
-
-    def failure(self, out: IntArray, why: str) -> TrainingSetError:
-        """An error that names the training set."""
-        return TrainingSetError(f"{self.folds.words(*self.place(out))}: {why}")
 
 
 class _Sets(LearningSets):
@@ -339,44 +96,73 @@ class _Sets(LearningSets):
 
     @property
     def encoding(self) -> Encoding:
-        """What the steps make of the columns."""
-        return self.engine.learner.encoding
+        """What the steps of the first learner make of the columns."""
+        return self.engine.parts[0].encoding
 
     def floats_each(self, n_out: int) -> int:
         """Numbers that a training set needs."""
-        (n, Q), q, learner = self.engine.y.shape, self.engine.rows.shape[1], self.engine.learner
-        if learner.takes_masks:
+        (n, Q), q = self.engine.y.shape, self.engine.rows.shape[1]
+        if any(part.takes_masks for part in self.engine.parts):
             return int((3 * self.engine.n_values * Q + 4) * (n + q))
         return int(6 * q * q + self.engine.n_values * Q * (q + n_out * self.members.shape[1]))
 
     def residuals(self, out: IntArray) -> FloatArray:
-        """Residuals of the folds that are out."""
-        if self.engine.learner.takes_masks:
-            gamma, is_known = self._from_masks(out)
-            is_sound = np.ones(len(out), dtype=bool)
-        else:
-            sets, is_sound = self.learn(out)
-            gamma, is_known = coefficients(self.engine.learner, sets)
+        """Residuals of the folds that are out, of all parts on the axis of values."""
+        engine = self.engine
+        if len(engine.parts) == 1 and engine.parts[0].takes_masks:
+            return self._of_masks(0, out)
+        plain = engine.plain.without(self.plain, out).about_means()
+        weighted = plain
+        if engine.weights is not None:
+            weighted = engine.weighted.without(self.weighted, out).about_means()
+        is_fixed = self._are_fixed(out)
+        each = [self._of_part(at, out, plain[0], weighted, is_fixed) for at in range(len(engine.parts))]
+        return each[0] if len(each) == 1 else np.concatenate(each, axis=3)
+
+    def _of_part(
+        self,
+        at: int,
+        out: IntArray,
+        plain: Moments,
+        weighted: tuple[Moments, FloatArray, FloatArray],
+        is_fixed: BoolArray,
+    ) -> FloatArray:
+        """Residuals of one of several learners."""
+        engine, part = self.engine, self.engine.parts[at]
+        if part.takes_masks:
+            return self._of_masks(at, out)
+        statistics = DowndatedStatistics(self, out, plain)
+        try:
+            features = part.encoding.block.learn(statistics)
+        except SetFailure as failure:
+            if len(engine.parts) == 1:
+                raise self.failure(out[failure.index], str(failure)) from None
+            return np.concatenate([self._from_rows_or_log(at, each)[None] for each in out])
+        squares = partial(self._squares, out, weighted[0].n, weighted[2])
+        sets = EncodedSets(features, *weighted, partial(self._rows, part, out, features), squares)
+        is_sound = ~(statistics.in_doubt | engine.has_lost_digits(statistics, weighted[0])) & is_fixed
+        gamma, is_known = coefficients(part, sets)
         found = self.predicted(out, gamma)
         for index in np.flatnonzero(~(is_sound & is_known)):
-            found[index] = self.from_rows(out[index])
+            found[index] = self._from_rows_or_log(at, out[index])
         return found
 
-    def _from_masks(self, out: IntArray) -> tuple[FloatArray, BoolArray]:
-        """Coefficients (S, V, q + 1, Q), and which are known, of training sets that are masks of the rows."""
+    def _of_masks(self, at: int, out: IntArray) -> FloatArray:
+        """The same of a learner that fits training sets as masks of the rows."""
         engine = self.engine
         low, high = self.extremes_inside(out, np.arange(engine.values.shape[1]))
         B = np.asarray(engine.rows[:-1, :-1])
-        beta, constants, is_known = engine.learner.fit_masks(B, engine.y, ~self.is_out(out), low < high)
-        return np.concatenate([beta, constants[:, :, None]], axis=2), is_known
+        beta, constants, is_known = engine.parts[at].fit_masks(B, engine.y, ~self.is_out(out), low < high)
+        found = self.predicted(out, np.concatenate([beta, constants[:, :, None]], axis=2))
+        for index in np.flatnonzero(~is_known):
+            found[index] = self._from_rows_or_log(at, out[index])
+        return found
 
-    def rows_of(self, out: IntArray, features: Features) -> RowsOfSet:
-        """What asks for the rows of a training set."""
-        return partial(self._rows, out, features)
-
-    def _rows(self, out: IntArray, features: Features, index: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _rows(
+        self, learner: EncodedLearner, out: IntArray, features: Features, index: int
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Outputs of one training set in its rows, y, both about their means, and the roots of the weights."""
-        engine, learner = self.engine, self.engine.learner
+        engine = self.engine
         rows = self.training_rows(out[index])
         root = learner.root_weights(rows)
         Z = features.in_rows(index, engine.rows[rows, :-1])
@@ -389,7 +175,19 @@ class _Sets(LearningSets):
 
     def from_rows(self, out: IntArray) -> FloatArray:
         """Residuals (t, m, V, Q) of the folds that one training set leaves out, by its steps and from its rows."""
-        engine, learner = self.engine, self.engine.learner
+        return np.concatenate([self._part_from_rows(at, out) for at in range(len(self.engine.parts))], axis=2)
+
+    def _from_rows_or_log(self, at: int, out: IntArray) -> FloatArray:
+        """The same of one part; zeros, and a note, where it fails and others do not."""
+        try:
+            return self._part_from_rows(at, out)
+        except TrainingSetError as error:
+            repeat, folds = self.place(out)
+            self.log.add(error, self.folds.first + repeat, folds, sum(self.engine.models[:at]))
+            return np.zeros((len(out), self.members.shape[1], self.engine.models[at], self.engine.y.shape[1]))
+
+    def _part_from_rows(self, at: int, out: IntArray) -> FloatArray:
+        engine, learner = self.engine, self.engine.parts[at]
         train, tests = self.train_and_tests(out)
         try:
             Z, *predicted = learner.encoding.of_rows(train, tests)
@@ -404,40 +202,3 @@ class _Sets(LearningSets):
             fitted = np.moveaxis(np.where(varies, Z, 0.0) @ beta, 0, 1) + constant
             found[at, : len(rows)] = engine.y[rows][:, None] - fitted
         return found
-
-
-class _Statistics(SetStatistics):
-    """Statistics of some training sets, by differences."""
-
-    def __init__(self, sets: LearningSets, out: IntArray, moments: Moments) -> None:
-        super().__init__(moments)
-        self.sets, self.out = sets, out
-        self._ends: dict[bytes, tuple[FloatArray, FloatArray]] = {}
-
-    def held_out(self, sources: IntArray) -> FloatArray:
-        """Counts in the folds that are out."""
-        counts: FloatArray = self.sets.plain.gram[:, -1][self.out][:, :, sources].sum(axis=1)
-        return counts
-
-    def tally(self, codes: IntArray, n_codes: int) -> FloatArray:
-        """Counts of codes, fold by fold."""
-        sets = self.sets
-        members = np.append(codes, -1)[sets.members]
-        F = len(members)
-        places = (np.arange(F)[:, None] * (n_codes + 1) + members + 1).ravel()
-        by_fold = np.bincount(places, minlength=F * (n_codes + 1)).reshape(F, -1)[:, 1:]
-        total = np.bincount(codes + 1, minlength=n_codes + 1)[1:]
-        counts: FloatArray = (total - by_fold[self.out].sum(axis=1)).astype(np.float64)
-        return counts
-
-    def extremes(self, sources: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Over the folds that stay; steps and checks ask for the same ones."""
-        key = np.asarray(sources).tobytes()
-        if key not in self._ends:
-            places = np.searchsorted(self.sets.engine.fixed.value_sources, sources)
-            self._ends[key] = self.sets.extremes_inside(self.out, places)
-        return self._ends[key]
-
-    def quantiles(self, values: AnyArray, probabilities: Sequence[float]) -> FloatArray:
-        """Without the rows that are out."""
-        return quantiles_inside(values, ~self.sets.is_out(self.out), probabilities)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 import numpy as np
 
@@ -61,25 +62,29 @@ class Piece:
 class FailureLog:
     """Values that could not be fitted, as they are found.
 
-    What is at fault at every value is raised, and so is what is at fault in a model that has no other value: ``values``
-    are the numbers of values of the models, one after the other.
+    What is at fault at every value of a model, or at the only one that it has, is raised if there is no other model:
+    ``values`` are the numbers of values of the models, one after the other.
     """
 
     def __init__(self, *values: int) -> None:
-        self._is_only = [count == 1 for count in values for _ in range(count)]
+        ends = list(accumulate(values, initial=0))
+        self._models = [range(*each) for each in pairwise(ends)]
         self.found = list[Failure]()
 
     def add(self, error: OneFitError, repeat: int, out: tuple[int, ...], value: int) -> None:
         """Note that a value failed in a repeat with the folds ``out`` held out."""
-        if self._is_only[value] or (isinstance(error, TrainingSetError) and error.lam is None):
+        model = next(values for values in self._models if value in values)
+        is_whole = len(model) == 1 or (isinstance(error, TrainingSetError) and error.lam is None)
+        if is_whole and len(self._models) == 1:
             raise error
-        self.found.append(Failure(repeat, out, value, error))
+        self.found += [Failure(repeat, out, each, error) for each in (model if is_whole else (value,))]
 
 
 class SmootherEngine(Engine):
     """Computes held-out losses from what was decomposed, without refitting.
 
-    ``outputs`` are those that are computed together, with the penalties of all values. ``tick`` counts repeats, each at
+    ``outputs`` are those that are computed together, with the penalties of all values; ``models`` the numbers of values
+    that fail together if their training set does. ``tick`` counts repeats, each at
     every value, or training sets. It is called in every block, with zero if that completes none: it may end a thread by
     an error.
     """
@@ -93,6 +98,7 @@ class SmootherEngine(Engine):
         outputs: Iterable[tuple[IntArray, FloatArray]],
     ) -> None:
         self.fit_rows, self.loss, self.n_values, self.outputs = rows, loss, n_values, list(outputs)
+        self.models: tuple[int, ...] = (n_values,)
         self.tick: Callable[[int], None] = ignore
         self.y = rows.centre(problem.y)
         relative = RowRoles.of(problem.weights, None).weights
@@ -166,7 +172,7 @@ class SmootherEngine(Engine):
     def singles(self, folds: Folds) -> HeldOut:
         """Each row's residual and loss with its own fold out."""
         Q = self.y.shape[1]
-        single, log = HeldOut.empty(folds, self.n_values, Q, self.loss.n_losses(Q)), FailureLog(self.n_values)
+        single, log = HeldOut.empty(folds, self.n_values, Q, self.loss.n_losses(Q)), FailureLog(*self.models)
         for group, (outputs, _) in enumerate(self.outputs):
             for piece in self._counted(folds, group, False, log):
                 self._record_single(single, folds, piece, outputs)
@@ -176,7 +182,7 @@ class SmootherEngine(Engine):
     def pairs(self, folds: Folds) -> PairErrors[HeldOut]:
         """The same, and the losses of each fold with it and another out."""
         Q = self.y.shape[1]
-        R, log = self.loss.n_losses(Q), FailureLog(self.n_values)
+        R, log = self.loss.n_losses(Q), FailureLog(*self.models)
         pairs = empty_pairs(folds, self.n_values, Q, R, self.loss.n_moments(Q))
         folds_of = np.arange(folds.n_folds)
         for group, (outputs, _) in enumerate(self.outputs):

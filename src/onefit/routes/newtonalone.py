@@ -12,7 +12,7 @@ from ..errors import TrainingSetError
 from ..learners import Encoding, NoFiniteFit, fit_newton
 from ..linalg.columns import middle
 from ..typing import BoolArray, FloatArray, IntArray
-from .encoded import LearningSets
+from .features import LearningSets
 from .newtonfull import REMEDY, FullEngine, dense
 
 __all__ = ["Chunk", "LoneSets"]

@@ -15,7 +15,7 @@ from ..linalg import compiled
 from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
-from .encoded import FeaturesEngine
+from .features import FeaturesEngine
 from .newtonbatch import Rows
 from .products import Products
 from .rowsets import Ends, MaskedStatistics

@@ -1,6 +1,8 @@
-"""Products of fixed features with themselves and with y, of folds and of what is left without them."""
+"""Products of fixed features with themselves and with y, of which those of training sets are differences."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from ..learners import Moments
 from ..typing import FloatArray, IntArray
@@ -16,10 +18,14 @@ class Products:
 
     def without(self, folds: Products, out: IntArray) -> Products:
         """Those of all rows but some folds."""
-        gram, right = self.gram - folds.gram[out[:, 0]], self.right - folds.right[out[:, 0]]
+        right = self.right - folds.right[out[:, 0]]
         for fold in out.T[1:]:
-            gram -= folds.gram[fold]
             right -= folds.right[fold]
+        gram = np.empty((len(out), *self.gram.shape))
+        for own, (first, *others) in zip(gram, out.tolist(), strict=True):  # one by one they stay in the cache
+            np.subtract(self.gram, folds.gram[first], out=own)
+            for fold in others:
+                own -= folds.gram[fold]
         return Products(gram, right)
 
     def about_means(self) -> tuple[Moments, FloatArray, FloatArray]:
@@ -27,6 +33,7 @@ class Products:
         n, sums = self.gram[:, -1, -1], self.gram[:, -1, :-1]
         mean, y_mean = sums / n[:, None], self.right[:, -1] / n[:, None]
         products = self.gram[:, :-1, :-1]
-        products -= sums[:, :, None] * mean[:, None]
+        for own, total, centre in zip(products, sums, mean, strict=True):
+            own -= np.multiply.outer(total, centre)
         right = self.right[:, :-1] - sums[:, :, None] * y_mean[:, None]
         return Moments(n, mean, products), right, y_mean

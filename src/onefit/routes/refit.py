@@ -25,7 +25,7 @@ from ..extrapolation import measured
 from ..folds import Folds, FoldSource
 from ..inference.fold_errors import Failure, HeldOut, PairErrors, RowRoles, empty_pairs, moments
 from ..learners import Learner, RefitLearner, Refusal, Task
-from ..learners.refitted import weight_name
+from ..learners.refitted import fit_parameters
 from ..learners.transformed import without_trace
 from ..sources import Source
 from ..typing import AnyArray, Data, Estimator, FloatArray, IntArray
@@ -100,9 +100,8 @@ class RefitEngine(Engine):
         self._kept: Parallel | None = None
         self._ahead: Iterator[Answer] | None = None
         self._n_ahead = 0
-        if problem.weights is not None:
-            for estimator in self.estimators:
-                weight_name(estimator)
+        for estimator in self.estimators:
+            fit_parameters(estimator, problem.weights, problem.groups)  # whether it can be weighted at all
 
     def n_units(self, n_folds: int, n_repeats: int, with_pairs: bool) -> int:
         """Number of fits."""
@@ -265,7 +264,7 @@ class RefitEngine(Engine):
             self.estimators[value],
             self._source,
             self.problem.target,
-            self.problem.weights,
+            fit_parameters(self.estimators[value], self.problem.weights, self.problem.groups),
             folds.training_rows(repeat, *held),
             [np.flatnonzero(folds.ids[repeat] == fold) for fold in held],
             self._questions,
@@ -364,9 +363,9 @@ def time_one_fit(task: Task, estimator: Estimator) -> float | None:
 
 def _seconds(task: Task, estimator: Estimator, rows: IntArray) -> float:
     """Of one fit to some rows."""
-    weights = task.problem.weights
     fitted = clone(estimator, safe=False)
-    extra = {} if weights is None else {weight_name(estimator): weights[rows]}
+    parameters = fit_parameters(estimator, task.problem.weights, task.problem.groups)
+    extra = {name: values[rows] for name, values in parameters.items()}
     start = time.perf_counter()
     fitted.fit(_rows(estimator, task.source, rows, rows), task.problem.target[rows], **extra)
     return time.perf_counter() - start
@@ -387,7 +386,7 @@ def _heldout_predictions(
     estimator: Estimator,
     source: Source,
     y: AnyArray,
-    weights: FloatArray | None,
+    parameters: Mapping[str, AnyArray],
     train: IntArray,
     tests: Sequence[IntArray],
     questions: Questions,
@@ -398,7 +397,7 @@ def _heldout_predictions(
     name = type(estimator).__name__
     try:
         fitted = clone(estimator, safe=False)
-        extra = {} if weights is None else {weight_name(estimator): weights[train]}
+        extra = {name: values[train] for name, values in parameters.items()}
         with measured():
             fitted.fit(_rows(estimator, source, train, train), y[train], **extra)
             answers = [questions.ask(fitted, _rows(estimator, source, test, train), y[test]) for test in tests]

@@ -51,7 +51,8 @@ from .costs import Shape
 from .engine import TABLE_BYTES, FailureLog, per_block
 from .measured import measure, n_figures, n_kept
 from .responses import joined
-from .sidebyside import joined_pairs, joined_singles, pairs_of
+from .sidebyside import SideBySideEngines
+from .stopped import stopped_after, stopped_in_bias
 from .threads import threads
 
 __all__ = [
@@ -62,8 +63,6 @@ __all__ = [
     "first_errors",
     "not_a_smoother",
     "shape_of",
-    "stopped_after",
-    "stopped_in_bias",
 ]
 
 Summarize: TypeAlias = Callable[[Folds, RowRoles, Chain], FoldErrors]
@@ -168,10 +167,13 @@ class RepeatedComputation:
     workers: Workers
     ticks: Ticks
     rows: RowRoles = field(init=False)
+    side_by_side: SideBySideEngines = field(init=False)
 
     def __post_init__(self) -> None:
         problem = self.task.problem
         self.rows = RowRoles.of(problem.weights, problem.groups)
+        n_losses = self.task.loss.n_losses(problem.n_outputs)
+        self.side_by_side = SideBySideEngines(self.engines, self.rows, problem.n_outputs, n_losses)
         for engine in self._counted:
             engine.tick = self.ticks.advance
             engine.counts_sets = self.partitions.n_repeats == 1 and engine.goes_through_sets
@@ -321,10 +323,7 @@ class RepeatedComputation:
             measured = measure(responses, folds, self.task, self.rows, self.n_values)
             return measured.pairs, measured.summarize
         pairs: PairErrors[SingleErrors]
-        if self._streams:
-            pairs = self.engines[0].stream(folds, run)
-        else:
-            pairs = joined_pairs([pairs_of(engine, folds, self.rows) for engine in self.engines])
+        pairs = self.engines[0].stream(folds, run) if self._streams else self.side_by_side.pairs(folds)
         return pairs, partial(summarize, pairs)
 
     def _compute(self, span: tuple[int, int], run: Run, chain: Chain | None = None) -> tuple[SingleErrors, FoldErrors]:
@@ -380,7 +379,7 @@ class RepeatedComputation:
         """Errors with single folds out."""
         if self._streams:
             return self.engines[0].stream_singles(folds, run)
-        return joined_singles([engine.singles(folds) for engine in self.engines])
+        return self.side_by_side.singles(folds)
 
     def _mean_cv(self, source: FoldSource, count: int, failures: list[Failure]) -> tuple[FloatArray | None, int]:
         """Mean over partitions of their row-mean cross-validation error, (V, R), and of how many partitions.
@@ -410,12 +409,14 @@ class RepeatedComputation:
 
 
 def first_errors(failures: Iterable[Failure], n_values: int) -> dict[int, OneFitError]:
-    """By value, what went wrong first; raises it if no value is left."""
+    """By value, what went wrong first; raises it, with the place of the value, if none is left."""
     errors: dict[int, OneFitError] = {}
     for failure in sorted(failures, key=lambda failure: failure.order):
         errors.setdefault(failure.value, failure.error)
     if len(errors) == n_values:
-        raise next(iter(errors.values()))
+        value, error = next(iter(errors.items()))
+        error.place = value
+        raise error
     return errors
 
 
@@ -435,16 +436,3 @@ def _spans(start: int, goal: int, step: int, n_threads: int) -> list[tuple[int, 
     each = max(1, min(step, -(-(goal - first) // (4 * n_threads))))
     later = [(low, min(low + each, goal)) for low in range(first, goal, each)]
     return [(start, first), *later] if first > start else later
-
-
-def stopped_after(count: int, of: str, has_bias: bool) -> str:
-    """Note on a job that the user stopped after ``count`` repeats ``of`` so many."""
-    these = "this one" if count == 1 else f"these {count}"
-    bias = ", that of the bias too" if has_bias else ""
-    return f"stopped by the user after {count} of {of} repeats; the figures are from {these}{bias}"
-
-
-def stopped_in_bias(count: int, asked: int) -> str:
-    """Note on a job that the user stopped when its repeats were complete."""
-    source = f"these {count}" if count else "the repeats themselves"
-    return f"stopped by the user after {count} of {asked} partitions for the bias, which is from {source}"

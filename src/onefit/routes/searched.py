@@ -13,8 +13,8 @@ from ..learners import EncodedSets, Learner, Refusal, SearchedLearner, SetFailur
 from ..linalg import compiled
 from ..typing import BoolArray, FloatArray, IntArray
 from .contract import Engine, FoldPlan, Offer, Workers
-from .encoded import FeaturesEngine, FeatureSets, coefficients
 from .engine import FailureLog
+from .features import FeaturesEngine, FeatureSets, coefficients
 from .products import Products
 from .refit import RefitEngine
 from .repeats import RepeatedRoute
@@ -191,7 +191,10 @@ class _Sets(FeatureSets):
         """All candidates in the splits, and in the training sets themselves."""
         engine, learner, F = self.engine, self.engine.learner, len(splits.owner)
         is_out = self.is_out(out)
-        moments, right, y_mean = self._products(out, splits).about_means()
+        moments, right, y_mean = self._products(out, splits, None).about_means()
+        fitted = (moments, right, y_mean)
+        if engine.weights is not None:
+            fitted = self._products(out, splits, engine.weights).about_means()
         B = engine.rows[: self.folds.n, :-1]
         masks = np.vstack([splits.inside, ~is_out])
         whole = MaskedStatistics(engine.ends, B, ~is_out, is_out, moments.part(slice(F, None)))
@@ -204,35 +207,37 @@ class _Sets(FeatureSets):
             moments,
             (whole, owner),
         )
-        is_sure = ~engine.has_lost_digits(statistics, moments)
-        squares = cache(lambda: masks @ np.square(engine.y) - moments.n[:, None] * np.square(y_mean))
+        is_sure = ~engine.has_lost_digits(statistics, fitted[0]) & (fitted[0].n > 0)
+        heavy = 1.0 if engine.weights is None else engine.weights[: self.folds.n, None]
+        squares = cache(lambda: masks @ (heavy * np.square(engine.y)) - fitted[0].n[:, None] * np.square(fitted[2]))
         found = []
         for group in learner.groups:
             features = group.encoding.block.learn(statistics)
-            gamma, is_known = coefficients(
-                group, EncodedSets(features, moments, right, y_mean, None, squares, F + owner)
-            )
+            gamma, is_known = coefficients(group, EncodedSets(features, *fitted, None, squares, F + owner))
             found.append(gamma)
             is_sure &= is_known
         is_sure &= ~statistics.in_doubt
         gammas = np.stack([found[group][:, value] for group, value in learner.places], axis=1)
         u = self._residuals(splits, gammas[:F])
-        scores, is_certain = learner.score.of(engine.observed[splits.members], u, splits.present)
+        weights = None if engine.weights is None else engine.weights[splits.members]
+        scores, is_certain = learner.score.of(engine.observed[splits.members], u, splits.present, weights)
         is_sure[:F] &= is_certain
         if engine.fixed.has_checks:
             is_sure &= [engine.fixed.are_fixed(*each) for each in statistics.rows()]
         return _Scored(scores, gammas[F:], np.bincount(owner, ~is_sure) == 0)
 
-    def _products(self, out: IntArray, splits: _Splits) -> Products:
+    def _products(self, out: IntArray, splits: _Splits, weights: FloatArray | None) -> Products:
         """Products of what is fitted in each split, then of the training sets."""
         engine = self.engine
         whole = engine.plain.without(self.plain, out)
         is_rest = (splits.inside.sum(axis=1) + splits.sizes == whole.gram[splits.owner, -1, -1]).all()
+        if weights is not None:
+            whole = engine.weighted.without(self.weighted, out)
         if is_rest:
-            scored = engine.by_folds(splits.members, splits.sizes, None)
+            scored = engine.by_folds(splits.members, splits.sizes, weights)
             fitted = Products(whole.gram[splits.owner] - scored.gram, whole.right[splits.owner] - scored.right)
         else:
-            each = [engine.products(np.flatnonzero(rows), None) for rows in splits.inside]
+            each = [engine.products(np.flatnonzero(rows), weights) for rows in splits.inside]
             fitted = Products(np.stack([one.gram for one in each]), np.stack([one.right for one in each]))
         return Products(np.concatenate([fitted.gram, whole.gram]), np.concatenate([fitted.right, whole.right]))
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from ..checks import check_choice, check_integer, check_jobs, check_level
 from ..dropfolds import DropFolds, DropSets
-from ..errors import FoldError, IntervalError, TrainingSetError
+from ..errors import FoldError, IntervalError, OneFitError, TrainingSetError
 from ..folds import ExplicitFolds, Folds, FoldSource, RandomFolds, entropy_of, explicit_folds, is_single
 from ..frames import split_columns
 from ..inference.fold_errors import RowRoles
 from ..inference.intervals import MOST_SCATTERED, RULES, Rule
 from ..inference.montecarlo import Stopping
-from ..learners import Learner, Path, RefitLearner, Refusal, Task, adapt, free_columns, frozen
+from ..learners import Learner, RefitLearner, Task
 from ..metrics import Asked, KeptScores, Loss, Metric
 from ..routes import (
     Bid,
@@ -30,11 +30,12 @@ from ..routes import (
     choose_drop_routes,
     choose_routes,
 )
-from ..typing import ArrayLike, Data, Estimator, IntArray, Rows, Splitter
+from ..typing import ArrayLike, Data, IntArray, Rows, Splitter
 from ..validation import Problem, check_problem
 from ..vocabulary import ROUTES, TRANSFORMERS
-from .asking import METHODS, ask
+from .asking import ask
 from .checkpoints import make_checkpoint
+from .contenders import Contender, candidates_of
 from .dependent import Dependent, Pilot, find_dependent, pilot_task, refuse_beside
 from .lostcolumns import explain_lost_columns
 from .progress import Progress, check_progress
@@ -44,14 +45,6 @@ __all__ = ["Contender", "Job", "Settings", "make_job"]
 
 MOST_ASKED = 100_000
 """So many partitions leave a Monte Carlo error of a few thousandths of that of one; more would only take time."""
-
-
-@dataclass(frozen=True)
-class Contender:
-    """What stands on the axis of parameter values: one estimator, or one at each value of a path."""
-
-    estimators: tuple[Estimator, ...]
-    path: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -82,6 +75,8 @@ class Job:
         The seed of the partitions.
     dependent : Dependent or None
         How the folds came about, if they are for rows that follow one another.
+    names : tuple of str
+        Of the models, if there are several; by the places of their values.
     """
 
     task: Task
@@ -98,6 +93,7 @@ class Job:
     settings: Settings
     entropy: int
     dependent: Dependent | None = None
+    names: tuple[str, ...] = ()
 
     @cached_property
     def computation(self) -> Computation:
@@ -146,14 +142,18 @@ class Job:
         with np.errstate(over="ignore", invalid="ignore"), self.progress.running(units):
             try:
                 outcome = self.computation.run()
-            except TrainingSetError as error:
-                raise _with_hints(error, self.problem, [bid.learner for bid in self.bids]) from error.__cause__
+            except OneFitError as error:
+                if isinstance(error, TrainingSetError):
+                    _with_hints(error, self.problem, [bid.learner for bid in self.bids])
+                raise error.named(self._name_at(error.place)) from error.__cause__
         for place, failure in outcome.failures.items():
             if isinstance(failure, TrainingSetError):
                 _with_hints(failure, self.problem, [self.bid_at(place).learner])
-            if self.bid_at(place).learner.n_values == 1:
-                raise failure  # there is no other value to show: routes raise it themselves, as soon as they see it
         return outcome
+
+    def _name_at(self, place: int | None) -> str:
+        """The name of the model that a place on the axis of computed values belongs to; empty if it has none."""
+        return self.names[self.values[place]] if self.names and place is not None else ""
 
 
 def _with_hints(error: TrainingSetError, problem: Problem, learners: Sequence[Learner]) -> TrainingSetError:
@@ -187,7 +187,7 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows | str, settings: 
     needed = frozenset(name for name, is_needed in needs.items() if is_needed)
     task = Task(problem, question.loss, rule, settings.transformers, needed, question.metrics)
     K, L = _check_counts(problem, settings)
-    candidates = [_learners(contender, task, asked) for contender in contenders]
+    candidates = [each for contender in contenders for each in candidates_of(contender, task, asked)]
     entropy = entropy_of(settings.random_state)
     is_automatic = K is None and settings.folds is None
     if is_automatic:
@@ -204,11 +204,13 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows | str, settings: 
         task = replace(task, loss=replace(task.loss, width=whole.members.shape[2]))
         _check_folds(task.metrics, whole)
     plan = _plan(problem, partitions, whole, is_automatic)
-    failures = _unfit(candidates, problem, plan)
+    names = tuple(contender.name for contender in contenders) if len(contenders) > 1 else ()
+    failures = _unfit(candidates, problem, plan, names)
     if dependent is not None and isinstance(partitions.source, DropSets):
         route, bids = choose_drop_routes(candidates, task, plan, asked, dependent.kept)
     else:
-        route, bids = choose_routes(candidates, task, plan, asked)
+        kept_names = [name for at, name in enumerate(names) if at not in failures]
+        route, bids = choose_routes(candidates, task, plan, asked, kept_names)
     n_values = sum(bid.learner.n_values for bid in bids) + len(failures)
     values = tuple(value for value in range(n_values) if value not in failures)
     return Job(
@@ -226,6 +228,7 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows | str, settings: 
         settings,
         entropy,
         dependent,
+        names,
     )
 
 
@@ -248,29 +251,6 @@ def _folds_of(
     return Partitions(dependent.source, 1, None, int(settings.max_fits)), dependent
 
 
-def _learners(contender: Contender, task: Task, asked: str) -> list[Learner]:
-    """The learners of a contender, the fast one first if there is one."""
-    refusal = Refusal("asked for")
-    if asked != "refit":
-        found = adapt(contender.estimators[0], task, contender.path)
-        if isinstance(found, Learner):
-            found = _that_responds(found, task)
-        if isinstance(found, Learner):
-            return [found, _refitted(contender, task, Refusal("no fast route serves what it says of itself"))]
-        refusal = found
-    return [_refitted(contender, task, refusal)]
-
-
-def _that_responds(learner: Learner, task: Task) -> Learner | Refusal:
-    """The learner, if it can say what the metrics need to know."""
-    kinds = task.responses - {"predict"} if task.problem.classes is not None else frozenset[str]()
-    own = any(hasattr(metric, "score_rows") for metric in task.metrics)
-    lacking = {kind for kind in kinds if not learner.responses & set(METHODS.get(kind, (kind,)))}
-    if own:
-        return Refusal("a scorer of (estimator, X, y) needs fitted estimators")
-    return Refusal(f"its {sorted(lacking)[0]} is known of fitted estimators only") if lacking else learner
-
-
 def _check_folds(metrics: Sequence[Metric], whole: Folds) -> None:
     """Refuse folds of single rows to metrics that are no means or functions of means."""
     for metric in metrics:
@@ -278,28 +258,30 @@ def _check_folds(metrics: Sequence[Metric], whole: Folds) -> None:
             raise FoldError(f"{metric.name} is not defined on folds of one row; use fewer folds.")
 
 
-def _refitted(contender: Contender, task: Task, refusal: Refusal) -> RefitLearner:
-    """What is fitted if no fast route serves."""
-    return RefitLearner(
-        contender.estimators, refusal, lambda each: frozen(each, task), lambda each: free_columns(each, task)
-    )
-
-
-def _unfit(candidates: list[list[Learner]], problem: Problem, plan: FoldPlan) -> dict[int, str]:
+def _unfit(candidates: list[list[Learner]], problem: Problem, plan: FoldPlan, names: Sequence[str]) -> dict[int, str]:
     """Take out the values that no training set of these folds can determine, and say why, by their places.
 
-    Of one model there is no other value, so it raises.
+    If none is left, it raises.
     """
     failures: dict[int, str] = {}
+    first: TrainingSetError | None = None
+    place = 0
     for candidate in candidates:
+        V = candidate[0].n_values
         try:
             lost = candidate[0].check_fits(plan.smallest_training_set)
         except TrainingSetError as error:
-            raise _with_hints(error, problem, [each[0] for each in candidates]) from error.__cause__
+            _with_hints(error, problem, [candidate[0]])
+            lost, error.place = dict.fromkeys(range(V), str(error)), place
+            first = first or error
         if lost:
-            kept = [value for value in range(candidate[0].n_values) if value not in lost]
-            candidate[:] = [learner.at(kept) for learner in candidate]
-            failures |= lost  # only a curve has several values, and it has one contender
+            kept = [value for value in range(V) if value not in lost]
+            candidate[:] = [learner.at(kept) for learner in candidate] if kept else []
+            failures |= {place + value: reason for value, reason in lost.items()}
+        place += V
+    candidates[:] = [candidate for candidate in candidates if candidate]
+    if first is not None and not candidates:
+        raise first.named(names[first.place] if names and first.place is not None else "") from first.__cause__
     return failures
 
 

@@ -13,7 +13,6 @@ from typing import Any
 
 from scipy import sparse
 from sklearn import get_config
-from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.feature_selection import SelectKBest, SelectPercentile, VarianceThreshold
@@ -25,6 +24,7 @@ from sklearn.preprocessing import (
     MinMaxScaler,
     OneHotEncoder,
     OrdinalEncoder,
+    PolynomialFeatures,
     RobustScaler,
     StandardScaler,
 )
@@ -38,6 +38,7 @@ from .compose import Table, chain, columns, union
 from .encode import one_hot, ordinal
 from .function import function
 from .impute import impute, missing
+from .polynomial import polynomial
 from .rotate import principal, truncated
 from .scale import max_abs, min_max, robust, standard
 from .select import above_variance, best, percentile
@@ -60,6 +61,7 @@ STEPS: dict[type, Callable[[Any, Any, FixedFeatures], Table]] = {
     PCA: principal,
     TruncatedSVD: truncated,
     FunctionTransformer: function,
+    PolynomialFeatures: polynomial,
 }
 
 FITTED_ANEW = "must be fitted anew in every training set"
@@ -100,21 +102,12 @@ def _encode(step: Any, table: Table, fixed: FixedFeatures) -> Table:
     elif not is_stateless(step):
         raise RouteError(f"{name} {FITTED_ANEW}")
     elif isinstance(table, RawTable):
-        found = _without_state(step, table, fixed)
+        found = table.through(step)
     else:
         raise RouteError(f"{name} stands behind another step that learns")
     if isinstance(found, Block) and found.may_be_sparse and _makes_frames(step):
         raise RouteError(f"{name} is to make a frame of what may be a sparse matrix")
     return found
-
-
-def _without_state(step: Any, table: RawTable, fixed: FixedFeatures) -> RawTable:
-    """Columns that a step makes of each row by itself."""
-    try:
-        made = clone(step).fit_transform(table.X)
-    except Exception as error:
-        raise RouteError(f"{type(step).__name__} failed on all rows: {type(error).__name__}: {error}") from error
-    return RawTable.of(made, fixed.n)
 
 
 def _makes_frames(step: Any) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, Final
 
 import numpy as np
+import pandas as pd
 from sklearn.preprocessing import OneHotEncoder
 
 from ...errors import RouteError
@@ -77,17 +78,25 @@ class Categories:
             kept = ~is_gap if has_mode else kept
             column = column.astype(object)
             column[is_gap] = self.fill
-        encoder = OneHotEncoder(categories="auto" if given is None else [given], handle_unknown="ignore")
-        try:
-            indicators = encoder.fit_transform(column[kept][:, None]).tocsr()
-        except (TypeError, ValueError) as error:
-            raise RouteError(f"levels of column {name!r} cannot be told apart: {error}") from error
-        levels = encoder.categories_[0]
+        levels, found = _coded(name, column[kept], given)
         if has_mode and any(level is None for level in levels):
             raise RouteError(f"column {name!r} has None among levels of which the most frequent is asked for")
-        found = np.full(indicators.shape[0], -1, dtype=np.intp)
-        found[np.flatnonzero(np.diff(indicators.indptr))] = indicators.indices
         codes = np.full(self.fixed.n, -1, dtype=np.intp)
         codes[kept] = found
         sources = self.fixed.levels(key, codes, len(levels))
         return Levels(name, levels, sources, gap, has_mode, bool((found >= 0).all()))
+
+
+def _coded(name: str, column: AnyArray, given: AnyArray | None) -> tuple[AnyArray, IntArray]:
+    """Levels in scikit-learn's order, and which of them each row has; -1 is one that is not among those given."""
+    if given is None and len(column) and pd.api.types.infer_dtype(column, skipna=False) == "string":
+        codes, levels = pd.factorize(column, sort=True)  # text is sorted as scikit-learn does it, but sooner
+        return np.asarray(levels), codes.astype(np.intp)
+    encoder = OneHotEncoder(categories="auto" if given is None else [given], handle_unknown="ignore")
+    try:
+        indicators = encoder.fit_transform(column[:, None]).tocsr()
+    except (TypeError, ValueError) as error:
+        raise RouteError(f"levels of column {name!r} cannot be told apart: {error}") from error
+    found = np.full(indicators.shape[0], -1, dtype=np.intp)
+    found[np.flatnonzero(np.diff(indicators.indptr))] = indicators.indices
+    return encoder.categories_[0], found

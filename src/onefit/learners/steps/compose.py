@@ -15,7 +15,7 @@ from sklearn.utils._indexing import _get_column_indices
 from ...errors import RouteError
 from ...typing import IntArray
 from ..encoding import Block, BlockAfter
-from ..features import Features, FixedFeatures, side_by_side
+from ..features import Features, FixedFeatures, Pattern, side_by_side
 from ..setstatistics import SetStatistics
 from .categories import Categories
 from .table import RawTable, as_block
@@ -33,6 +33,14 @@ class _SideBySide(Block):
         self._blocks, self.may_be_sparse = list(blocks), may_be_sparse
         self.n_outputs = sum(block.n_outputs for block in blocks)
         self.is_rotated = any(block.is_rotated for block in blocks)
+        patterns = [block.made_of for block in blocks]
+        known = [pattern for pattern in patterns if pattern is not None]
+        self.made_of = Pattern.joined(known) if len(known) == len(patterns) else None
+
+    @property
+    def n_most(self) -> int:
+        """Those of all."""
+        return sum(block.n_most for block in self._blocks)
 
     def learn(self, sets: SetStatistics) -> Features:
         """The outputs of all."""

@@ -61,6 +61,7 @@ class _Imputed(Block):
         order = np.argsort(output, kind="stable")
         self._pattern = Pattern(np.concatenate([self._values, self._gaps.sources])[order], output[order], p)
         self._is_gap = order >= p
+        self.made_of = None if step.add_indicator else self._pattern
         if step.strategy == "most_frequent":
             self._modes = [_Modes(column) for column in self.columns]
 

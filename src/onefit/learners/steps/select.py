@@ -36,7 +36,7 @@ class _AboveVariance(BlockAfter):
 
     def __init__(self, inner: Block, threshold: float) -> None:
         super().__init__(inner)
-        self.threshold = threshold
+        self.threshold, self.made_of = threshold, None
 
     def learn(self, sets: SetStatistics) -> Features:
         """Columns that vary enough."""
@@ -53,7 +53,7 @@ class _Best(BlockAfter):
 
     def __init__(self, inner: Block, step: SelectKBest | SelectPercentile, fixed: FixedFeatures) -> None:
         super().__init__(inner)
-        self.step = step
+        self.step, self.made_of = step, None
         self.score = _score(step, fixed)
 
     def learn(self, sets: SetStatistics) -> Features:
@@ -85,6 +85,12 @@ class _Best(BlockAfter):
 class _KBest(_Best):
     """SelectKBest."""
 
+    @property
+    def n_most(self) -> int:
+        """K, or all."""
+        most = self.inner.n_most
+        return most if self.step.k == "all" else min(int(self.step.k), most)
+
     def _number(self, n_columns: IntArray, sets: SetStatistics) -> IntArray:
         """K, or all."""
         return n_columns if self.step.k == "all" else np.asarray(np.minimum(self.step.k, n_columns))
@@ -92,6 +98,11 @@ class _KBest(_Best):
 
 class _Percentile(_Best):
     """SelectPercentile."""
+
+    @property
+    def n_most(self) -> int:
+        """A share of those before it."""
+        return int(np.ceil(self.inner.n_most * self.step.percentile / 100))
 
     def _number(self, n_columns: IntArray, sets: SetStatistics) -> IntArray:
         """Those above a quantile of the scores; one that is at it counts as far as the percentage goes."""

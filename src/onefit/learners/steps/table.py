@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils._mask import _get_mask
 from sklearn.utils._missing import is_scalar_nan
@@ -41,6 +42,14 @@ class RawTable:
             raise RouteError("its steps learn from a sparse matrix")
         origin = object()  # not the id of X, which another table may have once this one is gone
         return cls(X, tuple((origin, at) for at in range(X.shape[1])))
+
+    def through(self, step: Any) -> RawTable:
+        """What a step that learns nothing makes of each row by itself."""
+        try:
+            made = clone(step).fit_transform(self.X)
+        except Exception as error:
+            raise RouteError(f"{type(step).__name__} failed on all rows: {type(error).__name__}: {error}") from error
+        return RawTable.of(made, self.X.shape[0])
 
     @property
     def n_columns(self) -> int:
@@ -104,7 +113,7 @@ class Values(Block):
         self.sources: IntArray = np.array([source for source, _ in found], dtype=np.intp)
         self._centre = np.array([centre for _, centre in found])
         self.columns, self.n_outputs = columns, len(columns)
-        self._pattern = Pattern(self.sources, np.arange(len(found)), len(found))
+        self.made_of: Pattern = Pattern(self.sources, np.arange(len(found)), len(found))
 
     def learn(self, sets: SetStatistics) -> Features:
         """The values."""
@@ -112,7 +121,7 @@ class Values(Block):
         low, high = sets.extremes(self.sources)
         there: BoolArray = np.ones(shape, dtype=bool)
         return Features(
-            self._pattern,
+            self.made_of,
             np.ones(shape),
             np.broadcast_to(self._centre, shape),
             there,
