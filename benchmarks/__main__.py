@@ -43,7 +43,9 @@ compiled kernel with every instruction set that the machine has. With ``--sparse
 route, by refits (which scikit-learn iterates to a tolerance), as a dense copy, and by the choice that onefit makes
 itself, what that costs included; with ``--sparse --calibrate``: the costs of that choice. With ``--pipelines``: tables
 of text and numbers, encoded, scaled and imputed before a Ridge, and searches inside, beside refits of the same. With
+``--glm``: logistic, Poisson and Gamma regression beside refits at scikit-learn's default tolerance. With
 ``--learners``: lasso, partial least squares, Bayesian ridge regression and Gaussian processes beside refits. With
+``--classifiers``: nearest neighbours, discriminant analysis and naive Bayes beside refits, and many outputs. With
 ``--growth FILE``: time against n, p, K, L and the number of values, as a picture.
 """
 
@@ -93,11 +95,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
         print(kernels_report(options.quick))
         return
-    if options.pipelines:
+    if options.pipelines or options.glm:
+        from .glms import glm_bars
         from .pipelines import pipeline_bars
 
         with threadpool_limits(limits=1):
-            found = pipeline_bars(options.quick, 0.02 if options.quick else 3 * options.seconds)
+            measured = glm_bars if options.glm else pipeline_bars
+            found = measured(options.quick, 0.02 if options.quick else 3 * options.seconds)
         form = markdown if options.markdown else plain
         print(form(BAR_HEAD, [bar.cells() for bar in found], ("bar", "")))
         return
@@ -106,6 +110,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
         with threadpool_limits(limits=1):
             found = learner_bars(options.quick, 0.02 if options.quick else 3 * options.seconds)
+        form = markdown if options.markdown else plain
+        print(form(BAR_HEAD, [bar.cells() for bar in found], ("bar", "")))
+        return
+    if options.classifiers:
+        from .classifiers import classifier_bars
+
+        with threadpool_limits(limits=1):
+            found = classifier_bars(options.quick, 0.02 if options.quick else 3 * options.seconds)
         form = markdown if options.markdown else plain
         print(form(BAR_HEAD, [bar.cells() for bar in found], ("bar", "")))
         return
@@ -131,7 +143,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--kernels", action="store_true", help="each compiled kernel with every instruction set")
     parser.add_argument("--sparse", action="store_true", help="every way and the choice, over sparse shapes")
     parser.add_argument("--pipelines", action="store_true", help="encoders, scalers and imputers beside refits")
+    parser.add_argument("--glm", action="store_true", help="generalized linear models beside refits")
     parser.add_argument("--learners", action="store_true", help="lasso, PLS and others beside refits")
+    parser.add_argument("--classifiers", action="store_true", help="neighbours, discriminant analysis, many outputs")
     parser.add_argument("--growth", metavar="FILE", help="draw time against each size")
     return parser.parse_args(arguments)
 

@@ -59,7 +59,7 @@ def exact_differences(tables: Sequence[PairTables], model: Model, asked: Differe
     with np.errstate(all="ignore"):
         errors = _fold_errors(tables, model)
         for output in range(found.shape[2]):
-            each = paired(errors, asked.first[:, output], asked.second[:, output], LEVEL)
+            each = paired(errors, asked.first[:, output], asked.second[:, output], LEVEL, SCALES.get(model.loss, "log"))
             found[:, :, output] = [getattr(each, name)[:, output] for name in ENDS]
     return found
 

@@ -149,12 +149,17 @@ class Losses:
     relative: np.ndarray
     groups: np.ndarray | None
     scale: str
-    is_difference: bool = False
+    of: tuple[Losses, ...] = ()
+    """The two models, if these are differences."""
+
+    @property
+    def is_difference(self):
+        return bool(self.of)
 
     def only(self, repeat):
         """One of the repeats."""
         chosen = {name: getattr(self, name)[[repeat]] for name in ("folds", "single", "pair", "prediction", "plain")}
-        return replace(self, **chosen)
+        return replace(self, **chosen, of=tuple(model.only(repeat) for model in self.of))
 
     @property
     def n_folds(self):
@@ -414,10 +419,22 @@ def centre(losses):
     """The error at n rows, extrapolated on the scale of the loss."""
     K, (h, inverse, _) = losses.n_folds, SCALES[losses.scale]
     least = 1 / (2 * losses.n_scored)
-    e_in, e_out = losses.raw_estimate, losses.cv_estimate
+    e_in, e_out = within_reach(losses), losses.cv_estimate
     if losses.scale == "logit":
         e_in, e_out = (min(max(e, least), 1 - least) for e in (e_in, e_out))
     return inverse(h(e_in) - (1 + (K - 2) / K) * (h(e_in) - h(e_out)))
+
+
+def within_reach(losses):
+    """The error with two folds out, nearer to that with one where they are more than a factor of two apart."""
+    if losses.is_difference:
+        first, second = losses.of
+        return within_reach(first) - within_reach(second)
+    e_in, e_out = losses.raw_estimate, losses.cv_estimate
+    if losses.scale != "log":
+        return e_in
+    factor = max(e_in, e_out) / min(e_in, e_out)
+    return e_in if factor <= 2 else e_out * (e_in / e_out) ** (1 / (factor - 1))
 
 
 def covariance(losses, level):
@@ -469,7 +486,7 @@ def subtract(first, second):
         first.relative,
         first.groups,
         "identity",
-        is_difference=True,
+        (first, second),
     )
 
 

@@ -50,6 +50,7 @@ from .montecarlo import report as montecarlo_report
 from .page import Results, render
 from .pictures import draw_coverage, draw_montecarlo, draw_real
 from .progress import Bar
+from .serial import RESULT as SERIAL
 from .settings import SETTINGS, Setting
 from .summary import merge, read, summarize, write
 from .table import markdown
@@ -192,7 +193,8 @@ def _render(output: Path, to_page: bool) -> None:
 
 def results_in(output: Path) -> Results:
     """All results of a directory."""
-    return Results(read(output)[0], pd.read_csv(output / MONTECARLO), pd.read_csv(output / PARTITIONS))
+    tables = [pd.read_csv(output / name) for name in (MONTECARLO, PARTITIONS, SERIAL.name)]
+    return Results(read(output)[0], *tables)
 
 
 def _montecarlo(options: argparse.Namespace) -> None:

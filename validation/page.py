@@ -3,13 +3,14 @@
 ``{{coverage; setting=ols-100-20; rule=bates; folds=10}}`` is the coverage of these rows in percent, and a range if
 there are several; ``|`` separates alternatives. Without them: covariance rule, leave two out, errors, not the absolute
 error. A model, and a setting that ends in ``*``, is given by how its name begins. ``mean`` is the mean coverage.
+``{{serial; ...}}`` is looked up in the study of rows that follow one another.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import pandas as pd
 
 from .benchmark import PREFIX
 from .montecarlo import needed
+from .serialpage import serial_figure, serial_table
 from .settings import SETTINGS
 from .table import benchmark_cells, benchmark_measures, markdown
 from .targets import listing
@@ -35,6 +37,7 @@ class Results:
     coverage: pd.DataFrame
     montecarlo: pd.DataFrame
     partitions: pd.DataFrame
+    serial: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 def render(results: Results, template: str | None = None) -> str:
@@ -48,6 +51,8 @@ def _figure(field: str, results: Results) -> str:
     table = results.coverage
     if name in _WHOLE:
         return _WHOLE[name](results)
+    if name == "serial":
+        return serial_figure(rest, results.serial)
     if name in ("needed", "share"):
         return _partitions(name, _pairs(rest), results)
     if name == "times":
@@ -141,6 +146,7 @@ _WHOLE: dict[str, Callable[[Results], str]] = {
     "status": _status,
     "simulated": lambda results: markdown(_part(results, lambda name: not name.startswith(("real-", PREFIX)))),
     "real": lambda results: markdown(_part(results, lambda name: name.startswith("real-"))),
+    "serial_table": lambda results: serial_table(results.serial),
     "benchmark": lambda results: benchmark_measures(results.coverage),
     "cells": lambda results: benchmark_cells(results.coverage),
     "targets": lambda results: listing(results.coverage),

@@ -9,7 +9,16 @@ from typing import Any
 __all__ = ["Order", "arguments"]
 
 SCRATCH = Path(tempfile.gettempdir()) / "onefit-gallery"
-FIRST = ("diabetes_curve", "compare_models", "tuned_inside", "groups", "heavy_tails", "many_outputs", "motorcycle")
+FIRST = (
+    "diabetes_curve",
+    "compare_models",
+    "tuned_inside",
+    "groups",
+    "time_and_space",
+    "heavy_tails",
+    "many_outputs",
+    "motorcycle",
+)
 
 
 class Order:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .config import show_config
     from .models import FPCR, AdditiveModel, PenalizedRegression, SignalRegression, SplineRegression
     from .models.terms import factor, linear, smooth
+    from .neighbourhoods import Gaps, Neighbourhoods, RollingOrigin, SpaceBlocks, TimeBlocks
     from .results import Comparison, ErrorCurve, NestedCVResult, Plan, breakeven_folds, plan
 
 __version__ = _version("onefit")
@@ -25,11 +26,16 @@ __all__ = [
     "AdditiveModel",
     "Comparison",
     "ErrorCurve",
+    "Gaps",
+    "Neighbourhoods",
     "NestedCVResult",
     "PenalizedRegression",
     "Plan",
+    "RollingOrigin",
     "SignalRegression",
+    "SpaceBlocks",
     "SplineRegression",
+    "TimeBlocks",
     "breakeven_folds",
     "compare",
     "datasets",
@@ -51,6 +57,7 @@ _HOMES = {
     "config": ("show_config",),
     "models": ("FPCR", "AdditiveModel", "PenalizedRegression", "SignalRegression", "SplineRegression"),
     "models.terms": ("factor", "linear", "smooth"),
+    "neighbourhoods": ("Gaps", "Neighbourhoods", "RollingOrigin", "SpaceBlocks", "TimeBlocks"),
     "results": ("Comparison", "ErrorCurve", "NestedCVResult", "Plan", "breakeven_folds", "plan"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

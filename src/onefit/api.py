@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -50,6 +51,7 @@ def nested_cv(
     random_state: Seed = None,
     n_jobs: int | None = None,
     progress: bool | Report | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> NestedCVResult:
     """Estimate how well a model will predict, with an interval, by nested cross-validation.
 
@@ -102,11 +104,14 @@ def nested_cv(
         Partitions to use: ids 0 to K-1, and -1 for rows that are always trained on and never scored.
     cv : int, scikit-learn splitter or list of (train, test), default=None
         The same in scikit-learn's word: a number is `n_folds` (random folds, at least 3, as two are held out at a
-        time), anything else `folds`.
+        time), anything else `folds`. For rows that follow one another: `TimeBlocks`, `SpaceBlocks`, `Gaps`,
+        `RollingOrigin` and `Neighbourhoods`, and splitters whose training sets are not all other rows, such as
+        ``TimeSeriesSplit``. The interval then minds that losses of neighbours resemble each other; see
+        ``result.dependence``.
     bias_folds : int or array (repeats, n), default=None
         For the rules "paper" and "bates": further partitions, up to 100,000, for the bias correction. None uses the
         same ones.
-    route : {"auto", "gram", "onestep", "refit"}, default="auto"
+    route : {"auto", "gram", "onestep", "newton", "neighbours", "refit"}, default="auto"
         How to compute; all routes give the same numbers. "auto" is the cheaper fast one by `plan` if the
         estimator has one, else "refit".
     transformers : {"refit", "freeze"}, default="refit"
@@ -127,6 +132,10 @@ def nested_cv(
         a notebook, True everywhere, False nowhere. A callable gets (done, total). With None, and also if the
         output is no terminal, a line says how many refits there are and about how long they take, if by the first of
         them that is more than 5 seconds.
+    checkpoint : path, default=None
+        A file for the repeats of refits that are complete: the same call goes on from them. It needs a
+        ``random_state`` (or ``folds``), and a file of another job is refused. Other routes do not take so long, and
+        leave it alone. The file is a pickle: name one that you trust.
 
     Returns
     -------
@@ -213,6 +222,7 @@ def error_curve(
     random_state: Seed = None,
     n_jobs: int | None = None,
     progress: bool | Report | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> ErrorCurve:
     """Estimate the error along a parameter, with an interval at every value and for every difference from the best.
 
@@ -233,7 +243,7 @@ def error_curve(
         Which values make the model simpler: larger penalties, but smaller ``C`` or ``max_depth``. Names count in the
         order given.
     n_folds, n_repeats, loss, scoring, confidence_level, interval, groups, sample_weight, folds, cv, bias_folds, \
-route, transformers, max_fits, random_state, n_jobs, progress
+route, transformers, max_fits, random_state, n_jobs, progress, checkpoint
         As in `nested_cv`. The paired differences always go by the covariance rule.
 
     Returns
@@ -322,6 +332,7 @@ def compare(
     random_state: Seed = None,
     n_jobs: int | None = None,
     progress: bool | Report | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> Comparison:
     """Compare models: all pairwise differences of error, on the same rows and folds, with intervals.
 
@@ -333,7 +344,7 @@ def compare(
     X, y
         As in `nested_cv`.
     n_folds, n_repeats, loss, scoring, confidence_level, interval, groups, sample_weight, folds, cv, bias_folds, \
-route, transformers, max_fits, random_state, n_jobs, progress
+route, transformers, max_fits, random_state, n_jobs, progress, checkpoint
         As in `nested_cv`, and the same for all models. The differences always go by the covariance rule.
 
     Returns

@@ -33,7 +33,7 @@ __all__ = [
     "Transformers",
 ]
 
-RouteName = Literal["auto", "gram", "onestep", "newton", "refit"]
+RouteName = Literal["auto", "gram", "onestep", "newton", "neighbours", "refit"]
 RuleName = Literal["covariance", "bates", "paper", "mlr3", "naive", "corrected_t"]
 LossName = Literal[
     "squared_error",
@@ -53,7 +53,7 @@ Transformers = Literal["refit", "freeze"]
 Folds = int | Literal["n", "auto"]
 Repeats = int | Literal["auto"]
 
-ROUTES: tuple[RouteName, ...] = ("auto", "gram", "onestep", "newton", "refit")
+ROUTES: tuple[RouteName, ...] = ("auto", "gram", "onestep", "newton", "neighbours", "refit")
 """Ways to compute; "auto" is the cheapest that can."""
 
 RULE_WORDS: dict[str, str] = {

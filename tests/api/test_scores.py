@@ -270,7 +270,7 @@ def test_means_and_functions_of_them_leave_two_rows_out_by_default_and_ranks_do_
         ({"cv": 5, "n_folds": 5}, FoldError, "two ways"),
         ({"cv": KFold(5), "folds": np.arange(60) % 5}, FoldError, "two ways"),
         ({"cv": "five"}, FoldError, "number of folds"),
-        ({"cv": [(np.arange(5), np.arange(5, 10))]}, FoldError, "training set"),
+        ({"cv": [(np.arange(5), np.arange(5, 10))]}, FoldError, "at least 3"),
     ],
 )
 def test_what_cannot_be_used_is_refused_with_a_remedy(keywords, error, match):

@@ -61,6 +61,6 @@ def test_the_mean_of_fold_scores_is_cross_validates(problem, names):
         expected = np.average(scores[f"test_{name}"], weights=sizes)
         if OLD and np.isnan(expected):
             continue  # a likelihood ratio, which scikit-learn defines by now
-        result = quiet_nested_cv(estimator, X, y, scoring=name, cv=splits)
+        result = quiet_nested_cv(estimator, X, y, scoring=name, cv=splits, route="refit")
         assert result.cv_estimate == pytest.approx(expected, rel=1e-12, abs=1e-12), name
         assert result.greater_is_better

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression, Ridge
 
 from helpers import quiet_nested_cv, random_folds
@@ -184,3 +185,32 @@ def test_interval_of_three_rows_and_of_groups_of_one_row_is_finite():
     # the same units, but fewer than 20 groups keep more of the covariance term
     assert alone.estimate == pytest.approx(rows.estimate)
     assert alone.standard_error > rows.standard_error
+
+
+def test_losses_that_are_all_the_same_have_an_interval_of_no_width():
+    X, _ = problem()
+    signs = np.where(np.arange(24) % 3, 1.0, -1.0)
+    for folds in ({"n_folds": "n"}, {"n_folds": 4, "n_repeats": 2, "random_state": 0}):
+        result = quiet_nested_cv(DummyRegressor(strategy="constant", constant=0.0), X, signs, **folds)
+        assert (result.estimate, *result.interval, result.standard_error) == pytest.approx((1.0, 1.0, 1.0, 0.0))
+
+
+@pytest.mark.parametrize("unit", [1e-20, 1.0, 1e20])
+def test_one_loss_that_makes_all_of_the_error_is_named_whatever_the_units(unit):
+    X, y = problem(n=40)
+    y[3] = 1e8
+    result = quiet_nested_cv(Ridge(1.0), X, unit * y)
+    assert_sound(result)
+    assert result.estimate < 2 * result.cv_estimate
+    assert "heavy tails" in {finding.kind for finding in result.findings}
+
+
+def test_three_rows_or_groups_are_the_fewest_and_fewer_are_refused_with_the_reason():
+    X, y = problem(n=12, p=1)
+    groups = np.arange(12) // 4
+    assert_sound(quiet_nested_cv(Ridge(1.0), X[:3], y[:3]))
+    assert_sound(quiet_nested_cv(Ridge(1.0), X, y, groups=groups))
+    with pytest.raises(DataError, match="only 2 rows"):
+        quiet_nested_cv(Ridge(1.0), X[:2], y[:2])
+    with pytest.raises(DataError, match="only 2 group"):
+        quiet_nested_cv(Ridge(1.0), X, y, groups=np.minimum(groups, 1))

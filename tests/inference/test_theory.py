@@ -41,12 +41,12 @@ CLOSE = {"rtol": 1e-10, "atol": 1e-11}
 def test_every_numbered_formula_has_a_test_and_every_pointer_leads_to_one():
     own = {name.split("_")[1].upper() for name in globals() if re.match(r"test_[a-z]\d+_", name)}
     text = "\n".join(page.read_text() for page in PAGES)
-    labels = re.findall(r"\*\*\(([DIS]\d+)\)\*\*", text)
+    labels = re.findall(r"\*\*\(([DISN]\d+)\)\*\*", text)
     assert len(labels) == len(set(labels)), "a number is used twice"
     pointers = re.findall(r"`tests/(\w+\.py)::(\w+)`", text)
     for file, name in pointers:
         assert f"def {name}(" in (ROOT / "tests" / file).read_text(), (file, name)
-    elsewhere = {"I1", "I14"}  # the pages point to other files
+    elsewhere = {"I1", "I14", "N1", "N2", "N3", "N4"}  # the pages point to other files
     assert set(labels) == own | elsewhere
 
 
@@ -605,24 +605,30 @@ def test_i10_and_i11_give_the_interval_of_a_result(K, power, wider):
     np.testing.assert_allclose(result.interval, expected, rtol=1e-7)
 
 
-@pytest.mark.parametrize(("K", "supplied", "asked"), [(5, 14.10, 0.355), (10, 7.01, 0.634), (20, 5.21, 0.808)])
-def test_i16_least_squares_asks_for_the_size_correction_to_first_order(K, supplied, asked):
-    """Quadratic forms in the mean scores u of the folds, as matrices; in units of p sigma^4 / n^2."""
+def product_of(a, b):
+    """The matrix of the quadratic form a'u b'u."""
+    return (np.outer(a, b) + np.outer(b, a)) / 2
+
+
+def first_order(K, weight):
+    """Variance of the centre's distance, and the covariance term, of losses ``weight A'A - 2 u_j'A`` of K folds.
+
+    Quadratic forms in the mean scores u of the folds, as matrices; in units of p sigma^4 / n^2.
+    """
     u, everyone = np.eye(K), np.ones(K)
 
-    def product_of(a, b):
-        return (np.outer(a, b) + np.outer(b, a)) / 2
-
     def loss(j, A):
-        return product_of(A, A) - 2 * product_of(u[j], A)
+        return weight * product_of(A, A) - 2 * product_of(u[j], A)
 
     def fitted_without(*out):
         return (everyone - u[list(out)].sum(axis=0)) / (K - len(out))
 
     def change(j, k):
         A = fitted_without(j, k)
-        D = -2 / (K - 1) * product_of(u[j] - A, u[k] - A) + product_of(u[k] - A, u[k] - A) / (K - 1) ** 2
-        np.testing.assert_allclose(D, loss(j, fitted_without(j)) - loss(j, A), **CLOSE)  # (I16)
+        D = loss(j, fitted_without(j)) - loss(j, A)
+        if weight == 1:  # (I16)
+            of_both = -2 / (K - 1) * product_of(u[j] - A, u[k] - A)
+            np.testing.assert_allclose(D, of_both + product_of(u[k] - A, u[k] - A) / (K - 1) ** 2, **CLOSE)
         return D
 
     def centred_change(j, k):
@@ -635,11 +641,25 @@ def test_i16_least_squares_asks_for_the_size_correction_to_first_order(K, suppli
     term = (K - 1) / K * variance(centred_change(0, 1), centred_change(1, 0)) / (1 - 1 / (K - 1)) ** 2
     cv = sum(loss(j, fitted_without(j)) for j in range(K)) / K
     raw = sum(loss(j, fitted_without(j, k)) for j, k in pairs) / len(pairs)
-    distance = raw - (1 + (K - 2) / K) * (raw - cv) - product_of(everyone / K, everyone / K)
-    assert variance(distance, distance) == pytest.approx(8 * K / (K - 1))
+    distance = raw - (1 + (K - 2) / K) * (raw - cv) - weight * product_of(everyone / K, everyone / K)
+    return variance(distance, distance), term
+
+
+@pytest.mark.parametrize(("K", "supplied", "asked"), [(5, 14.10, 0.355), (10, 7.01, 0.634), (20, 5.21, 0.808)])
+def test_i16_least_squares_asks_for_the_size_correction_to_first_order(K, supplied, asked):
+    distance, term = first_order(K, weight=1)
+    assert distance == pytest.approx(8 * K / (K - 1))
     assert term == pytest.approx(supplied, abs=0.005)
     assert 4 * K / (K - 1) / term == pytest.approx(asked, abs=0.0005)
     assert 4 * K / (K - 1) / term == pytest.approx((1 - 2 / K) ** 2, abs=0.0065)
+
+
+@pytest.mark.parametrize(("K", "asked"), [(5, 0.226), (10, 0.514), (20, 0.729), (50, 0.885)])
+def test_i16_the_difference_from_a_slightly_shrunk_fit_asks_for_the_correction_of_differences(K, asked):
+    distance, term = first_order(K, weight=2)
+    assert distance == pytest.approx(8 * K / (K - 1))
+    assert 4 * K / (K - 1) / term == pytest.approx(asked, abs=0.0005)
+    assert 4 * K / (K - 1) / term == pytest.approx(((1 - 1 / K) * (1 - 2 / K)) ** 2, abs=0.005)
 
 
 def fold_errors_of(raw, cv, sampling, term, n):

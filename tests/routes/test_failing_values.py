@@ -144,7 +144,7 @@ def test_what_fails_at_every_value_is_raised():
         onefit.error_curve(
             Fragile(bad=(1.0, 2.0)), X, y, param_name="factor", param_range=[1.0, 2.0], n_folds=4, n_repeats=1
         )
-    with pytest.raises(RefitError, match="n_neighbors"):
+    with pytest.raises(TrainingSetError, match="n_neighbors"):
         onefit.error_curve(
             KNeighborsRegressor(), X, y, param_name="n_neighbors", param_range=[60, 70], n_folds=4, n_repeats=1
         )

@@ -55,9 +55,9 @@ def skewness(monkeypatch):
     found = []
     begin = build.Figures.__init__
 
-    def noted(self, job, outcome):
+    def noted(self, job, outcome, asked, rows):
         found.append(outcome.errors.skewness)
-        begin(self, job, outcome)
+        begin(self, job, outcome, asked, rows)
 
     monkeypatch.setattr(build.Figures, "__init__", noted)
     return found

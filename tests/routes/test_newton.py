@@ -18,9 +18,11 @@ from onefit.errors import DataError, RouteError, TrainingSetError
 from onefit.folds import RandomFolds
 from onefit.inference.intervals import RULES
 from onefit.learners import GLMLearner, Refusal, Task, adapt
+from onefit.learners.glm_families import Multinomial
 from onefit.linalg import compiled
 from onefit.metrics import find_loss
 from onefit.routes.engine import FailureLog
+from onefit.routes.newtonbatch import NewtonBatch
 from onefit.routes.newtonsets import NewtonEngine
 from onefit.validation import check_problem
 
@@ -128,6 +130,53 @@ def test_the_batch_agrees_with_newtons_method_of_each_training_set(name):
     pairs = zip(heldout(engine, problem), heldout(engine, problem, by_themselves=True), strict=True)
     for (_, _, found), (_, _, expected) in pairs:
         np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11)
+
+
+def brute_derivatives(engine, gamma, rows, penalty):
+    """Minus the gradient and the Hessian of a logistic regression over some rows, written out."""
+    B, y = engine.design[rows], engine.learner.y[0, rows]
+    other = 1 / (1 + np.exp(y * (B @ gamma)))
+    weights = engine.learner.row_weights[rows]
+    H = B.T @ ((weights * other * (1 - other))[:, None] * B) + np.diag(penalty)
+    return B.T @ (weights * y * other) - penalty * gamma, H
+
+
+def test_n1_and_n2_hessian_and_gradient_at_the_fit_to_all_rows_follow_from_the_folds_that_are_out():
+    X, y, w = draw(20)
+    engine, problem = engine_of(logistic(), X, y, w)
+    folds = RandomFolds(problem.n, 4, 3).block(0, 1)
+    sets = engine.sets(folds, range(1), FailureLog(1))
+    chunk = sets.chunk(np.array([[0, 2]]))
+    gamma, d = engine.full[0].gamma[0], X.shape[1] + 1
+    part = sets._sets(chunk, 0, 0, np.empty((1, d, d)))
+    penalty = np.append(np.ones(d - 1), 0.0)
+    g, H = brute_derivatives(engine, gamma, folds.training_rows(0, 0, 2), penalty)
+    np.testing.assert_allclose(part.hessians[0], H, rtol=1e-10, atol=1e-12)
+    batch = NewtonBatch(engine.shared, sets._cells(0), part)
+    np.testing.assert_allclose(sets._first_descent(batch, 0, 0)[0, 0], g, rtol=1e-9, atol=1e-9)
+
+
+def test_n3_softmax_in_one_class_less():
+    rng = np.random.default_rng(0)
+    family, eta = Multinomial(4), rng.standard_normal((4, 1))
+    p = np.exp(eta[:, 0]) / np.exp(eta[:, 0]).sum()
+    expected = family.basis.T @ (np.diag(p) - np.outer(p, p)) @ family.basis
+    np.testing.assert_allclose(family.curvature(eta, eta)[..., 0], expected, atol=1e-15)
+    np.testing.assert_allclose(family.basis.T @ family.basis, np.eye(3), atol=1e-15)
+    np.testing.assert_allclose(family.basis.sum(axis=0), 0.0, atol=1e-15)
+    assert np.linalg.eigvalsh(expected)[0] > 0
+
+
+def test_n4_the_decrement_bounds_what_the_gradient_asks_of_the_linear_predictor():
+    X, y, w = draw(21)
+    engine, _ = engine_of(logistic(), X, y, w)
+    rng, d = np.random.default_rng(1), X.shape[1] + 1
+    gamma, penalty = 0.1 * rng.standard_normal(d), np.append(np.ones(d - 1), 0.0)
+    g, H = brute_derivatives(engine, gamma, np.arange(len(y)), penalty)
+    step = np.linalg.solve(H, g)
+    curvature = w * engine.learner.family.curvature((engine.design @ gamma)[None], engine.learner.y)[0, 0]
+    assert curvature @ np.square(engine.design @ step) <= step @ H @ step
+    assert step @ H @ step == pytest.approx(g @ np.linalg.solve(H, g))
 
 
 def test_one_hot_and_imputed_columns_are_learned_anew():

@@ -185,7 +185,9 @@ def test_precomputed_kernel_is_cut_on_both_axes_by_refitting():
     assert_fold_errors(result, reference.fold_losses(y, folds, reference.estimator_refitter(estimator, gram, y)))
 
 
-@pytest.mark.parametrize("estimator", [KNeighborsRegressor(3), Ridge(1.0, positive=True)], ids=["knn", "positive"])
+@pytest.mark.parametrize(
+    "estimator", [KNeighborsRegressor(3, metric="nan_euclidean"), Ridge(1.0, positive=True)], ids=["knn", "positive"]
+)
 def test_other_learners_go_by_refitting(estimator):
     X, y = data(30, 3, 2)
     folds = random_folds(30, 5)
@@ -198,7 +200,7 @@ def test_other_learners_are_refused_by_the_fast_routes():
     X, y = data(30, 3, 2)
     for route in FAST_ROUTES:
         with pytest.raises(onefit.errors.RouteError, match="refit"):
-            quiet_nested_cv(KNeighborsRegressor(3), X, y, n_folds=5, n_repeats=1, route=route)
+            quiet_nested_cv(KNeighborsRegressor(3, metric="nan_euclidean"), X, y, n_folds=5, n_repeats=1, route=route)
 
 
 # ------------------------------------------------------------------------------ strict, without a draw

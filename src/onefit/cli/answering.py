@@ -76,11 +76,20 @@ class Answer:
         data = {"groups": self.prepared.groups, "sample_weight": self.prepared.weights}
         code = self.ask.loss_code()
         loss = eval(code, {"onefit": onefit}) if code else None
-        return {**self.ask.keywords(), **data, "loss": loss, "progress": False if self.ask.quiet else None}
+        plain = {**self.ask.keywords(), **data, "loss": loss, "progress": False if self.ask.quiet else None}
+        return plain if self.folds is None else {**_without_folds(plain), "cv": self.folds[0]}
+
+    @property
+    def folds(self) -> tuple[object, str] | None:
+        """Folds for rows that follow one another, and the Python that makes them."""
+        return self.prepared.ordering.folds(self.ask.ahead, self.ask.folds)
 
     def keywords_code(self, **other: object) -> dict[str, str]:
         """The same in Python; ``other`` stand in their place."""
-        code = {name: repr(value) for name, value in {**self.ask.keywords(), **other}.items()}
+        plain = {**self.ask.keywords(), **other}
+        code = {name: repr(value) for name, value in plain.items()}
+        if self.folds is not None:
+            code = {**_without_folds(code), "cv": self.folds[1]}
         if self.prepared.groups is not None:
             code["groups"] = "groups"
         if self.prepared.weights is not None:
@@ -88,6 +97,11 @@ class Answer:
         if self.ask.loss_code():
             code["loss"] = self.ask.loss_code()
         return code
+
+
+def _without_folds(keywords: dict[str, T]) -> dict[str, T]:
+    """What is left where the folds follow from the order of the rows."""
+    return {name: value for name, value in keywords.items() if name not in ("n_folds", "n_repeats", "random_state")}
 
 
 def _with_rarest(error: OneFitError, prepared: Prepared) -> OneFitError:
@@ -181,6 +195,8 @@ def _add_curve(answer: Answer, recipe: Recipe) -> Call:
     # a curve on the folds of the result can be set beside it; leave two out has only one way to fold
     leaves_two = result.n_folds == (len(answer.prepared.X) if answer.prepared.groups is None else _n_groups(answer))
     folds = {"n_folds": "n" if leaves_two else result.n_folds, "n_repeats": result.n_repeats}
+    if answer.folds is not None:
+        folds = {}
     path = {"param_name": at.penalty, "param_range": values.values}
     answer.curve = answer.call(
         onefit.error_curve, at.estimator, answer.prepared.X, answer.prepared.y, **{**answer.keywords(), **folds, **path}

@@ -55,6 +55,17 @@ def check_usage(ask: Ask) -> None:
     """Refuse what does not go together."""
     if ask.lam is not None and ask.tuned is not None:
         raise typer.BadParameter("--lambda fixes the penalty and --tuned chooses it; leave one of them out")
+    roles = ask.roles
+    if roles.order is not None and roles.coords is not None:
+        raise typer.BadParameter("--order says that rows follow in time and --coords in space; leave one of them out")
+    if ask.ahead is not None and roles.coords is not None:
+        raise typer.BadParameter("--ahead forecasts along time, and --coords are places; leave one of them out")
+    if roles.groups is not None and (roles.order is not None or roles.coords is not None or ask.ahead is not None):
+        raise typer.BadParameter("--groups and --order, --coords or --ahead are two ways to hold rows together")
+    if ask.ahead is not None and ask.folds != "auto":
+        raise typer.BadParameter("--ahead has an origin for each stretch of its horizon; leave --folds out")
+    if ask.folds == "n" and (roles.order is not None or roles.coords is not None):
+        raise typer.BadParameter("--folds takes a number of blocks beside --order and --coords")
     if not 0 < ask.level < 1:
         raise typer.BadParameter("--level must lie between 0 and 1, for example 0.95")
     if ask.jobs == 0:

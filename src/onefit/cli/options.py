@@ -87,6 +87,14 @@ class Roles:
     max_levels: Annotated[
         int, _table("--max-levels", min=2, help="Text with more distinct values is refused as free text.")
     ] = 30
+    order: Annotated[
+        str | None,
+        _table("--order", metavar="COLUMN", help="Times: rows follow one another, and blocks of time are held out."),
+    ] = None
+    coords: Annotated[
+        tuple[str, str] | None,
+        _table("--coords", metavar="LON LAT", help="Two columns that say where rows are: blocks of the map."),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -210,6 +218,12 @@ class Validation:
     folds: Annotated[
         Folds, _validation("--folds", parser=parse_folds, metavar="K|n|auto", help="Folds; n leaves two rows out.")
     ] = "auto"
+    ahead: Annotated[
+        int | None,
+        _validation(
+            "--ahead", min=1, metavar="H", help="The error of forecasts H steps ahead, along --order if given."
+        ),
+    ] = None
     repeats: Annotated[
         Repeats, _validation("--repeats", parser=parse_repeats, metavar="L|auto", help="Random partitions.")
     ] = "auto"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import pprint
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..errors import DataError
 from ..typing import FloatArray
 from .columns import Column, read_column
 from .options import Roles
+from .ordering import Ordering, read_ordering
 
 __all__ = ["TAKE_TEXT", "Prepared", "listed", "prepare", "wrapped"]
 
@@ -46,6 +47,8 @@ class Prepared:
     notes : tuple of str
     rarest : tuple, optional
         The category and level that fewest rows have, and how many.
+    ordering : Ordering
+        Times or places of the rows, if they follow one another.
     """
 
     X: pd.DataFrame
@@ -58,6 +61,7 @@ class Prepared:
     is_encoded: bool
     has_classes: bool
     rarest: tuple[str, str, int] | None = None
+    ordering: Ordering = field(default_factory=Ordering)
 
     @property
     def numbers(self) -> list[str]:
@@ -116,7 +120,9 @@ def prepare(table: pd.DataFrame, roles: Roles, keeps_categories: bool = False) -
             "ones; the levels are those of all rows."
         )
     groups, weights = _read_groups(table, roles, code), _read_weights(table, roles, code)
-    return Prepared(X, y, groups, weights, tuple(columns), tuple(code), tuple(notes), is_encoded, has_classes, rarest)
+    ordering = read_ordering(table, roles)
+    lines, told = (*code, *ordering.code), tuple(notes)
+    return Prepared(X, y, groups, weights, tuple(columns), lines, told, is_encoded, has_classes, rarest, ordering)
 
 
 def _rarest(X: pd.DataFrame, categories: list[str]) -> tuple[str, str, int] | None:
@@ -156,6 +162,9 @@ def _check_roles(table: pd.DataFrame, roles: Roles) -> None:
             if seen.get(name, option) != option:
                 raise DataError(f"Column {name!r} is given by {seen[name]} and by {option}; leave one of them out.")
             seen[name] = option
+    for option, names in {"--order": [roles.order], "--coords": roles.coords or ()}.items():
+        for lacking in (each for each in names if each is not None and each not in known):
+            raise DataError(f"{option}: there is no column {lacking!r}; {_hint(lacking, known)}")
     for name in roles.categorical:  # which may be one of --features too
         if name not in known:
             raise DataError(f"--categorical: there is no column {name!r}; {_hint(name, known)}")
@@ -230,6 +239,7 @@ def _read_target(table: pd.DataFrame, roles: Roles, notes: list[str]) -> tuple[F
 def _read_columns(table: pd.DataFrame, roles: Roles, notes: list[str]) -> list[Column]:
     """The columns to predict from."""
     taken = {roles.target, roles.groups, roles.weights, *roles.drop}
+    taken |= {roles.order, *(roles.coords or ())} - {*roles.keep}
     names = list(dict.fromkeys(roles.features)) or [name for name in table.columns if name not in taken]
     asked = {*roles.features, *roles.keep}
     found = [read_column(table[name], roles.max_levels, name in asked, name in roles.categorical) for name in names]

@@ -17,6 +17,12 @@ Triple = tuple[Value, Value, Value]
 """Estimate, low and high: floats, or arrays with one entry for each output."""
 
 
+class ShownDependence(Protocol):
+    """A `Dependence`."""
+
+    def line(self) -> str: ...
+
+
 class Computed(Protocol):
     """How a result was computed."""
 
@@ -32,6 +38,8 @@ class Computed(Protocol):
     def exactness(self) -> str: ...
     @property
     def monte_carlo_error(self) -> Value: ...
+    @property
+    def dependence(self) -> ShownDependence | None: ...
 
 
 class ShownFinding(Protocol):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from scipy import special
 
-from ..typing import FloatArray
+from ..typing import FloatArray, IntArray
 from .fold_errors import FoldErrors, RowRoles
 from .intervals import Interval
 
-__all__ = ["Figure", "r2", "relative_loss", "rmse"]
+__all__ = ["Figure", "Neighbours", "r2", "relative_loss", "rmse"]
 
 
 class Figure(NamedTuple):
@@ -22,13 +23,30 @@ class Figure(NamedTuple):
     high: FloatArray
 
 
+class Neighbours(NamedTuple):
+    """Of rows that follow one another: the variance of a mean, that of the losses' mean (V, Q), and degrees of freedom.
+
+    ``variance`` is a function of what the mean is of (n, Q) and of its rows.
+    """
+
+    variance: Callable[[FloatArray, IntArray], FloatArray]
+    sampling: FloatArray
+    degrees: float
+
+
 def rmse(interval: Interval) -> Figure:
     """Root mean squared error: the delta method on the log scale is the root of each end."""
     return Figure(*(np.sqrt(np.maximum(v, 0.0)) for v in (interval.estimate, interval.low, interval.high)))
 
 
 def r2(
-    interval: Interval, errors: FoldErrors, losses: FloatArray, y: FloatArray, rows: RowRoles, level: float
+    interval: Interval,
+    errors: FoldErrors,
+    losses: FloatArray,
+    y: FloatArray,
+    rows: RowRoles,
+    level: float,
+    neighbours: Neighbours | None = None,
 ) -> Figure:
     """One minus the error over that of predicting the mean of the other rows."""
     scored = np.isfinite(losses[:, :1]).all(axis=(1, 2))  # at one value, at all
@@ -38,10 +56,11 @@ def r2(
     with np.errstate(divide="ignore", invalid="ignore"):  # one weight may be all to the last bit
         others = w.sum(axis=0) - w
         baseline[scored] = np.square((own - (w * own).sum(axis=0) / w.sum(axis=0)) * w.sum(axis=0) / others)
-    extra = np.maximum(np.square(interval.standard_error) - errors.sampling(interval.estimate).mean(axis=0), 0.0)
+    sampling = errors.sampling(interval.estimate).mean(axis=0) if neighbours is None else neighbours.sampling
+    extra = np.maximum(np.square(interval.standard_error) - sampling, 0.0)
     base = (w * baseline[scored]).mean(axis=0)
     figures = [
-        relative_loss(estimate, base, losses[:, value], baseline, extra[value], rows, level, errors.n_units)
+        relative_loss(estimate, base, losses[:, value], baseline, extra[value], rows, level, errors.n_units, neighbours)
         for value, estimate in enumerate(interval.estimate)  # one by one: tables of all rows and values are large
     ]
     return Figure(*(np.stack(part) for part in zip(*figures, strict=True)))
@@ -56,24 +75,29 @@ def relative_loss(
     rows: RowRoles,
     level: float,
     n_units: int,
+    neighbours: Neighbours | None = None,
 ) -> Figure:
     """One minus the ratio of two losses (R,), the second that of a constant, from the losses of rows (n, R).
 
     Numerator and denominator are paired by row: the variance of the log ratio is that of
-    ``l_i / lbar - t_i / tbar``, plus ``extra``, what the rule adds to the variance of the losses.
+    ``l_i / lbar - t_i / tbar``, plus ``extra``, what the rule adds to the variance of the losses. What ``neighbours``
+    say takes the place of the variance of independent rows.
     """
     scored = np.isfinite(losses).all(axis=1) & np.isfinite(base_losses).all(axis=1)
     groups = None if rows.groups is None else np.unique(rows.groups[scored], return_inverse=True)[1]
     own, constant = losses[scored], base_losses[scored]
     if rows.weights is not None:
         own, constant = rows.weights[scored, None] * own, rows.weights[scored, None] * constant
-    t = special.stdtrit(n_units - 1, 0.5 + level / 2)
+    t = special.stdtrit(n_units - 1 if neighbours is None else neighbours.degrees, 0.5 + level / 2)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = estimate / base
         gaps = own / own.mean(axis=0) - constant / constant.mean(axis=0)
-        totals = RowRoles(None, groups).totals(gaps)
-        squares = np.einsum("gq,gq->q", totals, totals)
-        paired = len(totals) / (len(totals) - 1) * squares / len(own) ** 2
+        if neighbours is not None:
+            paired = neighbours.variance(gaps, np.flatnonzero(scored))
+        else:
+            totals = RowRoles(None, groups).totals(gaps)
+            squares = np.einsum("gq,gq->q", totals, totals)
+            paired = len(totals) / (len(totals) - 1) * squares / len(own) ** 2
         half = t * np.sqrt(np.square(ratio) * paired + extra / np.square(base))
         on_log = half < t * ratio  # as for the error itself, whose interval leaves the log scale when it is that wide
         spread = np.exp(np.where(on_log, half / ratio, 0.0))

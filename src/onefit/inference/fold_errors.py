@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import product
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from ..errors import OneFitError
 from ..folds import Folds
 from ..typing import BoolArray, FloatArray, IntArray
 from .chain import Chain
+from .rowtotals import RowTotals
 from .skewness import skewness_of_mean
 
 __all__ = [
@@ -23,7 +25,6 @@ __all__ = [
     "HeldOut",
     "PairErrors",
     "RowRoles",
-    "RowTotals",
     "SingleErrors",
     "concatenate",
     "empty_pairs",
@@ -32,6 +33,10 @@ __all__ = [
     "spread_of_losses",
     "summarize",
 ]
+
+
+TABLES_AT_ONCE = 2**16
+"""Entries of the tables of pairs, of several outputs, that are reduced at once: what the caches hold."""
 
 
 class Failure(NamedTuple):
@@ -281,10 +286,11 @@ def summarize(pairs: PairErrors[SingleErrors], folds: Folds, rows: RowRoles, cha
     e_in = np.empty((L, K, V, R))
     raw, pair_scatter = np.empty((2, L, V, R))
     sizes = folds.sizes.astype(float)
-    for value, output in np.ndindex(V, R):  # one K x K table at a time
-        cell = (slice(None), slice(None), slice(None), value, output)
-        reduced = _reduce_pairs(pairs.mean[cell], pairs.scatter[cell], sizes)
-        e_in[:, :, value, output], raw[:, value, output], pair_scatter[:, value, output] = reduced
+    step = max(1, TABLES_AT_ONCE // K**2)  # outputs; the same whatever repeats are in the block
+    for value, start in product(range(V), range(0, R, step)):
+        some = slice(start, start + step)
+        reduced = _reduce_pairs(pairs.mean[..., value, some], pairs.scatter[..., value, some], sizes)
+        e_in[:, :, value, some], raw[:, value, some], pair_scatter[:, value, some] = reduced
     covariance, paired_covariance = np.empty((L, V, R)), np.empty((L, V, V, R))
     for output in range(R):
         change = e_out[:, :, None, :, output] - pairs.mean[..., output]
@@ -318,14 +324,15 @@ def overflowing(errors: FoldErrors, first: int) -> list[tuple[int, int]]:
 def _reduce_pairs(
     mean: FloatArray, scatter: FloatArray, sizes: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """e_in (L, K), raw and pair scatter (L,) of tables (L, K, K) and fold sizes (L, K)."""
+    """e_in (L, K, R), raw and pair scatter (L, R) of tables (L, K, K, R) and fold sizes (L, K)."""
     K = sizes.shape[1]
-    scored = sizes.sum(axis=1)
-    others = np.where(np.eye(K, dtype=bool), 0.0, 1.0)
-    weighted = mean * others * sizes[:, :, None]  # rows of fold j times mean[j, k]
-    e_in = weighted.sum(axis=1) / (scored[:, None] - sizes)  # over the scored folds other than the one that is out
+    scored = sizes.sum(axis=1, keepdims=True)
+    others = np.where(np.eye(K, dtype=bool), 0.0, 1.0)[..., None]
+    rows = sizes[:, :, None, None]
+    weighted = mean * others * rows  # rows of fold j times mean[j, k]
+    e_in = weighted.sum(axis=1) / (scored - sizes)[..., None]  # over the scored folds other than the one that is out
     raw = weighted.sum(axis=(1, 2)) / (scored * (K - 1))
-    between = sizes[:, :, None] * np.square(mean - raw[:, None, None])
+    between = rows * np.square(mean - raw[:, None, None])
     return e_in, raw, ((scatter + between) * others).sum(axis=(1, 2))
 
 
@@ -393,8 +400,8 @@ def covariance_terms(change: FloatArray, weight: FloatArray, chain: Chain) -> tu
     own: FloatArray = (factor * B * B.swapaxes(1, 2)).sum(axis=(1, 2))
     B = B if len(chain) == 1 else centred(chain.increments(change, axis=3))
     L, V = len(change), change.shape[3]
-    product = (factor * B).reshape(L, -1, V).swapaxes(1, 2) @ B.swapaxes(1, 2).reshape(L, -1, V)
-    return own, (product + product.swapaxes(1, 2)) / 2
+    crossed = (factor * B).reshape(L, -1, V).swapaxes(1, 2) @ B.swapaxes(1, 2).reshape(L, -1, V)
+    return own, (crossed + crossed.swapaxes(1, 2)) / 2
 
 
 def _over(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
@@ -412,39 +419,3 @@ def concatenate(blocks: Sequence[FoldErrors]) -> FoldErrors:
         if field.name not in ("n_rows", "n_groups", "chain") and getattr(blocks[0], field.name) is not None
     }
     return replace(blocks[0], **tables)  # type: ignore[arg-type]
-
-
-class RowTotals:
-    """Running sums over repeats of each row's held-out residual and loss: memory does not grow with L.
-
-    Residuals and losses are parts of one table (n, V, Q + R), so that a table of one value is made without a copy; with
-    very many rows its numbers lie beside each other, ``by_value``.
-    """
-
-    def __init__(self, n: int, n_values: int, n_outputs: int, n_losses: int, by_value: bool = False) -> None:
-        width = n_outputs + n_losses
-        self._n_outputs, self.count = n_outputs, np.zeros(n)
-        if by_value:  # memory takes long when it is first touched: only once, when the sums are put there
-            self.both = np.empty((n_values, width, n)).transpose(2, 0, 1)
-        else:
-            self.both = np.zeros((width, n, n_values)).transpose(1, 2, 0)
-
-    @property
-    def residuals(self) -> FloatArray:
-        """Sums of the residuals, (n, V, Q)."""
-        return self.both[..., : self._n_outputs]
-
-    @property
-    def losses(self) -> FloatArray:
-        """Sums of the losses, (n, V, R)."""
-        return self.both[..., self._n_outputs :]
-
-    def put(self, start: int, stop: int, part: RowTotals) -> None:
-        """Write those of consecutive rows, the first of ``part``; how often they were scored is counted elsewhere."""
-        self.both[start:stop] = part.both[: stop - start]
-
-    def means(self) -> tuple[FloatArray, FloatArray]:
-        """Mean residual and mean loss of each row; NaN for rows never scored. They take the place of the sums."""
-        self.both /= np.where(self.count > 0, self.count, np.nan)[:, None, None]
-        self.count = np.sign(self.count)
-        return self.residuals, self.losses

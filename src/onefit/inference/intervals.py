@@ -20,13 +20,14 @@ __all__ = [
     "MOST_SCATTERED",
     "RULES",
     "RULE_VERSION",
-    "TOO_SMALL",
+    "TOO_WIDE",
     "Context",
     "Interval",
     "Rule",
     "cv_estimate",
     "paired",
     "raw_estimate",
+    "within_reach",
 ]
 
 RULE_VERSION = 2
@@ -38,10 +39,11 @@ FEW_GROUPS = 20
 MOST_SCATTERED = 100_000
 """Rows up to which the rules that need every row's losses with each pair of folds out are computed unasked."""
 
-TOO_SMALL = "The standard error exceeds the estimated error, so the interval is on the plain scale, cut at 0."
-LARGER_TRAINING_SETS = (
-    "The training sets are too small for these folds: use more folds, more rows, fewer columns or a larger penalty."
-)
+REACH = 2.0
+"""Factor up to which ``raw`` may be apart from ``cv`` for a line through both, on the log scale, to be a guide."""
+
+TOO_WIDE = "The standard error exceeds the estimated error, so the interval is on the plain scale, cut at 0."
+"""A reason whose cause is to be found in the losses of the rows."""
 
 
 @dataclass(frozen=True)
@@ -223,7 +225,7 @@ def covariance(errors: FoldErrors, context: Context) -> Interval:
         df = np.minimum(df, np.maximum(3.0, np.square(_ratio(estimate, np.sqrt(floor)))))
     t = special.stdtrit(df, 0.5 + context.confidence_level / 2)
     too_wide = (s > estimate) if scale == "log" else np.zeros(estimate.shape, dtype=bool)
-    cause = (TOO_SMALL, LARGER_TRAINING_SETS) if too_wide.any() else ("", "")
+    reason = TOO_WIDE if too_wide.any() else ""
     if scale == "logit":
         low, high = wilson(estimate, s, t)
         # the estimate is held off zero and one, but nothing speaks against either where no row does
@@ -233,7 +235,7 @@ def covariance(errors: FoldErrors, context: Context) -> Interval:
         skewness = errors.skewness.mean(axis=0) if context.with_skewness else None
         low, high = ends_of_mean(estimate, s, t, skewness, scale)
     mse, inflation = floor + shared + drawn, _ratio(s, np.sqrt(floor))
-    return Interval(estimate, low, high, s, mse, shared < 0, inflation, *cause, too_wide)
+    return Interval(estimate, low, high, s, mse, shared < 0, inflation, reason, affected=too_wide)
 
 
 def size_factor(errors: FoldErrors, is_difference: bool = False) -> float:
@@ -278,7 +280,10 @@ def _least_share(errors: FoldErrors, scale: str) -> float:
 
 
 def covariance_centre(raw: FloatArray, cv: FloatArray, errors: FoldErrors, scale: str) -> FloatArray:
-    """Error at n training rows from that at n - 2m (``raw``) and n - m (``cv``), extrapolated on the loss's scale."""
+    """Error at n training rows from that at n - 2m (``raw``) and n - m (``cv``), extrapolated on the loss's scale.
+
+    On the log scale ``raw`` counts as far as it is `within_reach`.
+    """
     f = bias_factor(errors.n_folds)
     if scale == "identity":
         return raw - f * (raw - cv)
@@ -287,19 +292,37 @@ def covariance_centre(raw: FloatArray, cv: FloatArray, errors: FoldErrors, scale
         raw, cv = (special.logit(np.clip(e, least, 1 - least)) for e in (raw, cv))
         extrapolated: FloatArray = special.expit(raw - f * (raw - cv))
         return extrapolated
+    raw = within_reach(raw, cv)
     with np.errstate(divide="ignore", invalid="ignore"):
         centre = np.exp(np.log(raw) - f * (np.log(raw) - np.log(cv)))
     return np.where((raw > 0) & (cv > 0), centre, 0.0)
 
 
-def paired(errors: FoldErrors, first: IntArray, second: IntArray, confidence_level: float) -> Interval:
+def within_reach(raw: FloatArray, cv: FloatArray) -> FloatArray:
+    """``raw``, or ``cv (raw/cv)^(1/x)`` where the larger of the two is ``1 + x`` times the smaller and x exceeds one.
+
+    Where a second fold that is out makes the error explode, that says nothing of what more rows would do, and the
+    centre goes back to ``cv``, the further they are apart.
+    """
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        distance = np.log(raw) - np.log(cv)
+        beyond = np.abs(distance) > np.log(REACH)
+        nearer = cv * np.exp((REACH - 1) * distance / np.expm1(np.abs(distance)))
+    return np.where(beyond & (raw > 0) & (cv > 0), nearer, raw)
+
+
+def paired(errors: FoldErrors, first: IntArray, second: IntArray, confidence_level: float, scale: str) -> Interval:
     """Differences of error between values ``first`` and ``second``, each (D,), by the covariance rule; arrays (D, Q).
 
-    The losses are subtracted row by row and fold by fold, so what both values share cancels.
+    The losses are subtracted row by row and fold by fold, so what both values share cancels. ``scale`` is that of the
+    loss: on the log scale the error of each value counts as far as it is `within_reach`.
     """
-    raw, cv = raw_estimate(errors), cv_estimate(errors)
+    cv = cv_estimate(errors)
+    raw, by_repeat = raw_estimate(errors), errors.raw
+    if scale == "log":
+        raw, by_repeat = within_reach(raw, cv), within_reach(by_repeat, errors.cv)
     estimate = covariance_centre(raw[first] - raw[second], cv[first] - cv[second], errors, "identity")
-    raws, cvs = (table[:, first] - table[:, second] for table in (errors.raw, errors.cv))
+    raws, cvs = (table[:, first] - table[:, second] for table in (by_repeat, errors.cv))
     drawn = monte_carlo_variance(covariance_centre(raws, cvs, errors, "identity"))
     sampling, covariance = errors.paired(first, second, estimate)
     floor = sampling.mean(axis=0)

@@ -5,6 +5,7 @@
 """
 
 from .adapt import adapt, frozen
+from .classmoments import ClassLearner, ClassMoments
 from .constant import ConstantLearner
 from .contract import Learner, Path, Refusal, Scores, Task
 from .design import DesignSmoother
@@ -16,6 +17,8 @@ from .glm import GLMLearner
 from .glm_fit import NoFiniteFit, fit_newton
 from .interpolation import free_columns, is_near_interpolation
 from .kernel import KernelSmoother
+from .neighbourlists import NeighbourLists, RankedRows
+from .neighbours import NeighbourLearner
 from .refitted import RefitLearner
 from .searched import SearchedLearner
 from .setstatistics import Moments, SetFailure, SetStatistics
@@ -25,6 +28,8 @@ from .statistics import Coefficients, SmoothedLearner, StatisticsLearner, Traini
 from .tuned import TunedLearner
 
 __all__ = [
+    "ClassLearner",
+    "ClassMoments",
     "Coefficients",
     "ConstantLearner",
     "DesignSmoother",
@@ -38,8 +43,11 @@ __all__ = [
     "KernelSmoother",
     "Learner",
     "Moments",
+    "NeighbourLearner",
+    "NeighbourLists",
     "NoFiniteFit",
     "Path",
+    "RankedRows",
     "RefitLearner",
     "Refusal",
     "RowsOfSet",

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from scipy import sparse
 from sklearn.cross_decomposition import PLSRegression
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.kernel_ridge import KernelRidge
@@ -26,6 +27,8 @@ from sklearn.linear_model import (
     RidgeCV,
     TweedieRegressor,
 )
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import Pipeline
 
 from ..errors import DataError, RouteError
@@ -34,12 +37,20 @@ from ..validation import numeric_matrix
 from ..vocabulary import EXACT, FROZEN
 from .constant import constant_class, constant_number
 from .contract import Learner, Path, Refusal, Task, joins
+from .discriminant import (
+    encoded_linear_discriminant,
+    encoded_quadratic_discriminant,
+    linear_discriminant,
+    quadratic_discriminant,
+)
 from .encoding import Encoding
 from .evidence import bayesian, encoded_bayesian
 from .gaussian_process import gaussian_process, is_optimized, with_fitted_kernel
 from .glm import encoded_glm, encoded_logistic, glm, logistic
 from .kernel_ridge import kernel_ridge
 from .lasso import encoded_lasso, lasso
+from .naivebayes import encoded_naive_bayes, naive_bayes
+from .neighbours import encoded_neighbours, neighbours
 from .pls import encoded_pls, pls
 from .refitted import RefitLearner
 from .ridge import encoded_least_squares, encoded_ridge, least_squares, ridge
@@ -90,6 +101,11 @@ LEARNERS: dict[type, Known] = {
     PoissonRegressor: Known(glm, "alpha", is_ridge=False, encoded=encoded_glm),
     GammaRegressor: Known(glm, "alpha", is_ridge=False, encoded=encoded_glm),
     TweedieRegressor: Known(glm, "alpha", is_ridge=False, encoded=encoded_glm),
+    KNeighborsRegressor: Known(neighbours, "n_neighbors", False, encoded_neighbours),
+    KNeighborsClassifier: Known(neighbours, "n_neighbors", False, encoded_neighbours),
+    LinearDiscriminantAnalysis: Known(linear_discriminant, "shrinkage", False, encoded_linear_discriminant),
+    QuadraticDiscriminantAnalysis: Known(quadratic_discriminant, "reg_param", False, encoded_quadratic_discriminant),
+    GaussianNB: Known(naive_bayes, "var_smoothing", False, encoded_naive_bayes),
 }
 
 

@@ -17,7 +17,7 @@ from ..display.numbers import column_texts, number_text, percent
 from ..display.style import loss_label
 from ..metrics.losses import NAMED
 from ..typing import AnyArray, Predictor
-from ..vocabulary import EXACT
+from ..vocabulary import CONVERGED, EXACT
 from .subject import Subject
 from .tables import ReportTable, Row
 from .words import loss_text, title_of
@@ -25,7 +25,10 @@ from .words import loss_text, title_of
 __all__ = ["asked", "coefficients", "computed", "fitted_facts", "headline", "python_call", "tiles"]
 
 MOST_COEFFICIENTS = 20
-EXACTNESS_WORDS = {EXACT: "exact: the numbers are those of refitting the model in every training set"}
+EXACTNESS_WORDS = {
+    EXACT: "exact: the numbers are those of refitting the model in every training set",
+    CONVERGED: "converged: the numbers are those of refits whose solver does not stop early",
+}
 """The diagnostics say what any other one means."""
 DATE = "%Y-%m-%d %H:%M %Z"
 

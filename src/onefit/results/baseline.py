@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from ..folds import ExplicitFolds
-from ..inference.figures import Figure, relative_loss
+from ..inference.figures import Figure, Neighbours, relative_loss
 from ..inference.fold_errors import FoldErrors, RowRoles
 from ..metrics import Asked, Loss
 from ..running.job import Contender, Job, Settings, make_job
@@ -45,6 +45,8 @@ class Standard:
     n_units : int
     build : function
         Of a job and its outcome: a result.
+    neighbours : Neighbours or None
+        Of rows that follow one another, the variance of a mean.
     """
 
     y: Any
@@ -55,6 +57,7 @@ class Standard:
     sampling: FloatArray
     n_units: int
     build: Build = field(repr=False)
+    neighbours: Neighbours | None = None
 
     def compute(self) -> Any:
         """The result of the best constant."""
@@ -72,7 +75,8 @@ class Standard:
         estimate, base_estimate = (np.atleast_1d(np.asarray(loss_of(e.estimate))) for e in (result, baseline))
         extra = np.maximum(np.square(np.atleast_1d(result.standard_error)) - self.sampling, 0.0)
         level = result.confidence_level
-        return relative_loss(estimate, base_estimate, own, base, extra, self.roles, level, self.n_units)
+        roles, units = self.roles, self.n_units
+        return relative_loss(estimate, base_estimate, own, base, extra, roles, level, units, self.neighbours)
 
     def _losses(self, result: Any) -> FloatArray:
         """Mean held-out losses of the rows, (n, R)."""
@@ -80,24 +84,31 @@ class Standard:
         return table.reshape(len(table), -1)
 
 
-def standard_of(job: Job, asked: Asked, errors: FoldErrors, sampling: FloatArray, build: Build) -> Standard:
+def standard_of(
+    job: Job, asked: Asked, errors: FoldErrors, sampling: FloatArray, build: Build, neighbours: Neighbours | None = None
+) -> Standard:
     """The best constant for a job's first metric."""
     settings, source = job.settings, job.partitions.source
     K, L = source.n_folds, errors.n_repeats
     mean = job.problem.classes is None and _strategy(asked, job.loss)["strategy"] == "mean"
-    if isinstance(source, ExplicitFolds):
+    if job.dependent is not None:
+        settings = replace(settings, folds=job.dependent.again(), n_folds="auto", n_repeats="auto")
+    elif isinstance(source, ExplicitFolds):
         settings = replace(settings, folds=source.ids, n_folds="auto", n_repeats="auto")
     elif job.problem.n == K and K > MOST_SINGLE_ROWS and not mean:
         settings = replace(settings, n_folds=10, n_repeats=5, random_state=job.entropy)
     else:
         settings = replace(settings, n_folds=K, n_repeats=L, random_state=job.entropy)
-    settings = replace(settings, route="auto", transformers="refit", n_jobs=None, progress=False, bias_folds=None)
+    settings = replace(
+        settings, route="auto", transformers="refit", n_jobs=None, progress=False, bias_folds=None, checkpoint=None
+    )
     estimator = (
         DummyRegressor(**_strategy(asked, job.loss))
         if job.problem.classes is None
         else DummyClassifier(strategy="prior")
     )
-    return Standard(job.problem.target, settings, asked, estimator, job.rows, sampling, errors.n_units, build)
+    target, units = job.problem.target, errors.n_units
+    return Standard(target, settings, asked, estimator, job.rows, sampling, units, build, neighbours)
 
 
 def _strategy(asked: Asked, loss: Loss) -> dict[str, Any]:

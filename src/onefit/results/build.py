@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..inference.figures import Figure
 from ..inference.fold_errors import FoldErrors
-from ..inference.intervals import RULE_VERSION, RULES, Interval, paired
+from ..inference.intervals import RULE_VERSION, RULES, Interval
 from ..learners import Refusal, Scores
 from ..metrics import Shown
 from ..routes import Outcome, usual_refit_folds
@@ -22,8 +22,9 @@ from .baseline import standard_of
 from .comparison import Comparison
 from .curve import Difference, ErrorCurve, as_values, simplest_minimum, simplicity
 from .figured import AllFigures, Figures, HeldOutRows, all_figures
-from .findings import Known, findings_of
+from .findings import Known, findings_of, reason_of
 from .nested import FoldErrorTables, NestedCVResult
+from .unsteady import Unsteady
 
 __all__ = ["build_comparison", "build_curve", "build_result"]
 
@@ -36,6 +37,7 @@ def build_result(job: Job, outcome: Outcome, value: int = 0, figures: AllFigures
     figures = all_figures(job, outcome) if figures is None else figures
     first = figures.first
     own, errors, shown, bid = first.own, first.errors, first.asked.shown, job.bid_at(value)
+    known = _known(job, outcome, figures, value)
 
     def pick(array: AnyArray) -> Any:
         """One value, and its only output if y is a vector."""
@@ -77,13 +79,14 @@ def build_result(job: Job, outcome: Outcome, value: int = 0, figures: AllFigures
             mse=pick(errors.mse),
         ),
         heldout=_heldout_table(job, first, figures.rows, value),
-        reason="; ".join(filter(None, [own.reason_at(value), *outcome.notes])),
+        reason="; ".join(filter(None, [reason_of(known), *outcome.notes])),
         output_names=problem.output_names,
         rmse=None if first.rmse is None else Figure(*map(pick, first.rmse)),
         r2=None if first.r2 is None else Figure(*map(pick, first.r2)),
-        findings=findings_of(_known(job, outcome, figures, value)),
+        findings=findings_of(known),
         row_value="loss" if first.asked.has_row_losses else "influence",
-        standard=standard_of(job, first.asked, errors, first.sampling[value], build_result),
+        standard=standard_of(job, first.asked, errors, first.sampling[value], build_result, first.neighbours),
+        dependence=None if first.serial is None else first.serial.dependence(value, pick),
     )
 
 
@@ -128,6 +131,8 @@ def _known(job: Job, outcome: Outcome, every: AllFigures, value: int) -> Known:
         heavy_tailed=figures.heavy_tailed[value],
         row_names=every.rows.names,
         folds=source.block(0, 1).ids[0] if source.is_exhaustive else None,
+        serial=None if figures.serial is None else figures.serial.known(value),
+        unsteady=Unsteady.of(figures.own, figures.errors, figures.asked, value, job.rule.name),
     )
 
 
@@ -202,7 +207,9 @@ def build_curve(
     order = simplicity(V, simpler, array)
     best = simplest_minimum(spread(own.estimate).reshape(V, R), order)
     places = np.arange(len(job.values))
-    difference = [paired(errors, places, np.full(len(places), job.values.index(b)), job.confidence_level) for b in best]
+    # outputs that share their best value are one call, as each computes all of them
+    from_best = {b: figures.difference(places, np.full(len(places), job.values.index(b))) for b in set(best.tolist())}
+    difference = [from_best[b] for b in best.tolist()]
     parts = {
         key: spread(np.stack([_signed(key, each, shown)[:, q] for q, each in enumerate(difference)], axis=1))
         for key in ("estimate", "low", "high", "standard_error")
@@ -217,7 +224,7 @@ def build_curve(
         low=spread(figures.shown("low")),
         high=spread(figures.shown("high")),
         standard_error=spread(own.standard_error),
-        difference=Difference(**parts, df=outcome.errors.n_units - 1.0),
+        difference=Difference(**parts, df=figures.degrees),
         best=int(best[0]) if single else best,
         scores=frame,
         edf=None if scores.edf is None else spread(np.broadcast_to(scores.edf, own.estimate.shape)),
@@ -286,7 +293,7 @@ def build_comparison(job: Job, outcome: Outcome, names: Sequence[str]) -> Compar
     models["route"] = np.repeat([job.bids[at].route.name for at in order], repeated)
     pairs = list(combinations(order, 2))
     first, second = (np.array(side, dtype=np.intp) for side in zip(*pairs, strict=True))
-    difference = paired(figures.errors, first, second, job.confidence_level)
+    difference = figures.difference(first, second)
     labels = [(names[a], names[b]) for a, b in pairs]
     table = _table(labels, [_signed(key, difference, shown) for key in columns], outputs, ["first", "second"])
     return Comparison(

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from ..frames import row_names
 from ..inference.averaged import figures_of, with_averaged_rows
-from ..inference.figures import r2, rmse
+from ..inference.figures import Neighbours, r2, rmse
 from ..inference.fold_errors import FoldErrors, RowRoles
-from ..inference.intervals import RULES, Context, Interval, Rule, cv_estimate, raw_estimate
+from ..inference.intervals import RULES, Context, Interval, Rule, cv_estimate, paired, raw_estimate
 from ..inference.montecarlo import half_width_error
 from ..inference.tails import heavy_tailed
 from ..metrics import Asked
 from ..routes import Outcome
 from ..running.job import Job
-from ..typing import FloatArray
+from ..typing import FloatArray, IntArray
+from .serial import SerialFigures
 
 __all__ = ["AllFigures", "Figures", "HeldOutRows", "all_figures"]
 
 NO_V_OUT = "The rule needs the variance within each fold, and some folds have one row."
 NO_ROW_LOSSES = "The rule needs a loss of every row, and this metric is no mean of such."
+OF_INDEPENDENT_ROWS = "The rule takes rows for independent, and these folds are for rows that follow one another."
 NO_PAIR_SCATTER = (
     "The rule needs every row's losses with each pair of folds out, which are computed for so many rows only if they "
     "are asked for by"
@@ -40,6 +43,11 @@ class HeldOutRows:
         self.names, self.roles = row_names(job.problem.X), job.rows
 
 
+def paired_by(errors: FoldErrors, level: float, scale: str) -> Callable[[IntArray, IntArray], Interval]:
+    """Differences between values by the covariance rule of independent rows."""
+    return lambda first, second: paired(errors, first, second, level, scale)
+
+
 class Figures:
     """Everything that is computed from an outcome for one metric, at all parameter values at once.
 
@@ -50,21 +58,35 @@ class Figures:
         level, scale = job.confidence_level, asked.rule_scale
         self.asked, self.rows, self.losses = asked, rows.roles, rows.losses[..., asked.columns]
         self.errors = errors = _errors_of(outcome.errors, asked, self.losses, rows.roles)
+        self.serial = None if job.dependent is None else SerialFigures(job, asked, errors, rows.kept, self.losses)
         context = Context(level, scale, outcome.bias_cv, with_skewness=asked.minds_skewness)
         self.obstacles = {
-            name: obstacle for name, rule in RULES.items() if (obstacle := _obstacle(rule, errors, asked))
+            name: obstacle for name, rule in RULES.items() if (obstacle := _obstacle(rule, errors, asked, self.serial))
         }
         rules = {name: rule for name, rule in RULES.items() if name not in self.obstacles}
-        self.by_rule = {name: rule.compute(errors, context) for name, rule in rules.items()}
+        if self.serial is None:
+            self.by_rule = {name: rule.compute(errors, context) for name, rule in rules.items()}
+        else:
+            self.by_rule = {"covariance": self.serial.interval}
         self.own = self.by_rule[job.rule.name]
         self.sampling = errors.sampling(self.own.estimate).mean(axis=0)
         self.raw, self.cv = raw_estimate(errors), _cv_estimate(errors, asked)
         self.monte_carlo_error = half_width_error(errors, job.rule, scale)
+        self.difference, self.degrees = paired_by(errors, level, scale), errors.n_units - 1.0
+        if self.serial is not None:
+            self.sampling = self.serial.long_run.total
+            self.monte_carlo_error = np.zeros(self.own.estimate.shape)  # nothing is drawn
+            self.difference, self.degrees = self.serial.difference, self.serial.degrees
         self.heavy_tailed = heavy_tailed(errors, self.rows, asked.kind)
         self.rmse = self.r2 = None
         if job.loss.is_squared_error and asked.family == "mean" and not job.task.metrics:
             self.rmse = rmse(self.own)
-            self.r2 = r2(self.own, errors, self.losses, job.problem.y, self.rows, level)
+            self.r2 = r2(self.own, errors, self.losses, job.problem.y, self.rows, level, self.neighbours)
+
+    @property
+    def neighbours(self) -> Neighbours | None:
+        """What ratios of losses must know, if rows follow one another."""
+        return None if self.serial is None else self.serial.neighbours
 
     def shown(self, key: str, interval: Interval | None = None) -> FloatArray:
         """One of estimate, low, high, standard_error as people know it; the ends change places with the sign."""
@@ -117,8 +139,10 @@ def all_figures(job: Job, outcome: Outcome) -> AllFigures:
     return AllFigures(tuple(Figures(job, outcome, asked, rows) for asked in job.asked), rows)
 
 
-def _obstacle(rule: Rule, errors: FoldErrors, asked: Asked) -> str:
+def _obstacle(rule: Rule, errors: FoldErrors, asked: Asked, serial: SerialFigures | None) -> str:
     """Why a rule has no interval for these tables; empty if it has."""
+    if serial is not None:
+        return "" if rule.name == "covariance" else OF_INDEPENDENT_ROWS
     if rule.needs_v_out and not asked.has_row_losses:
         return NO_ROW_LOSSES
     if rule.needs_v_out and np.isnan(errors.v_out).any():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,15 +24,17 @@ from ..errors import (
 )
 from ..inference.dependence import LEVEL, MOST, follow_one_another
 from ..inference.fold_errors import FoldErrors, RowRoles
-from ..inference.intervals import FEW_GROUPS, TOO_SMALL, Rule
+from ..inference.intervals import FEW_GROUPS, TOO_WIDE, Rule
 from ..inference.montecarlo import Stopping
 from ..inference.tails import have_heavy_tails
 from ..learners import is_near_interpolation
 from ..metrics import Asked
 from ..typing import BoolArray, FloatArray, IntArray
 from ..vocabulary import FROZEN
+from .dependence import SerialKnown, told_of
+from .unsteady import LOOK_AT_ROWS, Unsteady, few_rows_message
 
-__all__ = ["KINDS", "Finding", "Known", "findings_of"]
+__all__ = ["KINDS", "Finding", "Known", "findings_of", "reason_of"]
 
 
 STOPPED = "The job was stopped: let it go on for longer"
@@ -49,7 +52,8 @@ KINDS: dict[str, type[OneFitWarning] | None] = {
     "dependence": None,
     "exactness": None,
 }
-"""Kinds of findings in the order in which they are told, with the warning that says the same, if there is one."""
+"""Kinds of findings, with the warning that says the same, if there is one; told in this order, but for rows that make
+the error, which come before what else there is to say of the interval."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +143,10 @@ class Known:
         Names of the rows; None if they go by their numbers.
     folds : array (n,) or None
         The fold of each row, where every row, or group, is a fold of its own.
+    serial : SerialKnown or None
+        What is known of rows that follow one another, if the folds are for them.
+    unsteady : Unsteady
+        Where the error is hardly known.
     """
 
     reason: str
@@ -166,11 +174,25 @@ class Known:
     heavy_tailed: BoolArray
     row_names: pd.Index[Any] | None
     folds: IntArray | None
+    unsteady: Unsteady
+    serial: SerialKnown | None = None
+
+    @cached_property
+    def made_by_few(self) -> BoolArray:
+        """Outputs (Q,) whose error is as uncertain as it is large because a row or two make it."""
+        return self.unsteady.made_by_few(self.losses, self.rows)
 
 
 def findings_of(known: Known) -> tuple[Finding, ...]:
-    """Everything that was found, in the order of `KINDS`."""
+    """Everything that was found, the causes of an interval that is not the usual one first."""
     return tuple(finding for find in FINDERS for finding in find(known))
+
+
+def reason_of(known: Known) -> str:
+    """Why the interval is missing or not the usual one, in one text; empty if it is neither."""
+    if not known.reason:
+        return ""
+    return " ".join(finding.text for find in CAUSES for finding in find(known))
 
 
 def _places(found: BoolArray) -> tuple[int, ...]:
@@ -184,13 +206,24 @@ def _interrupted(known: Known) -> Iterator[Finding]:
 
 
 def _interval(known: Known) -> Iterator[Finding]:
-    """The rule's own reason."""
-    if known.reason:
-        yield Finding("training size" if known.reason == TOO_SMALL else "no interval", known.reason, known.remedy)
+    """The rule's own reason, if it is not that the error is as uncertain as it is large; causes of that come next."""
+    if known.reason and known.reason != TOO_WIDE:
+        yield Finding("no interval", known.reason, known.remedy)
+
+
+def _training_size(known: Known) -> Iterator[Finding]:
+    """Whether the error is as uncertain as it is large, or explodes with two folds out, and no row alone does it."""
+    unsteady = known.unsteady
+    found = unsteady.found & ~known.made_by_few
+    if found.any():
+        output = int(np.argmax(found))
+        yield Finding("training size", unsteady.message(output), unsteady.remedy(output), _places(found))
 
 
 def _monte_carlo(known: Known) -> Iterator[Finding]:
     """How far the interval is an accident of the partitions drawn; unknown if there was one."""
+    if known.serial is not None:
+        return  # nothing was drawn
     worst = float(np.max(known.monte_carlo_error))
     if np.isnan(worst) and known.rule.needs_v_out:
         message = f"The {known.rule.name} interval comes from one random partition, and depends on it much."
@@ -226,6 +259,8 @@ def _more_repeats(known: Known, error: float) -> str:
     """How many more partitions it takes than there were."""
     if known.rule.name == "naive":
         return 'It uses one partition only: interval="covariance" uses all.'
+    if known.made_by_few.any():
+        return "More repeats will not settle it while a row or two make the error."
     if known.notes:
         return f"{STOPPED}{_or_covariance(known)}."
     stopping = known.stopping
@@ -257,7 +292,7 @@ def _interpolation(known: Known) -> Iterator[Finding]:
 
 def _heavy_tails(known: Known) -> Iterator[Finding]:
     """Whether a few units carry the variance of losses that are known not to be negative."""
-    found = known.heavy_tailed
+    found = known.heavy_tailed & ~known.made_by_few
     loss = known.loss
     if loss.scale != "log" or not loss.has_row_losses or loss.classes is not None or not found.any():
         return
@@ -266,6 +301,15 @@ def _heavy_tails(known: Known) -> Iterator[Finding]:
         f"misses), so the interval may cover less often than {100 * known.confidence_level:g}%."
     )
     yield Finding("heavy tails", message, _calmer_loss(known, found), _places(found))
+
+
+def _few_rows(known: Known) -> Iterator[Finding]:
+    """Whether the error is as uncertain as it is large, or explodes, because a row or two make it."""
+    few = known.made_by_few
+    if few.any():
+        output = int(np.argmax(few))
+        rows = few_rows_message(known.losses[:, output], known.rows, known.row_names)
+        yield Finding("heavy tails", f"{rows} {known.unsteady.message(output)}", LOOK_AT_ROWS, _places(few))
 
 
 def _calmer_loss(known: Known, found: BoolArray) -> str:
@@ -317,22 +361,26 @@ def _few_groups(known: Known) -> Iterator[Finding]:
 
 def _dependence(known: Known) -> Iterator[Finding]:
     """Whether neighbouring rows resemble each other; groups say already which do, and of classes little is known."""
+    if known.serial is not None:
+        for message, remedy in told_of(known.serial, known.confidence_level):
+            yield Finding("dependence", message, remedy)
+        return
     if known.rows.groups is not None or known.loss.rule_scale == "logit" or known.loss.classes is not None:
         return
     y = known.y[:MOST]
     residuals = y - known.predictions[:MOST]
     if known.rows.weights is not None:
         residuals *= np.sqrt(known.rows.weights[:MOST, None])
-    outputs = range(y.shape[1])
-    found = np.array([follow_one_another(residuals[:, q], y[:, q], LEVEL / len(outputs)) for q in outputs])
+    found = follow_one_another(residuals, y, LEVEL / y.shape[1])
     if found.any():
         message = (
             "Rows that follow one another have held-out residuals that resemble each other, so these rows are not "
             "independent: the interval is too narrow, and rows far from these may be predicted worse."
         )
         remedy = (
-            "Give blocks of consecutive rows as groups=, so long that one tells little of the next; if the rows were "
-            "drawn independently and sorted afterwards, it is the model that misses something instead."
+            "If they follow one another in time, use cv=onefit.TimeBlocks() (the error on a new stretch) or "
+            "RollingOrigin (forecasts); if they were drawn independently and sorted afterwards, it is the model that "
+            "misses something instead."
         )
         yield Finding("dependence", message, remedy, _places(found))
 
@@ -346,9 +394,12 @@ def _exactness(known: Known) -> Iterator[Finding]:
         yield Finding("exactness", remark, "")
 
 
+CAUSES = (_interval, _training_size, _few_rows)
+"""Why an interval is missing or not the usual one."""
+
 FINDERS: tuple[Callable[[Known], Iterator[Finding]], ...] = (
     _interrupted,
-    _interval,
+    *CAUSES,
     _monte_carlo,
     _interpolation,
     _heavy_tails,

@@ -20,6 +20,7 @@ from ..display.style import loss_label
 from ..errors import OneFitError
 from ..inference.figures import Figure
 from ..typing import BoolArray, FloatArray
+from .dependence import Dependence
 from .findings import Finding
 
 if TYPE_CHECKING:
@@ -82,11 +83,11 @@ class NestedCVResult:
         Relative error of the half-width due to the partitions drawn; NaN if there was one repeat.
     n_folds, n_repeats : int
     route : str
-        "gram", "onestep" or "refit".
+        "gram", "onestep", "newton", "neighbours" or "refit".
     route_reason : str
         Why that route.
     exactness : str
-        "exact" or "given the transformers".
+        "exact", "given the transformers", or "converged": as refits whose solver does not stop early.
     loss : str
     scale : str
         On which the interval of the covariance rule is built: "log" for losses that are never negative, "logit" for
@@ -113,6 +114,8 @@ class NestedCVResult:
         Column of `heldout` with what each row contributes: "loss", or "influence" if the metric is no mean of losses.
     findings : tuple of Finding
         What the reader should know; what is warned of, and shown in summary, notebook, report and command line.
+    dependence : Dependence or None
+        How rows depend on their neighbours, if the folds are for rows that follow one another.
     """
 
     estimate: float | FloatArray
@@ -148,6 +151,7 @@ class NestedCVResult:
     findings: tuple[Finding, ...]
     row_value: str
     standard: Any
+    dependence: Dependence | None = None
 
     @cached_property
     def baseline(self) -> NestedCVResult:
@@ -267,6 +271,7 @@ class NestedCVResult:
         whole["intervals"] = self.intervals.reset_index().to_dict(orient="records")
         for name in ("rmse", "r2"):
             whole[name] = None if whole[name] is None else whole[name]._asdict()
+        whole["dependence"] = None if self.dependence is None else vars(self.dependence)
         whole["findings"] = [{"kind": f.kind, "message": f.message, "remedy": f.remedy} for f in self.findings]
         return {name: plain(value) for name, value in whole.items()}
 

@@ -6,26 +6,32 @@ operator, so the systems have the size of the folds; it serves kernels and p >= 
 folds of single rows. `tuned` and `learned` are gram routes for what is chosen or learned anew in every training set,
 `encoded` is one for linear fits behind steps that learn, `searched` for searches among them in every training set.
 With very many rows all but the last two go over blocks of rows, in three phases: `collect`, `solve` and `score`
-(`gramstream`).
+(`gramstream`). `dropsets` lets them leave out more than they score.
 `refit` fits the estimator itself on every training set: it serves everything, and the others are tested against it.
 """
 
 from .choice import ROUTES, Bid, automatic_folds, choose_routes, explain, usual_refit_folds
-from .contract import Computation, FoldPlan, Offer, Outcome, Partitions, Route, Ticks, Units, Workers
+from .contract import Computation, Engine, FoldPlan, Offer, Outcome, Partitions, Route, Ticks, Units, Workers
+from .dropsets import Kept, choose_drop_routes
+from .repeats import RepeatedRoute
 
 __all__ = [
     "ROUTES",
     "Bid",
     "Computation",
+    "Engine",
     "FoldPlan",
+    "Kept",
     "Offer",
     "Outcome",
     "Partitions",
+    "RepeatedRoute",
     "Route",
     "Ticks",
     "Units",
     "Workers",
     "automatic_folds",
+    "choose_drop_routes",
     "choose_routes",
     "explain",
     "usual_refit_folds",

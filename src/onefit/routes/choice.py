@@ -10,12 +10,14 @@ import numpy as np
 
 from ..errors import FoldError, RouteError
 from ..learners import Learner, RefitLearner, Refusal, Task, is_near_interpolation
+from .classes import ClassesRoute
 from .constant import ConstantRoute
 from .contract import FoldPlan, Offer, Route
 from .encoded import EncodedRoute
 from .gram import GramRoute
 from .learned import LearnedRoute
 from .leavetwo import LeaveTwoOutRoute
+from .neighbours import NeighboursRoute
 from .newton import NewtonRoute
 from .onestep import OneStepRoute
 from .refit import RefitRoute
@@ -35,6 +37,8 @@ ROUTES: tuple[Route, ...] = (
     SearchedRoute(),
     ConstantRoute(),
     NewtonRoute(),
+    NeighboursRoute(),
+    ClassesRoute(),
     RefitRoute(),
 )
 """All routes; of equal offers the first wins."""

@@ -7,6 +7,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
+from ..dropfolds import DropFolds
 from ..folds import Folds
 from ..inference.fold_errors import HeldOut, PairErrors, RowRoles, empty_pairs, moments
 from ..learners import ConstantLearner, Learner, Refusal, Task
@@ -108,7 +109,7 @@ class ConstantEngine(Engine):
     def _by_fold(self, folds: Folds, repeat: int) -> Iterator[tuple[int, IntArray, FloatArray]]:
         """Each fold, its rows, and the constants (K, ...) without it and each of the others; at itself without it."""
         K = folds.n_folds
-        if folds.n == K and self.problem.weights is None:
+        if folds.n == K and self.problem.weights is None and not isinstance(folds, DropFolds):
             row_of = folds.members[repeat, :, 0]
             for fold, row in enumerate(row_of):
                 yield fold, row_of[fold : fold + 1], self.learner.without_two(self._y, int(row))[row_of]

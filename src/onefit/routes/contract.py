@@ -19,12 +19,14 @@ from joblib import effective_n_jobs
 from ..errors import OneFitError
 from ..folds import Folds, FoldSource
 from ..inference.chain import Chain, ascending
-from ..inference.fold_errors import FoldErrors, HeldOut, PairErrors, RowTotals, SingleErrors
+from ..inference.fold_errors import FoldErrors, HeldOut, PairErrors, SingleErrors
 from ..inference.montecarlo import FAST, Stopping
+from ..inference.rowtotals import RowTotals
 from ..learners import Learner, Refusal, Task
 from ..typing import FloatArray
 from ..validation import Problem
 from ..vocabulary import MAX_FITS
+from .checkpoint import Checkpoint
 from .responses import Responses, of_scores
 
 __all__ = [
@@ -110,12 +112,16 @@ class FoldPlan:
 
 @dataclass(frozen=True)
 class Partitions:
-    """Where the folds come from; ``n_repeats`` None is "auto". ``bias`` are further ones for the bias correction."""
+    """Where the folds come from; ``n_repeats`` None is "auto". ``bias`` are further ones for the bias correction.
+
+    ``checkpoint`` is where refits keep the repeats that are complete.
+    """
 
     source: FoldSource
     n_repeats: int | None
     bias: tuple[FoldSource, int] | None = None
     max_fits: int = MAX_FITS
+    checkpoint: Checkpoint | None = None
 
     def stopping(self, is_refitted: bool) -> Stopping:
         """When "auto" stops, if a model is refitted or none is."""

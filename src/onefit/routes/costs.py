@@ -12,6 +12,7 @@ __all__ = ["NANOSECONDS", "Shape", "seconds_of"]
 # Nanoseconds for one unit of each term of `work`, as `python -m benchmarks --calibrate` fits them to measured times:
 # with the compiled kernels, and without. Another machine changes all of them, and the choice hangs on their ratios.
 # Those of leave two out are set by hand from seven shapes of 30 to 3,000 rows: where it can serve it has no rival.
+# Those of outputs beyond the first are set by hand, too, from one shape (`python -m benchmarks --classifiers`).
 NANOSECONDS: Mapping[bool, Mapping[str, Mapping[str, float]]] = {
     True: {
         "gram": {
@@ -29,6 +30,7 @@ NANOSECONDS: Mapping[bool, Mapping[str, Mapping[str, float]]] = {
             "predictions": 0.142,
             "values and rows": 90.1,
             "values": 2.94e05,
+            "outputs": 0.22,
             "streamed products": 0.0629,
             "streamed rows": 5.89,
             "streamed predictions": 0.209,
@@ -41,6 +43,7 @@ NANOSECONDS: Mapping[bool, Mapping[str, Mapping[str, float]]] = {
             "products": 0.0185,
             "values and rows": 523,
             "values": 8.06e05,
+            "outputs": 0.85,
             "eliminations, compiled": 0.0943,
             "systems, compiled": 110,
             "eliminations, LAPACK": 0.222,
@@ -65,6 +68,7 @@ NANOSECONDS: Mapping[bool, Mapping[str, Mapping[str, float]]] = {
             "losses": 2.1,
             "values and rows": 98.8,
             "values": 2.77e05,
+            "outputs": 0.22,
             "streamed products": 0.0677,
             "streamed rows": 5.58,
             "streamed predictions": 0.208,
@@ -77,6 +81,7 @@ NANOSECONDS: Mapping[bool, Mapping[str, Mapping[str, float]]] = {
             "folds": 4.49e04,
             "values and rows": 139,
             "values": 8.98e05,
+            "outputs": 0.85,
             "eliminations, LAPACK": 0.152,
             "gathered blocks, LAPACK": 21.9,
             "losses, LAPACK": 147,
@@ -89,7 +94,7 @@ NANOSECONDS: Mapping[bool, Mapping[str, Mapping[str, float]]] = {
 
 @dataclass(frozen=True)
 class Shape:
-    """Sizes of a job: n rows, p columns, K folds, L repeats, V values, and m rows in the largest fold."""
+    """Sizes of a job: n rows, p columns, K folds, L repeats, V values, m rows in the largest fold, and Q outputs."""
 
     n: int
     p: int
@@ -97,6 +102,7 @@ class Shape:
     L: int
     V: int
     m: float
+    Q: int = 1
 
     @property
     def q(self) -> int:

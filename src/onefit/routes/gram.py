@@ -31,7 +31,7 @@ class GramRoute(RepeatedRoute):
             return not_a_smoother(learner)
         if plan.is_trial:
             return Refusal("folds of single rows suit the one-step route")
-        shape = shape_of(learner, plan)
+        shape = shape_of(learner, plan, task.problem.n_outputs)
         return offer_gram(shape) if not isinstance(learner, SparseSmoother) else _offer_sparse(learner, shape, task)
 
     def engine(self, learner: Learner, task: Task, workers: Workers) -> Engine:
@@ -91,6 +91,8 @@ def gram_work(shape: Shape) -> dict[str, float]:
         "systems": L * V * fits,
         "training sets": L * fits,
     }
+    if shape.Q > 1:
+        systems["outputs"] = L * V * fits * q**2 * (shape.Q - 1.0)
     if _streams(shape):
         each = _predictions_of_a_row(shape)
         return {

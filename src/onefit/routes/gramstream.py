@@ -11,8 +11,9 @@ import numpy as np
 from ..criteria import AllRows
 from ..folds import Folds
 from ..inference.chain import Chain
-from ..inference.fold_errors import Failure, HeldOut, PairErrors, RowRoles, RowTotals, SingleErrors
+from ..inference.fold_errors import Failure, HeldOut, PairErrors, RowRoles, SingleErrors
 from ..inference.row_sums import spread_tables
+from ..inference.rowtotals import RowTotals
 from ..learners import Task
 from ..linalg.columns import Columns
 from ..linalg.precondition import SAMPLE_ROWS, SAMPLE_WIDTHS, Coordinates, precondition, sample_rows

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import product
 
 import numpy as np
 
+from ..dropfolds import DropFolds
 from ..folds import Folds
 from ..learners import Smoother
 from ..linalg import batched, compiled
@@ -96,6 +97,8 @@ class _Block:
     ) -> None:
         self.engine, self.folds, self.outputs, self.downdate, self.basis = engine, folds, outputs, downdate, basis
         self.values, self.log = values, log
+        # what statistics are kept of: a buffer is part of several drop sets, and is looked at once
+        self.parts = folds.parts if isinstance(folds, DropFolds) else folds
         self.y = engine.y[:, outputs]
         self.d, self.V, self.Q = basis.width, len(downdate.lams), len(outputs)
         everyone = np.arange(len(self.y))
@@ -111,20 +114,22 @@ class _Block:
         if self.table is not None:
             weights = engine.smoother.weights
             weights = np.ones(len(residuals)) if weights is None else np.append(weights, 0.0)
-            self.grams, self.g = compiled.collect(self.table, self.residuals, weights, folds.members, folds.sizes)
+            self.grams, self.g = compiled.collect(
+                self.table, self.residuals, weights, self.parts.members, self.parts.sizes
+            )
             return
-        L, K, _ = folds.members.shape
+        L, K, _ = self.parts.members.shape
         self.grams = np.empty((L, K, self.d, self.d))
         self.g = np.empty((L, K, self.d, self.V * self.Q))
         if self.sparse is not None:
             self._collect_sparse(self.sparse, self.residuals[:-1])
             return
-        for repeat, fold, rows, Zf in self._gathered(0, K, 0):
+        for repeat, fold, rows, Zf in self._gathered(0, K, 0, self.parts):
             assert Zf is not None
             weighted = engine.weigh(Zf, rows)
             transposed = weighted.swapaxes(-1, -2)
             self.grams[repeat, fold] = transposed @ weighted
-            self.g[repeat, fold] = transposed @ engine.weigh(self.r[repeat, fold], rows)
+            self.g[repeat, fold] = transposed @ engine.weigh(self.residuals[rows], rows)
 
     @cached_property
     def sparse(self) -> SparseBasis | None:
@@ -138,9 +143,9 @@ class _Block:
         """Statistics of the folds from sparse products."""
         root, everyone = None if self.engine.root is None else self.engine.root[:-1], np.arange(len(self.y))
         weighted = self.engine.weigh(self.engine.weigh(residuals, everyone), everyone)
-        for repeat, ids in enumerate(self.folds.ids):
-            self.grams[repeat] = basis.fold_grams(ids, self.folds.n_folds, root)
-            self.g[repeat] = basis.fold_products(ids, self.folds.n_folds, weighted)
+        for repeat, ids in enumerate(self.parts.ids):
+            self.grams[repeat] = basis.fold_grams(ids, self.parts.n_folds, root)
+            self.g[repeat] = basis.fold_products(ids, self.parts.n_folds, weighted)
 
     def _predicted(self, rows: IntArray, Zf: FloatArray | None, coefficients: FloatArray) -> FloatArray:
         """Changes (F, m, C) of the fits in the rows of some folds."""
@@ -179,21 +184,23 @@ class _Block:
         return batched.error_scale(y, r, diagonal)
 
     def _gathered(
-        self, low: int, high: int, columns: int
+        self, low: int, high: int, columns: int, folds: Folds | None = None
     ) -> Iterator[tuple[IntArray, IntArray, IntArray, FloatArray | None]]:
         """Design rows of folds ``low`` to ``high``, some folds at a time; ``columns`` results a row are to come.
 
         Those of a sparse design are not made.
         """
-        L, m = self.folds.n_repeats, self.folds.members.shape[2]
+        folds = self.folds if folds is None else folds
+        kept = self.kept if folds is self.folds and self.sparse is None else None
+        L, m = folds.n_repeats, folds.members.shape[2]
         each = 8 * m * (self.d + columns * self.V * self.Q)
         repeats, n_folds = per_block(each * (high - low)), min(per_block(each), high - low)
         for start, first in product(range(0, L, repeats), range(low, high, n_folds)):
             part = slice(start, min(start + repeats, L)), slice(first, min(first + n_folds, high))
-            rows = self.folds.members[part].reshape(-1, m)
+            rows = folds.members[part].reshape(-1, m)
             Zf = None
             if self.sparse is None:
-                Zf = self.basis.take(rows) if self.kept is None else self.kept[part].reshape(-1, m, self.d)
+                Zf = self.basis.take(rows) if kept is None else kept[part].reshape(-1, m, self.d)
             repeat, fold = (index.ravel() for index in np.mgrid[part])
             yield repeat, fold, rows, Zf
 
@@ -202,17 +209,47 @@ class _Block:
 
         ``sets`` (S, 2) are the folds that each system leaves out; the second is -1 if it is one only.
         """
+        if isinstance(self.folds, DropFolds):
+            return self._solve_drops(self.folds, sets)
         L, K = self.grams.shape[:2]
         change, squares = self.downdate.solve(self.grams, self.g.reshape(L, K, self.d, self.V, self.Q), sets)
         self.engine.count(sets=L * len(sets))
+        doubtful = self.downdate.untrusted(self.grams, squares, self.scale, sets)
+        return self._with_refits(change, doubtful)
+
+    def _solve_drops(
+        self, folds: DropFolds, sets: IntArray
+    ) -> tuple[FloatArray, dict[tuple[int, int, int], list[FloatArray]]]:
+        """The same where folds have drop sets: statistics of all parts of the two, each counted once."""
+        A, S = self.parts.n_folds, len(sets)
+        change = np.empty((1, S, self.d, self.V, self.Q))
+        doubtful: list[tuple[int, int, int, tuple[int, ...]]] = []
+        step = per_block(8 * self.d * (self.d + self.V * self.Q))
+        for start in range(0, S, step):
+            outs = [tuple(int(fold) for fold in out if fold >= 0) for out in sets[start : start + step]]
+            lacking = np.stack([folds.parts_dropped[list(out)].any(axis=0) for out in outs]).astype(np.float64)
+            grams = (lacking @ self.grams.reshape(A, -1)).reshape(1, len(outs), self.d, self.d)
+            right = (lacking @ self.g.reshape(A, -1)).reshape(1, len(outs), self.d, self.V, self.Q)
+            each = np.stack([np.arange(len(outs)), np.full(len(outs), -1)], axis=1)
+            change[:, start : start + len(outs)], squares = self.downdate.solve(grams, right, each)
+            for repeat, index, value, _ in self.downdate.untrusted(grams, squares, self.scale, each):
+                doubtful.append((repeat, start + index, value, outs[index]))
+            self.engine.count(sets=len(outs))
+        return self._with_refits(change, doubtful)
+
+    def _with_refits(
+        self, change: FloatArray, doubtful: Iterable[tuple[int, int, int, tuple[int, ...]]]
+    ) -> tuple[FloatArray, dict[tuple[int, int, int], list[FloatArray]]]:
+        """Changes as a table, and refits of what cannot be trusted."""
+        L, S = change.shape[:2]
         refitted = {}
-        for repeat, index, value, out in self.downdate.untrusted(self.grams, squares, self.scale, sets):
+        for repeat, index, value, out in doubtful:
             lam, at = self.downdate.lams[value], int(self.values[value])
             refitted[repeat, index, value] = refit_or_log(
                 self.engine.smoother, self.y, lam, self.folds, repeat, out, at, self.log
             )
             change[repeat, index, :, value] = 0.0
-        return change.reshape(L, len(sets), self.d, self.V * self.Q), refitted
+        return change.reshape(L, S, self.d, self.V * self.Q), refitted
 
     def singles(self) -> FloatArray:
         """Residuals of each fold with it out, (L, K, m, V, Q)."""

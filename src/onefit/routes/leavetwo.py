@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from ..errors import LossOverflowError, OneFitWarning
-from ..inference.fold_errors import FoldErrors, HeldOut, RowTotals, overflowing, spread_of_losses
+from ..inference.fold_errors import FoldErrors, HeldOut, overflowing, spread_of_losses
+from ..inference.rowtotals import RowTotals
 from ..learners import KernelSmoother, Learner, Refusal, Smoother, Task
 from ..metrics.losses import Loss
 from ..typing import IntArray

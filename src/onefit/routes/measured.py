@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..errors import DataError
 from ..folds import Folds
 from ..inference.chain import Chain
 from ..inference.fold_errors import FoldErrors, HeldOut, PairErrors, RowRoles, summarize
@@ -76,6 +77,7 @@ def _shares(folds: Folds, rows: RowRoles) -> FloatArray:
 
 def measure(responses: Responses, folds: Folds, task: Task, rows: RowRoles, n_values: int) -> Measured:
     """Ask every metric about every repeat of a block; values that could not be fitted are zero."""
+    _check_classes(folds, task)
     failed = {failure.value for failure in responses.failures}
     kept = [value for value in range(n_values) if value not in failed]
     L, K, n, V, R = folds.n_repeats, folds.n_folds, folds.n, n_values, n_figures(task)
@@ -99,6 +101,27 @@ def measure(responses: Responses, folds: Folds, task: Task, rows: RowRoles, n_va
                 noise[at][..., part][np.ix_(np.array(kept), np.array(kept))] = found.noise
     is_mean = tuple(metric.family == "mean" for metric in task.metrics for _ in range(metric.n_figures(_outputs(task))))
     return Measured(PairErrors(single, mean, scatter), fold_values, noise, is_mean)
+
+
+def _check_classes(folds: Folds, task: Task) -> None:
+    """Refuse a metric that would be infinite for rows of a class that a training set lacks."""
+    classes, strict = task.problem.classes, [m for m in task.metrics if getattr(m, "needs_every_class", False)]
+    if classes is None or not strict:
+        return
+    numbers = np.searchsorted(classes, task.problem.labels)
+    for repeat, ids in enumerate(folds.ids):
+        counts = np.zeros((folds.n_folds + 1, len(classes)), dtype=np.intp)
+        np.add.at(counts, (ids, numbers), 1)  # the last one is for rows that are never scored
+        left = counts.sum(axis=0) - counts[:-1, None] - np.where(np.eye(folds.n_folds)[..., None], 0, counts[:-1])
+        lacking = np.argwhere((left == 0) & (counts[:-1, None] > 0))
+        if len(lacking):
+            fold, other, label = lacking[0]
+            held = (int(fold),) if fold == other else tuple(sorted((int(fold), int(other))))
+            raise DataError(
+                f"{folds.words(repeat, held)} the training set has no row of class {classes[label]}, so that "
+                f"{strict[0].name}, a log loss, would be infinite: use fewer folds, stratified ones, or merge rare "
+                "classes."
+            )
 
 
 def _pseudo_means(found: Reduced, folds: Sequence[IntArray], rows: RowRoles) -> FloatArray:

@@ -48,6 +48,12 @@ class Full:
     hessians: FloatArray
     descents: FloatArray | None
 
+    @cached_property
+    def trace(self) -> FloatArray:
+        """Sums (n,) of the curvatures of the predictors of each row."""
+        found: FloatArray = np.einsum("aan->n", self.curvature)
+        return found
+
 
 class FullEngine(FeaturesEngine, ABC):
     r"""Fits all rows, and has what that says to the training sets.

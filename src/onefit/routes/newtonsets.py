@@ -40,6 +40,8 @@ class _Sets(LoneSets):
         super().__init__(engine, folds, repeats, log)
         self._singles: dict[tuple[int, int], FloatArray] = {}
         self._solved: dict[int, FloatArray] = {}
+        self._cells_of: dict[int, IntArray] = {}
+        self._indicators_of: dict[int, sparse.csr_matrix] = {}
 
     def floats_each(self, n_out: int) -> int:
         """Numbers that a training set needs."""
@@ -85,7 +87,7 @@ class _Sets(LoneSets):
         start = starts[0] if len(starts) == 1 else np.concatenate(starts)
         first = None
         if len(parts) == 2 or chunks[0].out.shape[1] == 1:
-            first = self._first_descent(chunks, batch, repeat, value)
+            first = self._first_descent(batch, repeat, value)
         solution, at = batch.solve(start, first), 0
         for chunk, found in zip(chunks, tables, strict=True):
             some = slice(at, at + len(chunk.out))
@@ -100,16 +102,12 @@ class _Sets(LoneSets):
                 found[index] = self.alone(chunk, int(index), value, start[some][index])
         self.engine.n_fits.append(at)
 
-    def _first_descent(self, chunks: Sequence[Chunk], batch: NewtonBatch, repeat: int, value: int) -> FloatArray | None:
+    def _first_descent(self, batch: NewtonBatch, repeat: int, value: int) -> FloatArray | None:
         """Minus the gradient (S, c, p) where the fit to all rows is: known from sums over its folds."""
-        full, K, G = self.engine.full[value], self.folds.n_folds, self.engine.n_weighed
+        full = self.engine.full[value]
         if full.descents is None:
             return None
-        ids = self.folds.ids[self.repeats.start + repeat]
-        cells = self._cells(repeat)
-        shape = (len(cells), (K + 1) * G)
-        indicators = sparse.csr_matrix((np.ones(len(ids)), (np.arange(len(ids)), cells)), shape=shape)
-        sums = np.asarray(indicators.T @ full.descents)  # (cells, c q)
+        sums = np.asarray(self._indicators(repeat) @ full.descents)  # (cells, c q)
         found = (batch.factors.T @ sums).reshape(-1, *full.gamma.shape)
         return np.asarray(found - batch.penalty[:, None] * full.gamma)
 
@@ -170,16 +168,26 @@ class _Sets(LoneSets):
 
     def _curvature(self, factors: FloatArray, repeat: int, value: int) -> FloatArray:
         """Sums (S,) of the curvatures of the rows of training sets that weigh cells by factors (K + 1, G, S)."""
-        trace = np.einsum("aan->n", self.engine.full[value].curvature)
+        trace = self.engine.full[value].trace
         sums = np.bincount(self._cells(repeat), trace, minlength=factors.shape[0] * factors.shape[1])
         found: FloatArray = sums @ factors.reshape(len(sums), -1)
         return found
 
     def _cells(self, repeat: int) -> IntArray:
         """The fold of each row, and its class if classes are weighed; rows in no fold are in one more."""
-        ids = self.folds.ids[self.repeats.start + repeat]
-        cells: IntArray = np.where(ids < 0, self.folds.n_folds, ids) * self.engine.n_weighed + self.engine.weighed
-        return cells
+        if repeat not in self._cells_of:
+            ids, K = self.folds.ids[self.repeats.start + repeat], self.folds.n_folds
+            self._cells_of[repeat] = np.where(ids < 0, K, ids) * self.engine.n_weighed + self.engine.weighed
+        return self._cells_of[repeat]
+
+    def _indicators(self, repeat: int) -> sparse.csr_matrix:
+        """Which rows (cells, n) each cell has."""
+        if repeat not in self._indicators_of:
+            cells = self._cells(repeat)
+            shape = ((self.folds.n_folds + 1) * self.engine.n_weighed, len(cells))
+            entries = (np.ones(len(cells)), (cells, np.arange(len(cells))))
+            self._indicators_of[repeat] = sparse.csr_matrix(entries, shape=shape)
+        return self._indicators_of[repeat]
 
     def _fold_hessians(self, repeat: int, value: int) -> FloatArray:
         """Hessians of the folds of a repeat, (K, G, c q, c q); kept until another is asked for."""

@@ -48,13 +48,13 @@ class OneStepRoute(RepeatedRoute):
         if not isinstance(learner, Smoother):
             return not_a_smoother(learner)
         if isinstance(learner, SparseSmoother) and learner.has_small_operator and not plan.is_trial:
-            shape = shape_of(learner, plan)
+            shape = shape_of(learner, plan, task.problem.n_outputs)
             return on_a_copy(offer_onestep(shape), learner, shape)
         if learner.why_not_onestep:
             return Refusal(learner.why_not_onestep, 'or use route="gram"')
         if plan.is_trial and task.problem.n > MOST_TRIED_ROWS:
             return Refusal(f'n_folds="auto" takes a fold for each up to {MOST_TRIED_ROWS:,} rows')
-        return offer_onestep(shape_of(learner, plan))
+        return offer_onestep(shape_of(learner, plan, task.problem.n_outputs))
 
     def engine(self, learner: Learner, task: Task, workers: Workers) -> Engine:
         """Operators are made when they are asked for."""
@@ -90,6 +90,8 @@ def onestep_work(shape: Shape) -> dict[str, float]:
         "values and rows": L * V * n,
         "values": V,
     }
+    if shape.Q > 1:
+        terms["outputs"] = L * V * shape.pairs * m**2 * (shape.Q - 1.0)
     by = "compiled" if compiled.is_on() and m <= MOST_COMPILED else "LAPACK"
     of_pairs = {"eliminations": m**3, "gathered blocks": m**2, "losses": m, "systems": 1.0}
     return terms | {f"{term}, {by}": L * V * shape.pairs * amount for term, amount in of_pairs.items()}

@@ -19,6 +19,7 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
+from ..dropfolds import DropFolds
 from ..errors import OneFitError, RefitError
 from ..extrapolation import measured
 from ..folds import Folds, FoldSource
@@ -171,13 +172,15 @@ class RefitEngine(Engine):
     def responses(self, folds: Folds, learner: Learner, task: Task) -> Responses:
         """What the estimators say to every fold with it, and with it and another, out."""
         K, found = folds.n_folds, Responses([{} for _ in range(folds.n_repeats)])
-        for repeat, held, value, parts in self._run(folds, _with_pairs(K), found.failures, self._read):
+        has_pairs = not isinstance(folds, DropFolds) or folds.has_pairs
+        out = _with_pairs(K) if has_pairs else [(fold,) for fold in range(K)]
+        for repeat, held, value, parts in self._run(folds, out, found.failures, self._read):
             for fold, other, part in zip(held, reversed(held), parts or (), strict=parts is not None):
                 for kind, answer in part.items():
                     tables = found.tables[repeat]
                     if kind not in tables:
                         tables[kind] = self._empty_responses(folds, repeat, answer)
-                    tables[kind][fold][other, :, value] = answer
+                    tables[kind][fold][other if has_pairs else slice(None), :, value] = answer
         return found
 
     def _empty_responses(self, folds: Folds, repeat: int, like: AnyArray) -> list[AnyArray]:

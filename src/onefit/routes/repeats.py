@@ -10,10 +10,11 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 
+from ..dropfolds import DropSets
 from ..errors import LossOverflowError, OneFitError
 from ..folds import Folds, FoldSource
 from ..inference.averaged import figures_of
@@ -23,13 +24,13 @@ from ..inference.fold_errors import (
     FoldErrors,
     PairErrors,
     RowRoles,
-    RowTotals,
     SingleErrors,
     concatenate,
     overflowing,
     summarize,
 )
 from ..inference.montecarlo import Stopping, is_precise
+from ..inference.rowtotals import RowTotals
 from ..learners import Learner, Refusal, Smoother, StatisticsLearner, Task, TunedLearner
 from ..metrics import rule_scale_of
 from ..typing import FloatArray
@@ -50,7 +51,7 @@ from .costs import Shape
 from .engine import TABLE_BYTES, FailureLog, per_block
 from .measured import measure, n_figures, n_kept
 from .responses import joined
-from .sidebyside import joined_pairs, joined_singles
+from .sidebyside import joined_pairs, joined_singles, pairs_of
 from .threads import threads
 
 __all__ = [
@@ -81,11 +82,10 @@ def not_a_smoother(learner: Learner) -> Refusal:
     return Refusal("it is no linear smoother")
 
 
-def shape_of(smoother: Smoother, plan: FoldPlan) -> Shape:
+def shape_of(smoother: Smoother, plan: FoldPlan, n_outputs: int = 1) -> Shape:
     """The sizes that costs are counted from."""
-    return Shape(
-        smoother.n, smoother.width, plan.n_folds, plan.likely_repeats, smoother.n_values, float(plan.largest_fold)
-    )
+    K, L, m = plan.n_folds, plan.likely_repeats, float(plan.largest_fold)
+    return Shape(smoother.n, smoother.width, K, L, smoother.n_values, m, n_outputs)
 
 
 class RepeatedRoute(Route):
@@ -132,6 +132,11 @@ class _Collected:
     blocks: tuple[FoldErrors, ...] = ()
     failures: tuple[Failure, ...] = ()
     is_stopped: bool = False
+
+    @property
+    def n_repeats(self) -> int:
+        """Repeats that are complete."""
+        return sum(block.n_repeats for block in self.blocks)
 
     @property
     def errors(self) -> FoldErrors:
@@ -182,6 +187,11 @@ class RepeatedComputation:
         return len(self.engines) == 1 and self.engines[0].streams(self.partitions.source.n_folds)
 
     @property
+    def _has_pairs(self) -> bool:
+        source = self.partitions.source
+        return not isinstance(source, DropSets) or source.whole.has_pairs
+
+    @property
     def _is_refitted(self) -> bool:
         return any(engine.is_refitted for engine in self.engines)
 
@@ -199,9 +209,10 @@ class RepeatedComputation:
         """What progress counts."""
         K, repeats = self.partitions.source.n_folds, self.partitions.n_repeats or self._stopping.most
         n_bias = 0 if self.partitions.bias is None else self.partitions.bias[1]
-        total = sum(each.n_units(K, repeats, True) + each.n_units(K, n_bias, False) for each in self._counted)
+        with_pairs = self._has_pairs
+        total = sum(each.n_units(K, repeats, with_pairs) + each.n_units(K, n_bias, False) for each in self._counted)
         names = {each.units for each in self._counted}
-        of_each = sum(each.n_units(K, 1, True) for each in self._counted) if names == {"repeats"} else 1
+        of_each = sum(each.n_units(K, 1, with_pairs) for each in self._counted) if names == {"repeats"} else 1
         is_most = self.partitions.n_repeats is None
         name = names.pop() if len(names) == 1 else "steps"
         return Units(total, name, of_each, is_most, self.workers.n_threads)
@@ -238,7 +249,7 @@ class RepeatedComputation:
         if self._streams:
             step = self.engines[0].repeats_at_once(source.n_folds)
         in_place = not self._is_refitted
-        done = _Collected(self._no_totals)
+        done = self._done_before()
         # refits have their own workers, and BLAS as the user has it
         is_free = self._is_refitted and len(self.engines) == 1
         try:
@@ -246,14 +257,15 @@ class RepeatedComputation:
                 try:
                     for start, goal in pairwise((0, *(self._stopping.schedule if n_repeats is None else (n_repeats,)))):
                         spans = _spans(start, goal, step if in_place else 1, 1 if self._streams else n_threads)
-                        if len(self.engines) == 1:
-                            self.engines[0].look_ahead(source, start, goal)
+                        spans = [span for span in spans if span[0] >= done.n_repeats]
+                        if len(self.engines) == 1 and self._has_pairs and spans:
+                            self.engines[0].look_ahead(source, spans[0][0], goal)
                         if not done.blocks:
-                            done = done.plus(*self._compute(spans.pop(0), run), in_place=in_place)
+                            done = self._kept(done.plus(*self._compute(spans.pop(0), run), in_place=in_place))
                         # threads begin at once with what they are given, so the chain must be known by now
                         compute = partial(self._compute, run=run, chain=done.blocks[0].chain)
                         for single, errors in map(compute, spans) if self._streams else run(compute, spans):
-                            done = done.plus(single, errors, in_place)
+                            done = self._kept(done.plus(single, errors, in_place))
                         if n_repeats is None and self._suffices(done):
                             break
                 except CannotStream:
@@ -265,6 +277,23 @@ class RepeatedComputation:
             if in_place or not done.blocks or _is_second(error, outer):
                 raise
             return _Collected(done.totals, done.blocks, done.failures, is_stopped=True)
+        return done
+
+    def _done_before(self) -> _Collected:
+        """Repeats that an earlier call has left in a file, or none."""
+        checkpoint = self.partitions.checkpoint if self._is_refitted else None
+        found = None if checkpoint is None else checkpoint.load()
+        if found is None:
+            return _Collected(self._no_totals)
+        self.ticks.advance(
+            sum(each.n_units(self.partitions.source.n_folds, found.n_repeats, True) for each in self._counted)
+        )
+        return cast(_Collected, found)
+
+    def _kept(self, done: _Collected) -> _Collected:
+        """The same, which a later call will find; only refits take so long that this pays."""
+        if self.partitions.checkpoint is not None and self._is_refitted:
+            self.partitions.checkpoint.save(done)
         return done
 
     @property
@@ -295,7 +324,7 @@ class RepeatedComputation:
         if self._streams:
             pairs = self.engines[0].stream(folds, run)
         else:
-            pairs = joined_pairs([engine.pairs(folds) for engine in self.engines])
+            pairs = joined_pairs([pairs_of(engine, folds, self.rows) for engine in self.engines])
         return pairs, partial(summarize, pairs)
 
     def _compute(self, span: tuple[int, int], run: Run, chain: Chain | None = None) -> tuple[SingleErrors, FoldErrors]:

@@ -10,8 +10,9 @@ import numpy as np
 
 from ..folds import Folds
 from ..inference.chain import Chain
-from ..inference.fold_errors import RowRoles, RowTotals
+from ..inference.fold_errors import RowRoles
 from ..inference.row_sums import RowSums
+from ..inference.rowtotals import RowTotals
 from ..linalg import compiled
 from ..metrics.losses import Loss
 from ..typing import FloatArray

@@ -7,9 +7,27 @@ from itertools import accumulate
 
 import numpy as np
 
-from ..inference.fold_errors import HeldOut, PairErrors
+from ..dropfolds import DropFolds
+from ..folds import Folds
+from ..inference.fold_errors import HeldOut, PairErrors, RowRoles, moments
+from .contract import Engine
 
-__all__ = ["joined_pairs", "joined_singles"]
+__all__ = ["joined_pairs", "joined_singles", "pairs_of"]
+
+
+def pairs_of(engine: Engine, folds: Folds, rows: RowRoles) -> PairErrors[HeldOut]:
+    """What an engine makes of some folds; where no pairs are fitted, a second fold out changes nothing."""
+    if not isinstance(folds, DropFolds) or folds.has_pairs:
+        return engine.pairs(folds)
+    single = engine.singles(folds)
+    K, losses = folds.n_folds, rows.weigh(single.losses[0])
+    mean, scatter = np.empty((2, 1, K, K, *losses.shape[1:]))
+    for fold in range(K):
+        own = losses[folds.members[0, fold, : folds.sizes[0, fold]]]
+        flat = own.reshape(len(own), -1)
+        found = moments(flat, np.ones((len(own), 1), dtype=bool))
+        mean[0, fold], scatter[0, fold] = (each.reshape(losses.shape[1:]) for each in found)
+    return PairErrors(single, mean, scatter)
 
 
 def joined_pairs(parts: Sequence[PairErrors[HeldOut]]) -> PairErrors[HeldOut]:

@@ -2,83 +2,48 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from ..checks import check_choice, check_integer, check_jobs, check_level
+from ..dropfolds import DropFolds, DropSets
 from ..errors import FoldError, IntervalError, TrainingSetError
-from ..folds import ExplicitFolds, Folds, FoldSource, RandomFolds, as_folds, entropy_of, explicit_folds, is_single
+from ..folds import ExplicitFolds, Folds, FoldSource, RandomFolds, entropy_of, explicit_folds, is_single
 from ..frames import split_columns
 from ..inference.fold_errors import RowRoles
 from ..inference.intervals import MOST_SCATTERED, RULES, Rule
 from ..inference.montecarlo import Stopping
 from ..learners import Learner, Path, RefitLearner, Refusal, Task, adapt, free_columns, frozen
-from ..metrics import Asked, KeptScores, Loss, LossLike, Metric, ScoringLike
-from ..routes import Bid, Computation, FoldPlan, Outcome, Partitions, Route, Workers, automatic_folds, choose_routes
-from ..typing import ArrayLike, CVLike, Data, Estimator, IntArray, Rows, Seed, Splitter
+from ..metrics import Asked, KeptScores, Loss, Metric
+from ..routes import (
+    Bid,
+    Computation,
+    FoldPlan,
+    Outcome,
+    Partitions,
+    Route,
+    Workers,
+    automatic_folds,
+    choose_drop_routes,
+    choose_routes,
+)
+from ..typing import ArrayLike, Data, Estimator, IntArray, Rows, Splitter
 from ..validation import Problem, check_problem
-from ..vocabulary import ROUTES, TRANSFORMERS, Repeats, RouteName, RuleName, Transformers
-from ..vocabulary import Folds as NumberOfFolds
+from ..vocabulary import ROUTES, TRANSFORMERS
 from .asking import METHODS, ask
+from .checkpoints import make_checkpoint
+from .dependent import Dependent, Pilot, find_dependent, pilot_task, refuse_beside
 from .lostcolumns import explain_lost_columns
-from .progress import Progress, Report, check_progress
+from .progress import Progress, check_progress
+from .settings import Settings
 
 __all__ = ["Contender", "Job", "Settings", "make_job"]
 
 MOST_ASKED = 100_000
 """So many partitions leave a Monte Carlo error of a few thousandths of that of one; more would only take time."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The keywords that all public functions share, as given."""
-
-    n_folds: NumberOfFolds
-    n_repeats: Repeats
-    loss: LossLike
-    scoring: ScoringLike
-    confidence_level: float
-    interval: RuleName
-    groups: ArrayLike | str | None
-    sample_weight: ArrayLike | str | None
-    folds: ArrayLike | Splitter | None
-    cv: CVLike
-    bias_folds: int | ArrayLike | Splitter | None
-    route: RouteName
-    transformers: Transformers
-    max_fits: int
-    random_state: Seed
-    n_jobs: int | None
-    progress: bool | Report | None
-
-    @classmethod
-    def of(cls, arguments: Mapping[str, Any]) -> Settings:
-        """From the arguments of a public function, its own ones aside."""
-        return cls(**{field.name: arguments[field.name] for field in fields(cls)}).without_cv()
-
-    def without_cv(self) -> Settings:
-        """The same in onefit's words: ``cv`` is a number of folds, or folds."""
-        if self.cv is None:
-            return self
-        if self.folds is not None or not (isinstance(self.n_folds, str) and self.n_folds == "auto"):
-            other = "folds" if self.folds is not None else "n_folds"
-            raise FoldError(f"cv and {other} say the same in two ways; give one of them.")
-        if is_integer(self.cv):
-            count = int(self.cv)  # type: ignore[arg-type]
-            if count < 3:
-                raise FoldError(f"cv={count}: nested cross-validation takes two folds out and needs at least 3.")
-            return replace(self, n_folds=count, cv=None)
-        return replace(self, folds=as_folds(self.cv), cv=None)
-
-
-def is_integer(value: object) -> bool:
-    """Whether it is a whole number; True and False are none."""
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
@@ -115,6 +80,8 @@ class Job:
         As they were given.
     entropy : int
         The seed of the partitions.
+    dependent : Dependent or None
+        How the folds came about, if they are for rows that follow one another.
     """
 
     task: Task
@@ -130,6 +97,7 @@ class Job:
     progress: Progress
     settings: Settings
     entropy: int
+    dependent: Dependent | None = None
 
     @cached_property
     def computation(self) -> Computation:
@@ -224,7 +192,8 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows | str, settings: 
     is_automatic = K is None and settings.folds is None
     if is_automatic:
         K = automatic_folds(candidates, task, asked)
-    partitions = _partitions(problem, K, L, settings, entropy)
+    partitions, dependent = _folds_of(settings, candidates, task, workers, (K, L, entropy))
+    partitions = _with_checkpoint(partitions, problem, contenders, settings, entropy)
     whole = _whole(partitions.source)
     if rule.needs_v_out and not whole.sizes.min() > 1:
         raise IntervalError(
@@ -236,7 +205,10 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows | str, settings: 
         _check_folds(task.metrics, whole)
     plan = _plan(problem, partitions, whole, is_automatic)
     failures = _unfit(candidates, problem, plan)
-    route, bids = choose_routes(candidates, task, plan, asked)
+    if dependent is not None and isinstance(partitions.source, DropSets):
+        route, bids = choose_drop_routes(candidates, task, plan, asked, dependent.kept)
+    else:
+        route, bids = choose_routes(candidates, task, plan, asked)
     n_values = sum(bid.learner.n_values for bid in bids) + len(failures)
     values = tuple(value for value in range(n_values) if value not in failures)
     return Job(
@@ -253,7 +225,27 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows | str, settings: 
         progress,
         settings,
         entropy,
+        dependent,
     )
+
+
+def _folds_of(
+    settings: Settings,
+    candidates: Sequence[Sequence[Learner]],
+    task: Task,
+    workers: Workers,
+    counts: tuple[int | None, int | None, int],
+) -> tuple[Partitions, Dependent | None]:
+    """Where folds come from, and how, if they are for rows that follow one another; counts are K, L and the seed."""
+    K, L, entropy = counts
+    problem, dependent = task.problem, None
+    if settings.folds is not None:
+        pilot = Pilot(candidates, pilot_task(task), settings.route, workers, lambda source: _plan_of(problem, source))
+        dependent = find_dependent(settings.folds, pilot)
+    if dependent is None:
+        return _partitions(problem, K, L, settings, entropy), None
+    refuse_beside(dependent, task, K, L, settings.bias_folds)
+    return Partitions(dependent.source, 1, None, int(settings.max_fits)), dependent
 
 
 def _learners(contender: Contender, task: Task, asked: str) -> list[Learner]:
@@ -311,9 +303,17 @@ def _unfit(candidates: list[list[Learner]], problem: Problem, plan: FoldPlan) ->
     return failures
 
 
+def _plan_of(problem: Problem, source: DropSets) -> FoldPlan:
+    """What routes must know of folds with drop sets."""
+    return _plan(problem, Partitions(source, 1), source.whole, False)
+
+
 def _plan(problem: Problem, partitions: Partitions, whole: Folds, is_automatic: bool) -> FoldPlan:
     """What routes must know of the folds."""
     source, sizes = partitions.source, np.sort(whole.sizes, axis=1)
+    if isinstance(whole, DropFolds):
+        largest = max(len(drop) for drop in whole.drops)
+        return FoldPlan(source.n_folds, 1, _units(problem), largest, whole.smallest_training_set)
     return FoldPlan(
         n_folds=source.n_folds,
         n_repeats=partitions.n_repeats,
@@ -350,6 +350,7 @@ def _partitions(problem: Problem, K: int | None, L: int | None, settings: Settin
         source = RandomFolds(problem.n, K, entropy, groups=problem.groups, strata=_strata(problem))
         repeats = 1 if source.is_exhaustive else L
     else:
+        assert not isinstance(settings.folds, Dependent)  # these are partitions of their own
         source = explicit_folds(settings.folds, problem.n, problem.X, problem.target, problem.groups)
         repeats = source.n_repeats
         if K is not None and source.n_folds != K:
@@ -358,6 +359,20 @@ def _partitions(problem: Problem, K: int | None, L: int | None, settings: Settin
             raise FoldError(f"folds has {repeats} repeats and n_repeats={L}; leave it out or let them agree.")
     bias = _bias_partitions(problem, source, settings.bias_folds, entropy)
     return Partitions(source, repeats, bias, int(settings.max_fits))
+
+
+def _with_checkpoint(
+    partitions: Partitions, problem: Problem, contenders: Sequence[Contender], settings: Settings, entropy: int
+) -> Partitions:
+    """The same, with the file that was named for finished repeats."""
+    if settings.checkpoint is None:
+        return partitions
+    drawn = None if settings.random_state is None else entropy
+    seed = 0 if settings.folds is not None else drawn
+    models = [contender.estimators for contender in contenders]
+    others = (settings.loss, settings.scoring, settings.interval, settings.transformers, settings.route)
+    kept = make_checkpoint(settings.checkpoint, problem, models, partitions, seed, others)
+    return replace(partitions, checkpoint=kept)
 
 
 def _strata(problem: Problem) -> IntArray | None:
@@ -385,4 +400,4 @@ def _bias_partitions(
 
 def _whole(source: FoldSource) -> Folds:
     """All given partitions, or one random one to tell the sizes."""
-    return source.block(0, source.n_repeats if isinstance(source, ExplicitFolds) else 1)
+    return source.block(0, source.n_repeats if isinstance(source, ExplicitFolds | DropSets) else 1)

@@ -15,8 +15,7 @@ INLINE VEC NAME(exponential)(VEC x) {
     x = NAME(pick)(x < low, low, x);
     const VEC shifted = x * 1.4426950408889634 + magic, k = shifted - magic;
     const VEC r = (x - k * 0.693147180369123816490) - k * 1.90821492927058770002e-10;
-    VEC sum = SPREAD(1.0 / 6227020800.0);
-    sum = sum * r + 1.0 / 479001600.0;
+    VEC sum = SPREAD(1.0 / 479001600.0);
     sum = sum * r + 1.0 / 39916800.0;
     sum = sum * r + 1.0 / 3628800.0;
     sum = sum * r + 1.0 / 362880.0;
@@ -46,7 +45,8 @@ INLINE void NAME(softmax)(const newton_task *t, VEC (*eta)[STRIP], long row, int
     VEC most = eta[0][a], sum = ZERO;
     for (long p = 1; p < t->P; p++) most = NAME(pick)(eta[p][a] > most, eta[p][a], most);
     for (long p = 0; p < t->P; p++) sum += eta[p][a] = NAME(exponential)(eta[p][a] - most);
-    for (long p = 0; p < t->P; p++) eta[p][a] = (t->y[p * t->n + row] > 0 ? 1.0 : 0.0) - eta[p][a] / sum;
+    const VEC share = 1.0 / sum;
+    for (long p = 0; p < t->P; p++) eta[p][a] = (t->y[p * t->n + row] > 0 ? 1.0 : 0.0) - eta[p][a] * share;
 }
 
 /* Sums over all rows of their columns times their weighted residuals, (P, q), at coefficients (P, q). */

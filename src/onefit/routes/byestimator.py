@@ -1,0 +1,52 @@
+"""Scores of one training set by the estimator itself, where a fast route cannot vouch for its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import get_tags
+
+from ..errors import RefitError
+from ..folds import Folds
+from ..learners import Task
+from ..learners.refitted import weight_name
+from ..typing import Estimator, FloatArray, IntArray
+
+__all__ = ["scores_by_estimator"]
+
+
+def scores_by_estimator(
+    estimator: Estimator,
+    task: Task,
+    folds: Folds,
+    repeat: int,
+    out: Sequence[int],
+    scores_of: Callable[[Any, Any], FloatArray],
+) -> list[FloatArray]:
+    """Scores (rows, Q) of the folds that one training set leaves out, from a fit to its rows, as a refit makes it."""
+    train = folds.training_rows(repeat, *out)
+    tests = [np.flatnonzero(folds.ids[repeat] == fold) for fold in out]
+    weights, target = task.problem.weights, task.problem.target
+    is_pairwise = get_tags(estimator).input_tags.pairwise
+
+    def take(rows: IntArray) -> Any:
+        return task.source.between(rows, train) if is_pairwise else task.source.take(rows)
+
+    try:
+        fitted = clone(estimator)
+        extra = {} if weights is None else {weight_name(estimator): weights[train]}
+        fitted.fit(take(train), target[train], **extra)
+        found = [scores_of(fitted, take(test)) for test in tests]
+    except Exception as error:
+        where = f"repeat {folds.first + repeat} with fold(s) {', '.join(map(str, out))} held out"
+        cause = f"{type(error).__name__}: {error}"
+        name = type(estimator).__name__
+        raise RefitError(f"{name} failed in {where} ({len(train)} training rows): {cause}") from error
+    if not all(np.isfinite(scores).all() for scores in found):
+        raise RefitError(
+            f"{type(estimator).__name__} predicts NaN or infinite values in repeat {folds.first + repeat}."
+        )
+    return found

@@ -1,0 +1,135 @@
+"""What a result says of rows that follow one another."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.dummy import DummyRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+
+import onefit
+from helpers import quiet_nested_cv
+
+N = 120
+RNG = np.random.default_rng(3)
+X = RNG.normal(size=(N, 3))
+SMOOTH = np.convolve(RNG.normal(size=N + 5), np.ones(6) / np.sqrt(6), mode="valid")
+Y = X.sum(axis=1) + SMOOTH
+
+
+def messages(result):
+    return [finding.text for finding in result.findings if finding.kind == "dependence"]
+
+
+def test_the_result_says_which_error_it_means_and_how_far_rows_depend():
+    result = quiet_nested_cv(LinearRegression(), X, Y, cv=onefit.TimeBlocks())
+    found = result.dependence
+    assert found.kind == "elsewhere"
+    assert found.meaning == onefit.TimeBlocks().meaning
+    assert 0.5 < found.correlation < 0.95
+    assert found.buffer == min(np.ceil(np.log(0.3) / np.log(found.correlation)), (N / 4 - N / 10) // 2)
+    assert found.effective_rows < N / 2
+    assert found.training_rows < N - N / 10
+    assert found.meaning in result.summary()
+    assert np.isnan(result.intervals.loc["bates", "low"])
+    assert "independent" in result.intervals.attrs["reasons"]["bates"]
+    assert pickle.loads(pickle.dumps(result)).dependence == found
+    assert json.loads(json.dumps(result.to_dict(), allow_nan=False))["dependence"]["buffer"] == found.buffer
+    assert result.monte_carlo_error == 0
+    assert result.rmse.low == pytest.approx(np.sqrt(result.interval[0]))
+    assert result.r2.low < result.r2.estimate < result.r2.high
+    assert quiet_nested_cv(LinearRegression(), X, Y).dependence is None
+
+
+def test_random_folds_point_to_blocks_of_time():
+    (text,) = messages(quiet_nested_cv(LinearRegression(), X, Y))
+    assert "TimeBlocks" in text
+
+
+def test_a_correlation_that_is_too_long_caps_the_buffer_and_says_so():
+    walk = np.cumsum(RNG.normal(size=N))
+    result = quiet_nested_cv(LinearRegression(), X, X.sum(axis=1) + walk, cv=onefit.TimeBlocks())
+    assert result.dependence.buffer == 9  # (120/4 - 120/10) / 2
+    text = " ".join(messages(result))
+    assert "the most that leaves enough rows" in text
+    assert "independent rows: the interval may cover less often" in text
+
+
+def test_a_trend_is_told_from_correlation():
+    trend = np.linspace(0, 10, N) + RNG.normal(size=N)
+    assert any(
+        "straight line in time" in text for text in messages(quiet_nested_cv(Ridge(), X, trend, cv=onefit.TimeBlocks()))
+    )
+    assert not any("straight line" in text for text in messages(quiet_nested_cv(Ridge(), X, Y, cv=onefit.TimeBlocks())))
+
+
+def test_a_smooth_function_of_time_wants_shorter_blocks():
+    time = np.arange(N) / N
+    y = np.sin(6 * time) + 0.3 * RNG.normal(size=N)
+    model = onefit.SplineRegression(n_basis=8, lam=1e-3)
+    few = quiet_nested_cv(model, time[:, None], y, cv=onefit.TimeBlocks())
+    many = quiet_nested_cv(model, time[:, None], y, cv=onefit.TimeBlocks(20))
+    assert any("n_blocks=20" in text for text in messages(few))
+    assert not any("n_blocks=20" in text for text in messages(many))
+
+
+def test_independent_rows_need_no_buffer_and_no_words():
+    result = quiet_nested_cv(LinearRegression(), X, X.sum(axis=1) + RNG.normal(size=N), cv=onefit.TimeBlocks())
+    assert result.dependence.buffer == 0
+    assert messages(result) == []
+
+
+def test_several_outputs_have_a_correlation_each():
+    both = np.column_stack([Y, X.sum(axis=1) + RNG.normal(size=N)])
+    found = quiet_nested_cv(Ridge(), X, both, cv=onefit.TimeBlocks()).dependence
+    assert found.correlation.shape == found.effective_rows.shape == (2,)
+    assert found.correlation[0] > found.correlation[1]
+
+
+def test_plan_for_knows_the_folds():
+    plan = onefit.plan_for(Ridge(), X, Y, cv=onefit.TimeBlocks())
+    assert (plan.choice, plan.n_folds, plan.n_repeats) == ("gram", 10, 1)
+
+
+def test_the_baseline_is_on_the_same_folds_and_the_skill_has_the_long_run_variance():
+    cv = onefit.TimeBlocks(6, buffer=5)
+    result = quiet_nested_cv(LinearRegression(), X, Y, cv=cv)
+    base = result.baseline
+    constant = quiet_nested_cv(DummyRegressor(), X, Y, cv=cv, route="refit")
+    assert base.interval == pytest.approx(constant.interval, rel=1e-9)
+    assert base.dependence.buffer == 5
+    skill = result.skill
+    assert skill.estimate == pytest.approx(1 - result.estimate / base.estimate, rel=1e-9)
+    assert skill.low < skill.estimate < skill.high
+    table = pd.DataFrame(X, columns=list("abc")).assign(when=np.arange(N))
+    named = quiet_nested_cv(LinearRegression(), table, Y, cv=onefit.TimeBlocks(order="when"))
+    assert named.baseline.n_folds == 10
+
+
+@pytest.mark.parametrize("cv", [onefit.TimeBlocks(6, buffer=4), onefit.RollingOrigin(8)])
+def test_metrics_are_those_of_refits_and_means_of_losses_those_of_losses(cv):
+    names = ["neg_mean_squared_error", "neg_mean_absolute_error", "r2"]
+    fast = quiet_nested_cv(Ridge(), X, Y, cv=cv, scoring=names)
+    slow = quiet_nested_cv(Ridge(), X, Y, cv=cv, scoring=names, route="refit")
+    np.testing.assert_allclose(fast.metrics.to_numpy(float), slow.metrics.to_numpy(float), rtol=1e-9)
+    plain = quiet_nested_cv(Ridge(), X, Y, cv=cv)
+    low, high = plain.interval
+    assert fast.metrics.loc[names[0], ["low", "high"]].tolist() == pytest.approx([-high, -low], rel=1e-9)
+    absolute = quiet_nested_cv(Ridge(), X, Y, cv=cv, loss="absolute_error")
+    assert fast.metrics.loc[names[1], "standard_error"] == pytest.approx(absolute.standard_error, rel=1e-9)
+
+
+def test_probabilities_have_a_log_loss_in_blocks_of_time():
+    labels = np.where(Y > 0, "up", "down")
+    cv = onefit.TimeBlocks(5)
+    result = quiet_nested_cv(LogisticRegression(), X, labels, cv=cv, scoring=["neg_log_loss", "accuracy"])
+    assert result.dependence.buffer > 0
+    assert result.route == "refit"
+    assert "around a fold" in result.route_reason
+    assert result.interval[0] < result.estimate < result.interval[1] < 0
+    with pytest.raises(onefit.errors.IntervalError, match="compares rows with each other"):
+        quiet_nested_cv(LogisticRegression(), X, labels, cv=cv, scoring="roc_auc")

@@ -1,0 +1,298 @@
+"""Discriminant analysis and naive Bayes from sums over classes: scores and decisions of scikit-learn's refits."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import linalg
+from sklearn.covariance import OAS, ledoit_wolf
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
+
+import onefit
+from helpers import assert_same_results, quietly, random_folds
+from onefit.errors import DataError, RefitError
+from onefit.folds import Folds
+from onefit.learners import ClassMoments, Learner, Task, adapt
+from onefit.learners.covariances import ledoit_wolf_shares
+from onefit.learners.discriminant import quadratic_counts_mean, svd_counts_classes
+from onefit.metrics import find_loss
+from onefit.routes.classes import ClassesEngine
+from onefit.routes.classsums import ClassSums
+from onefit.routes.engine import FailureLog
+from onefit.validation import check_problem
+
+HAS_EIGEN = "solver" in QuadraticDiscriminantAnalysis().get_params()
+CLASSIFIERS = [
+    LinearDiscriminantAnalysis(),
+    LinearDiscriminantAnalysis(solver="lsqr"),
+    LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.2),
+    LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto"),
+    QuadraticDiscriminantAnalysis(),
+    QuadraticDiscriminantAnalysis(reg_param=0.3),
+    *([QuadraticDiscriminantAnalysis(solver="eigen", shrinkage="auto")] if HAS_EIGEN else []),
+    GaussianNB(),
+    GaussianNB(var_smoothing=0.1),
+]
+
+
+def classes(n, p, n_classes, seed, kind="plain"):
+    """Rows of classes that are apart in the first column, each class with rows enough."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p)) * 10.0 ** rng.integers(-1, 2, p) + rng.integers(-5, 5, p)
+    if kind == "correlated":
+        X = X @ rng.normal(size=(p, p))
+    if kind == "whole":
+        X = rng.integers(0, 3, (n, p)).astype(float)
+    if kind == "outlier":
+        X[rng.integers(n)] *= 100.0
+    if kind == "copy":
+        X[:, -1] = X[:, 0]
+    y = rng.permutation(np.arange(n) % n_classes)
+    X[:, 0] += y * X[:, 0].std()
+    return X, y
+
+
+def engine_of(estimator, X, y, weights=None):
+    problem = check_problem([estimator], X, y, weights)
+    task = Task(problem, find_loss(None, problem.classes), None)
+    learner = adapt(estimator, task)
+    assert isinstance(learner, Learner), learner
+    return ClassesEngine(task, learner)
+
+
+def training_sets(engine, K, seed=0):
+    folds = Folds(random_folds(len(engine.y), K, seed=seed), K)
+    sets = engine.sets(folds, range(1), FailureLog(1))
+    every = [np.array([[j]]) for j in range(K)] + [np.array([[j, k]]) for j in range(K) for k in range(j + 1, K)]
+    return sets, every
+
+
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from(CLASSIFIERS),
+    st.sampled_from([2, 3]),
+    st.sampled_from(["plain", "correlated", "whole", "outlier", "copy"]),
+    st.booleans(),
+    st.sampled_from([None, StandardScaler(), StandardScaler(with_mean=False), StandardScaler(with_std=False)]),
+)
+def test_scores_are_those_of_a_refit(seed, classifier, n_classes, kind, has_priors, scaler):
+    X, y = classes(48, 3, n_classes, seed, kind)
+    if has_priors:
+        priors = np.random.default_rng(seed).dirichlet(np.full(n_classes, 5.0))
+        classifier = type(classifier)(**{**classifier.get_params(), "priors": priors})
+    estimator = classifier if scaler is None else make_pipeline(scaler, classifier)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of scikit-learn: collinear columns
+        sets, every = training_sets(engine_of(estimator, X, y), 4, seed)
+        for out in every:
+            try:
+                expected = sets.from_rows(out[0])
+            except RefitError as error:
+                with pytest.raises(RefitError) as caught:
+                    sets.residuals(out)
+                assert str(caught.value) == str(error)  # noqa: PT017  (both are compared)
+                continue
+            scale = max(1.0, np.abs(expected).max())
+            np.testing.assert_allclose(sets.residuals(out)[0] / scale, expected / scale, atol=1e-8)
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS, ids=str)
+def test_plain_training_sets_are_not_left_to_scikit_learn(classifier, monkeypatch):
+    X, y = classes(60, 3, 3, 1)
+    for estimator in (classifier, make_pipeline(StandardScaler(), classifier)):
+        engine = engine_of(estimator, X, y)
+        sets, every = training_sets(engine, 4)
+        expected = [sets.from_rows(out[0]) for out in every]
+        monkeypatch.setattr(type(sets), "from_rows", lambda *_: pytest.fail("a plain set was left to scikit-learn"))
+        for out, residuals in zip(every, expected, strict=True):
+            np.testing.assert_allclose(sets.residuals(out)[0], residuals, rtol=1e-8, atol=1e-9)
+        monkeypatch.undo()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("classifier", CLASSIFIERS[::3], ids=str)
+def test_figures_are_those_of_refits(classifier, n_classes):
+    X, y = classes(60, 3, n_classes, 2)
+    keywords = {"n_folds": 4, "n_repeats": 2, "random_state": 0}
+    fast = quietly(onefit.nested_cv, classifier, X, y, **keywords)
+    assert fast.route == "gram"
+    assert_same_results(fast, quietly(onefit.nested_cv, classifier, X, y, route="refit", **keywords))
+
+
+def test_weights_groups_rows_never_scored_and_one_row_folds():
+    X, y = classes(24, 2, 2, 3)
+    weights = np.random.default_rng(0).uniform(0.5, 2, 24)
+    folds = random_folds(24, 4, 2, unscored=3)
+    for keywords in ({"folds": folds, "sample_weight": weights}, {"n_folds": "n", "sample_weight": weights}):
+        fast = quietly(onefit.nested_cv, GaussianNB(), X, y, **keywords)
+        assert fast.route == "gram"
+        assert_same_results(fast, quietly(onefit.nested_cv, GaussianNB(), X, y, route="refit", **keywords))
+    groups = np.arange(24) // 2
+    keywords = {"groups": groups, "n_folds": "n"}
+    fast = quietly(onefit.nested_cv, LinearDiscriminantAnalysis(), X, y, **keywords)
+    assert_same_results(fast, quietly(onefit.nested_cv, LinearDiscriminantAnalysis(), X, y, route="refit", **keywords))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "name", "values"),
+    [
+        (LinearDiscriminantAnalysis(solver="lsqr"), "shrinkage", [0.0, 0.1, 0.9]),
+        (QuadraticDiscriminantAnalysis(), "reg_param", [0.0, 0.1, 0.9]),
+        (make_pipeline(StandardScaler(), GaussianNB()), "gaussiannb__var_smoothing", [1e-9, 0.1, 1.0]),
+    ],
+)
+def test_a_curve_is_one_pass(estimator, name, values):
+    X, y = classes(60, 3, 3, 4)
+    keywords = {"param_name": name, "param_range": values, "n_folds": 4, "n_repeats": 2, "random_state": 0}
+    fast = quietly(onefit.error_curve, estimator, X, y, **keywords)
+    slow = quietly(onefit.error_curve, estimator, X, y, route="refit", **keywords)
+    for one, other in zip(fast.results, slow.results, strict=True):
+        assert one.route == "gram"
+        assert_same_results(one, other)
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS, ids=str)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_probabilities_and_decisions_come_from_scores(classifier, n_classes):
+    X, y = classes(60, 3, n_classes, 5)
+    learner = engine_of(classifier, X, y).learner
+    fitted = classifier.fit(X[:40], y[:40])
+    scores = learner.scores_of(fitted, X[40:])
+    np.testing.assert_allclose(learner.respond("predict_proba", scores), fitted.predict_proba(X[40:]), atol=1e-12)
+    if "decision_function" in learner.responses:
+        decision = fitted.decision_function(X[40:])
+        np.testing.assert_allclose(learner.respond("decision_function", scores).reshape(decision.shape), decision)
+    with pytest.raises(NotImplementedError):
+        learner.respond("predict_log_proba", scores)
+
+
+def test_bits_do_not_depend_on_jobs():
+    X, y = classes(90, 4, 2, 6)
+    keywords = {"n_folds": 6, "n_repeats": 9, "random_state": 0}
+    for estimator in (LinearDiscriminantAnalysis(), GaussianNB()):
+        one, four = (onefit.nested_cv(estimator, X, y, n_jobs=jobs, **keywords) for jobs in (1, 4))
+        assert one.estimate == four.estimate
+        assert one.interval == four.interval
+
+
+@pytest.mark.parametrize(
+    ("estimator", "reason"),
+    [
+        (LinearDiscriminantAnalysis(solver="lsqr", covariance_estimator=OAS()), "covariance_estimator is fitted anew"),
+        (GaussianNB(priors=[1.0, 0.0]), "priors are not a positive number for each class"),
+        (make_pipeline(MinMaxScaler(), GaussianNB()), "as they are, or after a StandardScaler"),
+    ],
+)
+def test_what_is_refitted_has_its_reason(estimator, reason):
+    X, y = classes(30, 2, 2, 7)
+    with np.errstate(divide="ignore"):
+        result = quietly(onefit.nested_cv, estimator, X, y, n_folds=3, n_repeats=1)
+    assert result.route == "refit"
+    assert reason in result.route_reason
+
+
+def test_too_few_rows_for_a_covariance_are_refitted_with_the_reason():
+    X, y = classes(30, 25, 2, 8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = quietly(onefit.nested_cv, LinearDiscriminantAnalysis(), X, y, n_folds=5, n_repeats=1)
+    assert result.route == "refit"
+    assert "no more rows than columns" in result.route_reason
+    shrunk = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.5)
+    keywords = {"n_folds": 5, "n_repeats": 1, "random_state": 0}
+    fast = quietly(onefit.nested_cv, shrunk, X, y, **keywords)
+    assert fast.route == "gram"
+    assert_same_results(fast, quietly(onefit.nested_cv, shrunk, X, y, route="refit", **keywords))
+
+
+def test_fixed_transformers_may_stand_before_it():
+    X, y = classes(60, 3, 2, 9)
+    estimator = make_pipeline(FunctionTransformer(np.arctan), LinearDiscriminantAnalysis())
+    keywords = {"n_folds": 4, "n_repeats": 2, "random_state": 0}
+    fast = quietly(onefit.nested_cv, estimator, X, y, **keywords)
+    assert fast.route == "gram"
+    assert_same_results(fast, quietly(onefit.nested_cv, estimator, X, y, route="refit", **keywords))
+
+
+def test_one_class_in_a_training_set_is_what_a_refit_makes_of_it():
+    X, _ = classes(20, 2, 2, 10)
+    y = np.r_[np.zeros(16), 1, 1, 1, 1].astype(int)
+    folds = np.r_[np.arange(16) % 2 + 1, 0, 0, 3, 3]  # folds 0 and 3 have all of class 1
+    with pytest.raises(RefitError, match=r"fold\(s\) 0, 3 held out \(16 training rows\).*greater than one"):
+        onefit.nested_cv(QuadraticDiscriminantAnalysis(reg_param=0.5), X[:, :1], y, folds=folds)
+    fast = quietly(onefit.nested_cv, GaussianNB(), X, y, folds=folds)
+    assert_same_results(fast, quietly(onefit.nested_cv, GaussianNB(), X, y, folds=folds, route="refit"))
+
+
+def test_a_class_that_a_training_set_lacks_is_never_predicted():
+    X, y = classes(30, 2, 3, 11)
+    folds = np.where(y == 2, np.where(np.cumsum(y == 2) % 2, 0, 1), np.arange(30) % 2 + 2)
+    for estimator in (LinearDiscriminantAnalysis(), GaussianNB()):
+        fast = quietly(onefit.nested_cv, estimator, X, y, folds=folds)
+        assert fast.route == "gram"
+        assert_same_results(fast, quietly(onefit.nested_cv, estimator, X, y, folds=folds, route="refit"))
+
+
+def test_weights_that_fit_does_not_take_are_refused():
+    X, y = classes(20, 2, 2, 12)
+    with pytest.raises(DataError, match="takes no sample_weight"):
+        onefit.nested_cv(LinearDiscriminantAnalysis(), X, y, sample_weight=np.ones(20))
+
+
+def test_sums_over_folds_are_those_of_the_rows_together():
+    X, y = classes(40, 3, 3, 13)
+    sets, weights = np.arange(40) % 5, np.random.default_rng(1).uniform(0.5, 2, 40)
+    kept = np.array([[1.0, 0, 1, 1, 0]])
+    rows = np.isin(sets, [0, 2, 3])
+    for scatter in ("diagonal", "pooled", "classes"):
+        found = ClassSums.of_folds(X, sets, 5, y, 3, weights, scatter).together(kept)
+        each = [np.cov(X[rows & (y == c)].T, aweights=weights[rows & (y == c)], ddof=0) for c in range(3)]
+        products = np.array([cov * weights[rows & (y == c)].sum() for c, cov in enumerate(each)])
+        expected = {
+            "diagonal": np.einsum("cpp->cp", products),
+            "pooled": products.sum(axis=0),
+            "classes": products,
+        }
+        np.testing.assert_allclose(found.squares[0], expected[scatter], rtol=1e-12, atol=1e-12)
+
+
+def test_shrinkage_is_ledoit_and_wolfs():
+    X, y = classes(50, 4, 2, 14, "correlated")
+    scatter = np.array([[np.cov(X[y == c].T, ddof=0) for c in range(2)]])
+    mean = np.array([[X[y == c].mean(axis=0) for c in range(2)]])
+    n = np.array([[25.0, 25.0]])
+    inside = np.ones((1, 50), dtype=bool)
+    moments = ClassMoments(n, n.sum(axis=1), mean, None, None, scatter, lambda: (mean[:, 0],) * 2, lambda: inside)
+    expected = [ledoit_wolf(StandardScaler().fit_transform(X[y == c]))[1] for c in range(2)]
+    np.testing.assert_allclose(ledoit_wolf_shares(X, y, scatter, moments)[0], expected, rtol=1e-9)
+
+
+def test_divisors_are_those_of_the_installed_scikit_learn():
+    X, y = classes(30, 2, 2, 15)
+    covariance = sum(np.cov(X[y == c].T, ddof=0) * 15 for c in range(2)) / (28 if svd_counts_classes() else 30)
+    slope = linalg.solve(covariance, X[y == 1].mean(axis=0) - X[y == 0].mean(axis=0))
+    np.testing.assert_allclose(LinearDiscriminantAnalysis().fit(X, y).coef_[0], slope)
+    variance = np.linalg.eigvalsh(np.cov(X[y == 0].T, ddof=1 if quadratic_counts_mean() else 0))
+    np.testing.assert_allclose(np.sort(QuadraticDiscriminantAnalysis().fit(X, y).scalings_[0]), variance)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(
+    "estimator",
+    [KNeighborsClassifier(7, weights="distance"), LinearDiscriminantAnalysis(), GaussianNB()],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_metrics_of_probabilities_are_those_of_refits(estimator, n_classes):
+    X, y = classes(60, 3, n_classes, 16)
+    scoring = ["neg_log_loss", "roc_auc" if n_classes == 2 else "roc_auc_ovr", "accuracy"]
+    keywords = {"scoring": scoring, "n_folds": 4, "n_repeats": 2, "random_state": 0}
+    fast, slow = (quietly(onefit.nested_cv, estimator, X, y, route=route, **keywords) for route in ("auto", "refit"))
+    assert fast.route in ("gram", "neighbours")
+    columns = ["estimate", "low", "high", "standard_error"]
+    np.testing.assert_allclose(fast.metrics[columns].to_numpy(float), slow.metrics[columns].to_numpy(float), rtol=1e-8)

@@ -1,0 +1,312 @@
+"""Do intervals cover where rows follow one another? ``python -m validation.serial``: series and maps of known error.
+
+Errors and columns are correlated from row to row; the models are least squares (20 columns), ridge regression (40), a
+spline of one column and a spline of time. Every data set is analysed in all ways, each at 90%. Columns of the table:
+
+setting, model, n, target, method
+    ``elsewhere`` is the error of the model fitted to these very rows on a new, independent stretch, known exactly (of
+    a spline of time: at the same times with other errors);
+    ``gaps`` and ``ahead`` are the mean errors inside gaps of 5 rows, and of forecasts of 5 rows from a third of the
+    rows on, known as means over the data sets; ``difference`` is that of the errors elsewhere of ridge regression and
+    least squares.
+coverage, coverage_se
+    Share of data sets whose interval contains it.
+width
+    Median width over the one that would do: 2 x 1.645 times the root mean square of estimate - target.
+bias
+    Mean of estimate - target over the mean target.
+buffer, effective
+    Medians, of the methods that have them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy import linalg, signal, special
+from scipy.spatial.distance import cdist
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.model_selection import TimeSeriesSplit, cross_val_score
+from threadpoolctl import threadpool_limits
+
+import onefit
+from onefit.typing import Estimator, FloatArray, IntArray, Predictor
+
+__all__ = ["SETTINGS", "main", "study", "summary"]
+
+RESULT = Path(__file__).parent / "results" / "serial.csv"
+ROWS = (100, 200, 400)
+LEVEL, Z, SIGNAL, GAP = 0.90, 1.645, 1.0, 5
+COLUMNS = {"least squares": 20, "ridge": 40}
+SPLINES = {"spline": ("AR .5 / .5", "AR .8 / .8"), "spline of time": ("AR 0 / 0", "AR .5 / .5", "AR .8 / .8")}
+"""And the settings that they are tried in."""
+
+PENALTY, NODES, AT_ONCE = 20.0, 200, 10
+MEMORY, BURN_IN = 2000, 200
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How errors and columns go on from row to row: functions of (n, series, generator) with unit variances."""
+
+    errors: Callable[[int, int, np.random.Generator], FloatArray]
+    columns: Callable[[int, int, np.random.Generator], FloatArray]
+    is_map: bool = False
+
+
+def autoregression(phi: float) -> Callable[[int, int, np.random.Generator], FloatArray]:
+    """AR(1), from its stationary distribution on."""
+
+    def draw(n: int, count: int, rng: np.random.Generator) -> FloatArray:
+        noise = rng.standard_normal((n, count)) * np.sqrt(1 - phi**2)
+        noise[0] /= np.sqrt(1 - phi**2)
+        return np.asarray(signal.lfilter([1.0], [1.0, -phi], noise, axis=0))
+
+    return draw
+
+
+def moving_average(order: int) -> Callable[[int, int, np.random.Generator], FloatArray]:
+    """The mean of the last rows' noise, all alike."""
+
+    def draw(n: int, count: int, rng: np.random.Generator) -> FloatArray:
+        noise = rng.standard_normal((n + order, count))
+        kernel = np.ones((order + 1, 1)) / np.sqrt(order + 1)
+        return np.asarray(signal.fftconvolve(noise, kernel, mode="valid", axes=0))
+
+    return draw
+
+
+def season(n: int, count: int, rng: np.random.Generator) -> FloatArray:
+    """Half of the variance is a wave of period 12 with a random phase, the rest independent."""
+    phase = rng.uniform(0, 2 * np.pi, count)
+    wave = np.sqrt(2) * np.cos(2 * np.pi * np.arange(n)[:, None] / 12 + phase)
+    return np.asarray((wave + rng.standard_normal((n, count))) / np.sqrt(2))
+
+
+def long_memory(d: float) -> Callable[[int, int, np.random.Generator], FloatArray]:
+    """Fractional noise: correlations that fall off as a power, so that no block is far enough from the next."""
+
+    def draw(n: int, count: int, rng: np.random.Generator) -> FloatArray:
+        lags = np.arange(MEMORY)
+        weights = np.exp(special.gammaln(lags + d) - special.gammaln(lags + 1) - special.gammaln(d))
+        noise = rng.standard_normal((n + MEMORY - 1, count)) / np.sqrt(np.square(weights).sum())
+        return np.asarray(signal.fftconvolve(noise, weights[:, None], mode="valid", axes=0))
+
+    return draw
+
+
+def garch(n: int, count: int, rng: np.random.Generator) -> FloatArray:
+    """Errors that are uncorrelated, but large ones come together."""
+    errors, variance = np.empty((n + BURN_IN, count)), np.ones(count)
+    for t, noise in enumerate(rng.standard_normal(errors.shape)):
+        errors[t] = np.sqrt(variance) * noise
+        variance = 0.05 + 0.2 * np.square(errors[t]) + 0.75 * variance
+    return errors[BURN_IN:]
+
+
+def map_of(spacings: float) -> Callable[[int, int, np.random.Generator], FloatArray]:
+    """Exponential covariance on a square grid, with a range of so many spacings."""
+
+    def draw(n: int, count: int, rng: np.random.Generator) -> FloatArray:
+        root = linalg.cholesky(np.exp(-cdist(grid(n), grid(n)) / spacings), lower=True)
+        return np.asarray(root @ rng.standard_normal((n, count)))
+
+    return draw
+
+
+def grid(n: int) -> FloatArray:
+    """Points of a square grid, row by row; the last row may be incomplete."""
+    side = int(np.ceil(np.sqrt(n)))
+    return np.stack(np.divmod(np.arange(n), side), axis=1).astype(float)
+
+
+SETTINGS = {
+    "AR 0 / 0": Setting(autoregression(0.0), autoregression(0.0)),
+    "AR .5 / .5": Setting(autoregression(0.5), autoregression(0.5)),
+    "AR .8 / 0": Setting(autoregression(0.8), autoregression(0.0)),
+    "AR .8 / .8": Setting(autoregression(0.8), autoregression(0.8)),
+    "MA(5) / MA(5)": Setting(moving_average(5), moving_average(5)),
+    "season / AR .5": Setting(season, autoregression(0.5)),
+    "map, range 1": Setting(map_of(1.0), map_of(1.0), is_map=True),
+    "map, range 2": Setting(map_of(2.0), map_of(2.0), is_map=True),
+    "AR .95 / .5": Setting(autoregression(0.95), autoregression(0.5)),
+    "long memory / AR .5": Setting(long_memory(0.4), autoregression(0.5)),
+    "GARCH / AR .5": Setting(garch, autoregression(0.5)),
+}
+"""Errors / columns."""
+
+CORE = ("AR 0 / 0", "AR .5 / .5", "AR .8 / 0", "AR .8 / .8")
+OTHERS_EVERY = 3
+"""Other settings, and splines, get every third data set, and are not compared with other methods than random folds."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """A data set, the model for it, and what fits are compared with: points, and the function there, with weights."""
+
+    X: FloatArray
+    y: FloatArray
+    points: FloatArray
+    function: FloatArray
+    weights: FloatArray
+
+    def elsewhere(self, fitted: Predictor) -> float:
+        """Mean squared error on a new stretch: errors have unit variance, and nothing to do with these."""
+        return float(1 + self.weights @ np.square(fitted.predict(self.points) - self.function))
+
+
+def draw(name: str, model: str, n: int, seed: int) -> Data:
+    """One data set."""
+    setting, p = SETTINGS[name], COLUMNS.get(model, 1)
+    rng = np.random.default_rng([seed, n, p, list(SETTINGS).index(name)])
+    X, errors = setting.columns(n, p, rng), setting.errors(n, 1, rng)[:, 0]
+    if model in COLUMNS:
+        beta = np.full(p, np.sqrt(SIGNAL / p)) * np.where(np.arange(p) % 2, -1.0, 1.0)
+        # points whose mean squares are the expectation over columns of unit variance, whatever is linear
+        points = np.sqrt(p) * np.vstack([np.eye(p), -np.eye(p)])
+        return Data(X, X @ beta + errors, points, points @ beta, np.full(2 * p, 1 / (2 * p)))
+    if model == "spline":
+        nodes, weights = special.roots_hermitenorm(NODES)
+        used = weights > 1e-12  # further out nobody has data
+        nodes, weights = nodes[used], weights[used] / weights[used].sum()
+        return Data(X, np.sin(2 * X[:, 0]) + errors, nodes[:, None], np.sin(2 * nodes), weights)
+    time = np.arange(n) / n
+    wave = np.sin(3 * np.pi * time)
+    return Data(time[:, None], wave + errors, time[:, None], wave, np.full(n, 1 / n))
+
+
+def model_of(name: str) -> Estimator:
+    """The model."""
+    if name in SPLINES:
+        return onefit.SplineRegression(n_basis=10, lam="reml" if name == "spline" else 1e-3)
+    return LinearRegression() if name == "least squares" else Ridge(PENALTY)
+
+
+def figures(name: str, model: str, n: int, seed: int) -> Iterator[dict[str, object]]:
+    """One row a method, of one data set."""
+    data, estimator = draw(name, model, n, seed), model_of(model)
+    truth = data.elsewhere(estimator.fit(data.X, data.y))
+    common = {"setting": name, "model": model, "n": n, "seed": seed}
+
+    def row(target: str, method: str, estimate: float, low: float, high: float, **rest: float) -> dict[str, object]:
+        known = {"target": target, "method": method, "truth": truth if target == "elsewhere" else np.nan}
+        return {**common, **known, "estimate": estimate, "low": low, "high": high, **rest}
+
+    def of(target: str, method: str, cv: object) -> dict[str, object]:
+        found = onefit.nested_cv(estimator, data.X, data.y, cv=cv, confidence_level=LEVEL, progress=False)
+        rest = {}
+        if found.dependence is not None:
+            rest = {"buffer": found.dependence.buffer, "effective": found.dependence.effective_rows}
+        return row(target, method, found.estimate, *found.interval, **rest)
+
+    blocks: onefit.TimeBlocks | onefit.SpaceBlocks = onefit.TimeBlocks(20 if model == "spline of time" else 10)
+    if SETTINGS[name].is_map:
+        blocks = onefit.SpaceBlocks(coords=grid(n))
+    yield of("elsewhere", type(blocks).__name__, blocks)
+    yield of("elsewhere", "random folds", None)
+    if name not in CORE or model in SPLINES:
+        return
+    yield row("elsewhere", "TimeSeriesSplit, s/sqrt(5)", *_of_means(estimator, data, TimeSeriesSplit(5), Z))
+    t = float(special.stdtrit(9, 0.5 + LEVEL / 2))
+    yield row("elsewhere", "means of 10 blocks, t", *_of_means(estimator, data, ten_blocks(n), t))
+    yield of("gaps", "Gaps", onefit.Gaps(GAP))
+    yield of("ahead", "RollingOrigin", onefit.RollingOrigin(GAP))
+    yield _difference(data, blocks, common)
+
+
+def _difference(data: Data, cv: object, common: dict[str, object]) -> dict[str, object]:
+    """Of ridge regression and least squares on the same rows."""
+    models = {name: model_of(name) for name in COLUMNS}
+    errors = {name: data.elsewhere(each.fit(data.X, data.y)) for name, each in models.items()}
+    table = onefit.compare(models, data.X, data.y, cv=cv, confidence_level=LEVEL, progress=False).to_frame()
+    (first, second), found = table.index[0], table.iloc[0]
+    known = {"target": "difference", "method": "TimeBlocks", "truth": errors[first] - errors[second]}
+    return {**common, **known, "estimate": found["estimate"], "low": found["low"], "high": found["high"]}
+
+
+def ten_blocks(n: int) -> list[tuple[IntArray, IntArray]]:
+    """Ten blocks without buffers, as (train, test)."""
+    block = np.arange(n) * 10 // n
+    return [(np.flatnonzero(block != each), np.flatnonzero(block == each)) for each in range(10)]
+
+
+def _of_means(estimator: Estimator, data: Data, cv: object, factor: float) -> tuple[float, float, float]:
+    """Mean of the errors of some test sets, with the standard error of independent ones."""
+    means = -cross_val_score(estimator, data.X, data.y, cv=cv, scoring="neg_mean_squared_error")
+    centre, half = float(means.mean()), factor * float(means.std(ddof=1) / np.sqrt(len(means)))
+    return centre, centre - half, centre + half
+
+
+def jobs(rows: tuple[int, ...], seed: int, only: Sequence[str] = ()) -> list[tuple[str, str, int]]:
+    """Settings, models and numbers of rows of the data sets of one seed; what is not at the core gets fewer."""
+    every = _jobs(rows, seed)
+    return [job for job in every if job[0] in only] if only else every
+
+
+def _jobs(rows: tuple[int, ...], seed: int) -> list[tuple[str, str, int]]:
+    found = [(name, model, n) for name in SETTINGS if name in CORE for model in COLUMNS for n in rows]
+    if seed % OTHERS_EVERY:
+        return found
+    found += [(name, model, n) for name in SETTINGS if name not in CORE for model in COLUMNS for n in rows]
+    return found + [(name, model, n) for model, names in SPLINES.items() for name in names for n in rows]
+
+
+def study(datasets: range, rows: tuple[int, ...] = ROWS, only: Sequence[str] = ()) -> pd.DataFrame:
+    """A row for each data set and method; data sets of all settings are drawn in turn."""
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pd.DataFrame([row for seed in datasets for job in jobs(rows, seed, only) for row in figures(*job, seed)])
+
+
+def summary(table: pd.DataFrame) -> pd.DataFrame:
+    """Coverage and widths by setting, model, rows, target and method."""
+    rows = []
+    for key, part in table.groupby(["setting", "model", "n", "target", "method"], sort=False):
+        truth = part["truth"].fillna(part["estimate"].mean())
+        covered = ((part["low"] <= truth) & (truth <= part["high"])).astype(float)
+        missed = part["estimate"] - truth
+        needed = 2 * Z * float(np.sqrt(np.square(missed).mean()))
+        rows.append(
+            {
+                **dict(zip(("setting", "model", "n", "target", "method"), key, strict=True)),
+                "datasets": len(part),
+                "coverage": covered.mean(),
+                "coverage_se": covered.sem(),
+                "width": (part["high"] - part["low"]).median() / needed if needed else np.nan,
+                "bias": missed.mean() / truth.mean(),
+                "buffer": part["buffer"].median(),
+                "effective": part["effective"].median(),
+            }
+        )
+    return pd.DataFrame(rows).round(4)
+
+
+def main() -> None:
+    """Run the study; its table is written whenever some more data sets are done."""
+    parser = argparse.ArgumentParser(prog="python -m validation.serial", description=__doc__.splitlines()[0])
+    parser.add_argument("--datasets", type=int, default=500, help="data sets a setting, at most")
+    parser.add_argument("--minutes", type=float, default=25.0, help="of processor time, after which it ends")
+    parser.add_argument("--only", nargs="+", default=(), choices=SETTINGS, help="settings; others stay as they are")
+    asked = parser.parse_args()
+    parts: list[pd.DataFrame] = []
+    others = pd.read_csv(RESULT) if asked.only else pd.DataFrame()
+    if asked.only:
+        others = others[~others["setting"].isin(asked.only)]
+    for seed in range(0, asked.datasets, AT_ONCE):
+        parts.append(study(range(seed, min(seed + AT_ONCE, asked.datasets)), only=asked.only))
+        table = pd.concat([others, summary(pd.concat(parts))])
+        table.to_csv(RESULT, index=False)
+        if time.process_time() > 60 * asked.minutes:
+            break
+    print(table.to_string(index=False))
+
+
+if __name__ == "__main__":
+    main()
