@@ -212,6 +212,3 @@ class FullEngine(FeaturesEngine, ABC):
     @cached_property
     def _nothing(self) -> FloatArray:
         return np.zeros((len(self._padded), 1))
-
-
-# FIXME
