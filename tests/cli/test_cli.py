@@ -349,7 +349,9 @@ def test_messages_of_the_library_name_options_of_the_command():
     options = ["--interval", "bates", "--folds", "5", "--repeats", "1", "--model", "ols", "--quiet"]
     outcome = onefit_cli("run", HOUSES, "--target", "price", *DROPPED, *options)
     assert "--interval covariance" in outcome.stderr
-    wrong = onefit_cli("run", HOUSES, "--target", "price", *DROPPED, "--model", "lasso", "--route", "gram", "--quiet")
+    wrong = onefit_cli(
+        "run", HOUSES, "--target", "price", *DROPPED, "--model", "lasso", "--route", "onestep", "--quiet"
+    )
     assert wrong.exit_code == 1
     assert "--route refit" in wrong.stderr
 

@@ -156,7 +156,7 @@ def test_an_output_whose_columns_cancel_is_fitted_from_its_rows():
     found = Features(pattern, np.ones((2, 2)), 0 * ones, ones > 0, *ends, np.array([-1]))
     products = np.array([[[1.0, -1.0], [-1.0, 1.0 + rest]] for rest in (3e-15, 0.5)])
     moments = Moments(np.full(2, 9.0), np.zeros((2, 2)), products)
-    sets = EncodedSets(found, moments, np.zeros((2, 2, 1)), np.zeros((2, 1)), None)
+    sets = EncodedSets(found, moments, np.zeros((2, 2, 1)), np.zeros((2, 1)), None, None)
     learner = EncodedLearner(None, np.zeros((1, 1)), None, True)
     assert learner.fit(sets)[1].tolist() == [False, True]
 

@@ -162,7 +162,8 @@ def test_other_classifiers_have_the_errors_of_refits(estimator, n_classes):
     X, labels = labelled(30, 3, n_classes)
     weights = None if isinstance(estimator, KNeighborsClassifier) else random_weights(30, "positive")
     result = assert_equals_own_refits(estimator, X, labels, random_folds(30, 4), ["auto"], weights)
-    assert result.route == ("newton" if isinstance(estimator, LogisticRegression) else "refit")
+    routes = {LogisticRegression: "newton", DecisionTreeClassifier: "refit", KNeighborsClassifier: "neighbours"}
+    assert result.route == routes[type(estimator)]
 
 
 # --------------------------------------------------------------------------------------------- the folds

@@ -82,7 +82,7 @@ def test_a_sparse_design_is_served():
     assert fast.interval == pytest.approx(dense.interval, rel=1e-9)
 
 
-@pytest.mark.parametrize("model", [Ridge(1.0), Lasso(0.1)])
+@pytest.mark.parametrize("model", [Ridge(1.0), Lasso(0.1, tol=1e-13, max_iter=100_000)])
 def test_tables_are_those_of_fits_without_both_neighbourhoods(model):
     """Written out with scikit-learn alone: block j by the fit without N_j, and without N_j and N_k."""
     K, b = 6, 4

@@ -116,6 +116,7 @@ def test_every_cost_is_of_a_term_of_the_work(is_on):
             Shape(400, 30, 20, 2, 3, 20.0),
             Shape(4000, 300, 4, 2, 60, 1000.0),
             Shape(90_000, 30, 4, 2, 1, 22_500.0),
+            Shape(400, 30, 20, 2, 3, 20.0, Q=5),
         )
         works = [work(shape) for shape in shapes]
     for route, costs in NANOSECONDS[is_on].items():

@@ -214,22 +214,9 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows | str, settings: 
     n_values = sum(bid.learner.n_values for bid in bids) + len(failures)
     values = tuple(value for value in range(n_values) if value not in failures)
     return Job(
-        task,
-        question.asked,
-        level,
-        partitions,
-        route,
-        workers,
-        bids,
-        values,
-        failures,
-        plan.is_default,
-        progress,
-        settings,
-        entropy,
-        dependent,
-        names,
-    )
+        task, question.asked, level, partitions, route, workers, bids, values, failures, plan.is_default, progress,
+        settings, entropy, dependent, names,
+    )  # fmt: skip
 
 
 def _folds_of(
