@@ -202,3 +202,7 @@ def test_a_sparse_choice_is_judged_by_the_best_unless_it_is_short():
     assert bad.line()[-1] == "FAIL"
     assert SparseCell(QUICK[0], {"auto": 0.5, "refit": 0.5}, "refit").line()[-1] == "pass"
     assert SparseCell(QUICK[0], {"auto": 0.009, "refit": 0.001}, "gram").line()[-1] == "short"
+
+
+def test_generalized_linear_models_are_timed_and_agree_with_refits(capsys):
+    assert run_main(capsys, "--glm").count("faster than refits") == 3

@@ -179,9 +179,9 @@ def test_automatic_number_of_folds():
 
     assert n_folds() == n_folds(LinearRegression()) == n_folds(KernelRidge(kernel="rbf")) == 60
     assert n_folds(groups=groups) == 12
-    assert n_folds(KNeighborsRegressor(3)) == n_folds(route="refit") == n_folds(route="gram") == 10
+    assert n_folds(SVR()) == n_folds(route="refit") == n_folds(route="gram") == 10
     assert [n_folds(interval=rule, n_repeats=2) for rule in V_OUT_RULES] == [10, 10, 10]
-    assert n_folds(KNeighborsRegressor(3), X[:8], y[:8]) == 8
+    assert n_folds(SVR(), X[:8], y[:8]) == 8
 
 
 @pytest.mark.parametrize(("n", "expected"), [(5000, 5000), (5001, 10)])

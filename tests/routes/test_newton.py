@@ -303,6 +303,40 @@ def test_without_kernels_the_numbers_are_the_same():
     assert on.estimate == pytest.approx(off.estimate, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    "keywords",
+    [{"n_folds": 15}, {"n_folds": "n"}, {"folds": np.resize([0, 1, 2, -1], 40)}, {"groups": np.arange(40) // 3}],
+    ids=["many folds", "n", "rows never scored", "groups"],
+)
+def test_folds_of_every_kind(keywords):
+    X, y, w = draw(22, n=40, p=3, kind="counts")
+    common = {"n_repeats": 1 if keywords.get("n_folds") == "n" or "folds" in keywords else 2, "random_state": 0}
+    model = PoissonRegressor(**TIGHT, alpha=0.1)
+    fast, slow = (
+        quiet_nested_cv(model, X, y, sample_weight=w, route=route, **common, **{"n_folds": 4} | keywords)
+        if "folds" not in keywords
+        else quiet_nested_cv(model, X, y, sample_weight=w, route=route, **keywords)
+        for route in ("newton", "refit")
+    )
+    assert fast.estimate == pytest.approx(slow.estimate, rel=1e-8)
+    assert fast.interval == pytest.approx(slow.interval, rel=1e-7)
+
+
+def test_a_value_of_a_curve_that_has_no_fit_is_left_out_and_named():
+    """Without fold 0 all counts of a level are zero: there is a fit with a penalty, and none without."""
+    X = np.column_stack([np.arange(24) < 4, np.arange(24) % 7]).astype(float)
+    y = np.concatenate([[3, 0, 0, 0], 1 + np.arange(20) % 3])
+    folds = np.arange(24) % 4
+    model = PoissonRegressor(alpha=0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", onefit.errors.OneFitWarning)
+        curve = onefit.error_curve(model, X, y, param_name="alpha", param_range=[0.0, 0.1], folds=folds)
+    assert curve.results[0] is None
+    assert "In repeat 0 with fold" in curve.reasons[0]
+    assert "no maximum" in curve.reasons[0]
+    assert curve.estimate[1] == pytest.approx(quiet_nested_cv(model, X, y, folds=folds).estimate, rel=1e-12)
+
+
 def test_separation_names_the_training_set():
     """Two rows alone keep the classes from being told apart; without them there is no fit."""
     x = np.concatenate([np.arange(20.0), [3.5, 15.5]])
