@@ -24,8 +24,8 @@ models = {
 }
 
 # %%
-# Each model takes the route that suits it: the first three need no refits, though two of them choose their penalties
-# anew in every training set; the neighbours are refitted.
+# Each model takes the route that suits it, and none needs refits, though two of them choose their penalties anew in
+# every training set.
 
 comparison = onefit.compare(models, X, y, n_folds=10, n_repeats=5, random_state=0)
 print(comparison.models[["estimate", "low", "high", "route"]].round(0))

@@ -794,7 +794,7 @@ def test_leaving_two_rows_out_agrees_with_refits():
     assert_same_results(fast, slow, 1e-7)
 
 
-def test_a_path_that_cannot_move_all_terms_goes_by_refits():
+def test_a_path_that_cannot_move_all_terms_is_a_model_at_each_value():
     rng = np.random.default_rng(33)
     X = rng.uniform(size=(60, 2))
     y = np.sin(6 * X[:, 0]) + X[:, 1] + 0.2 * rng.standard_normal(60)
@@ -810,8 +810,7 @@ def test_a_path_that_cannot_move_all_terms_goes_by_refits():
         n_repeats=1,
         random_state=0,
     )
-    assert curve.results[0].route == "refit"
-    assert "lam of its own" in curve.results[0].route_reason
+    assert curve.results[0].route == "gram"  # each value is a model of its own
     alone = quiet_nested_cv(model.set_params(lam=1.0), X, y, n_folds=4, n_repeats=1, random_state=0)
     np.testing.assert_allclose(curve.estimate[1], alone.estimate, rtol=1e-9)
 

@@ -11,9 +11,18 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor, make_column_transformer
+from sklearn.cross_decomposition import PLSRegression
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import Lasso, LinearRegression, Ridge, RidgeClassifier, RidgeCV
+from sklearn.linear_model import (
+    BayesianRidge,
+    HuberRegressor,
+    Lasso,
+    LinearRegression,
+    Ridge,
+    RidgeClassifier,
+    RidgeCV,
+)
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -47,6 +56,9 @@ FAST = {
     "tuned by gcv": (onefit.PenalizedRegression(lam="gcv"), X, Y, {}, "gram"),
     "scaled": (make_pipeline(StandardScaler(), Ridge(3.0)), X, Y, {}, "gram"),
     "encoded": (make_pipeline(STEPS, Ridge(1.0)), TABLE, Y, {"sample_weight": WEIGHTS}, "gram"),
+    "lasso": (Lasso(0.1, tol=1e-13, max_iter=100_000), X, Y, {}, "gram"),
+    "latent variables": (PLSRegression(2), X, Y, {}, "gram"),
+    "evidence": (BayesianRidge(tol=1e-12, max_iter=10_000), X, Y, {}, "gram"),
     "searched": (SEARCH, X, Y, {}, "gram"),
     "classes": (RidgeClassifier(), X, np.where(Y > 0, "up", "down"), {}, "gram"),
     "target": (TransformedTargetRegressor(Ridge(), func=np.arcsinh, inverse_func=np.sinh), X, Y, {}, "gram"),
@@ -82,7 +94,7 @@ def test_a_sparse_design_is_served():
     assert fast.interval == pytest.approx(dense.interval, rel=1e-9)
 
 
-@pytest.mark.parametrize("model", [Ridge(1.0), Lasso(0.1, tol=1e-13, max_iter=100_000)])
+@pytest.mark.parametrize("model", [Ridge(1.0), HuberRegressor()])
 def test_tables_are_those_of_fits_without_both_neighbourhoods(model):
     """Written out with scikit-learn alone: block j by the fit without N_j, and without N_j and N_k."""
     K, b = 6, 4
@@ -148,7 +160,7 @@ def test_a_forest_is_refitted_without_the_neighbourhoods_and_says_why():
 
 def test_jobs_change_no_bit():
     with joblib.parallel_config(backend="threading"):
-        one, two = (quiet_nested_cv(Lasso(0.1), X, Y, cv=onefit.TimeBlocks(4), n_jobs=jobs) for jobs in (1, 2))
+        one, two = (quiet_nested_cv(HuberRegressor(), X, Y, cv=onefit.TimeBlocks(4), n_jobs=jobs) for jobs in (1, 2))
     assert one.interval == two.interval
     assert one.dependence == two.dependence
 
@@ -157,3 +169,12 @@ def test_a_training_set_that_lacks_a_column_is_named():
     design = np.column_stack([X, np.arange(N) < 20])
     with pytest.raises(onefit.errors.TrainingSetError, match="fold"):
         quiet_nested_cv(LinearRegression(), design, Y, cv=onefit.TimeBlocks(4, buffer=5))
+
+
+def test_a_checkpoint_knows_the_buffers(tmp_path):
+    forest, path = RandomForestRegressor(2, random_state=0), tmp_path / "kept"
+    first = quiet_nested_cv(forest, X, Y, cv=onefit.TimeBlocks(4, buffer=3), checkpoint=path)
+    again = quiet_nested_cv(forest, X, Y, cv=onefit.TimeBlocks(4, buffer=3), checkpoint=path)
+    assert again.interval == first.interval
+    with pytest.raises(onefit.errors.OneFitError, match="checkpoint"):
+        quiet_nested_cv(forest, X, Y, cv=onefit.TimeBlocks(4, buffer=5), checkpoint=path)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import joblib
 
+from ..dropfolds import DropFolds
 from ..errors import DataError
 from ..routes import Partitions
 from ..routes.checkpoint import Checkpoint
@@ -34,7 +35,9 @@ def make_checkpoint(
     if seed is None:
         raise DataError("checkpoint needs random_state=, or folds: else a second call would draw other partitions.")
     data = (problem.X, problem.target, problem.weights, problem.groups)
-    folds = (partitions.source.block(0, 1).ids, partitions.n_repeats, partitions.max_fits, seed)
+    first = partitions.source.block(0, 1)
+    drops = first.drops if isinstance(first, DropFolds) else ()
+    folds = (first.ids, drops, partitions.n_repeats, partitions.max_fits, seed)
     try:
         return Checkpoint(
             path, str(joblib.hash((*data, *folds, list(estimators), [_named(each) for each in settings])))
