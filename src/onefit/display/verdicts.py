@@ -50,7 +50,7 @@ def other_metrics(result: ShownResult, output: int) -> list[tuple[str, tuple[str
 
 def calibration_text(result: ShownResult) -> list[tuple[str, tuple[str, str, str]]]:
     """Name, and estimate with both ends, of slope and intercept, if there are probabilities of two classes."""
-    return [] if result.calibration is None else _texts(result.calibration)
+    return [] if result.calibration is None else _texts(result.calibration.dropna(subset="estimate"))
 
 
 def _texts(table: pd.DataFrame) -> list[tuple[str, tuple[str, str, str]]]:

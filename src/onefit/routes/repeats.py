@@ -342,7 +342,7 @@ class RepeatedComputation:
             means = pairs.single.cv_means(self.rows)[0][:, self._first_figures].mean(axis=1)
             chain = over_kept(make_chain, means, failed | set(np.flatnonzero(~np.isfinite(means))))
         errors = summarized(folds, self.rows, chain)
-        if lost := overflowing(errors, folds.first):
+        if lost := overflowing(figures_of(errors, self._listed_figures), folds.first):
             if self._streams:
                 raise CannotStream  # tables can do without a value
             self._blank(pairs, lost, folds.first)
@@ -367,6 +367,13 @@ class RepeatedComputation:
         if self.task.metrics:
             errors, scale = figures_of(errors, self._first_figures), rule_scale_of(self.task.metrics[0])
         return is_precise(errors, self.task.rule, scale, kept, self._stopping)
+
+    @property
+    def _listed_figures(self) -> slice:
+        """Figures of all metrics that were asked for; what comes beside them, after them, need not exist."""
+        outputs = self.task.problem.n_outputs if self.task.problem.classes is None else 1
+        listed = [metric.n_figures(outputs) for metric in self.task.metrics if not metric.is_extra]
+        return slice(0, sum(listed) if listed else None)
 
     @property
     def _first_figures(self) -> slice:
