@@ -67,6 +67,10 @@ SHARES = {0.5: {"weak": 0.0, "strong": 0.0}, 0.15: {"weak": -1.92, "strong": -2.
 
 SCORES = ("roc_auc", "neg_log_loss", "neg_brier_score", "balanced_accuracy", "f1", "average_precision")
 KEYS = ("share", "signal", "n", "seed", "folds", "metric", "rule", "truth", "estimate", "low", "high")
+SETTING = ("metric", "share", "signal", "n", "folds", "rule")
+TOGETHER = ("metric", "share", "rule")
+"""What the table has a row for, and the shorter one that is printed."""
+
 NUMBERS = ("r2", "neg_root_mean_squared_error")
 
 
@@ -246,26 +250,31 @@ def study(datasets: int, minutes: float, sets: Path, settings: list[Setting] | N
     return summary(pd.read_csv(sets))
 
 
-def summary(table: pd.DataFrame) -> pd.DataFrame:
-    """Coverage and width by setting, metric and rule."""
+def summary(table: pd.DataFrame, by: tuple[str, ...] = SETTING) -> pd.DataFrame:
+    """Coverage by metric, rule and setting, or by fewer words; the width needed is that of each setting."""
     kept = table[table["metric"] != "refused"]
     rows = []
-    for key, part in kept.groupby(["metric", "share", "signal", "n", "folds", "rule"], sort=True):
+    for key, part in kept.groupby(list(by), sort=True):
         below, above = (part["truth"] < part["low"]).mean(), (part["truth"] > part["high"]).mean()
         coverage = ((part["low"] <= part["truth"]) & (part["truth"] <= part["high"])).mean()
-        needed = 2 * Z * np.sqrt(np.square(part["estimate"] - part["truth"]).mean())
         rows.append(
             {
-                **dict(zip(("metric", "share", "signal", "n", "folds", "rule"), key, strict=True)),
+                **dict(zip(by, key, strict=True)),
                 "datasets": len(part),
                 "coverage": coverage,
                 "coverage_se": np.sqrt(coverage * (1 - coverage) / len(part)),
                 "below": below,
                 "above": above,
-                "width": (part["high"] - part["low"]).median() / needed,
+                "width": np.mean([_width(each) for _, each in part.groupby(["share", "signal", "n", "folds"])]),
             }
         )
     return pd.DataFrame(rows).round(4)
+
+
+def _width(part: pd.DataFrame) -> float:
+    """Median width over the needed one, of one setting."""
+    needed = 2 * Z * np.sqrt(np.square(part["estimate"] - part["truth"]).mean())
+    return float((part["high"] - part["low"]).median() / needed)
 
 
 def main() -> None:
@@ -276,7 +285,7 @@ def main() -> None:
     asked = parser.parse_args()
     table = study(asked.datasets, asked.minutes, SETS)
     table.to_csv(RESULT, index=False)
-    print(table.to_string(index=False))
+    print(summary(pd.read_csv(SETS), TOGETHER).to_string(index=False))
 
 
 if __name__ == "__main__":

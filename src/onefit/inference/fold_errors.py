@@ -82,11 +82,8 @@ class HeldOut:
         """Row-mean cross-validation error of each repeat, (L, V, R)."""
         weighed = rows.weigh(self.losses)
         missing = np.isnan(weighed)
-        if not missing.any():
-            means: FloatArray = weighed.mean(axis=1)
-            return means
         with np.errstate(invalid="ignore"):  # a metric that does not exist has no mean
-            means = np.where(missing, 0.0, weighed).sum(axis=1) / (~missing).sum(axis=1)
+            means: FloatArray = np.where(missing, 0.0, weighed).sum(axis=1) / (~missing).sum(axis=1)
         return means
 
     def spread(self, rows: RowRoles, chain: Chain) -> dict[str, FloatArray]:
