@@ -398,3 +398,16 @@ def test_recalibration_is_that_of_a_logistic_regression_on_held_out_logits():
         LogisticRegression(C=1e-3), X, y, scoring="neg_log_loss", n_folds=5, n_repeats=1, random_state=0
     )
     assert heavy.calibration.loc["calibration_slope", "low"] > 1  # shrunken predictions are not extreme enough
+
+
+def test_probabilities_that_cannot_be_recalibrated_have_all_other_figures():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(30, 2)) - 9, rng.normal(size=(30, 2)) + 9])  # separated: no slope exists
+    result = onefit.nested_cv(
+        LogisticRegression(), X, np.repeat([0, 1], 30), scoring=["neg_log_loss", "accuracy"], n_folds=4, n_repeats=2,
+        random_state=0,
+    )  # fmt: skip
+    assert result.calibration["estimate"].isna().all()
+    assert np.isfinite(result.metrics.to_numpy()).all()
+    assert 0.65 < -result.baseline.estimate < 0.72  # a constant has no slope either
+    assert "calibration" not in result.summary()

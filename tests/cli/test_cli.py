@@ -174,7 +174,7 @@ def test_text_targets_are_classes(tmp_path):
     np.testing.assert_allclose(found["estimate"], expected.estimate, **EXACT)
     refused = onefit_cli("run", tmp_path / "t.csv", "--target", "dear", "--model", "ols")
     assert refused.exit_code == 1
-    assert "use --model ridge, or a factory" in refused.stderr
+    assert "use --model ridge, --model logistic, or a factory" in refused.stderr
 
 
 def test_fpcr_takes_the_columns_in_order(tmp_path):
@@ -393,7 +393,8 @@ def test_compare_calls_no_model_best_that_is_not_told_apart(tmp_path):
             else f"{best} has the smallest error, but is not told apart from {other_model}: expect"
         )
         assert lines[0].startswith(verdict)
-        assert lines[1] == "The best was chosen on the same rows, so its interval covers less often than it says."
+        assert lines[1].startswith("The best constant has")
+        assert lines[2] == "The best was chosen on the same rows, so its interval covers less often than it says."
 
 
 def test_json_is_valid_and_says_what_was_asked(tmp_path):

@@ -79,6 +79,13 @@ def test_every_option_reaches_its_field(monkeypatch, command, line, models):
     assert asked(monkeypatch, command, f"{COMMON} {line}") == everything(command, **models)
 
 
+def test_scores_are_a_list_of_names(monkeypatch):
+    line = "t.csv --target y --scoring roc_auc,neg_log_loss"
+    expected = Ask(Roles("y"), Source("t.csv"), command="run", scoring=("roc_auc", "neg_log_loss"))
+    assert asked(monkeypatch, "run", line) == expected
+    assert expected.keywords()["scoring"] == ["roc_auc", "neg_log_loss"]
+
+
 @pytest.mark.parametrize(("command", "line"), [("run", ""), ("curve", ""), ("compare", "--model a --model b")])
 def test_what_is_not_given_keeps_the_default_of_its_field(monkeypatch, command, line):
     ask = asked(monkeypatch, command, f"t.csv --target y {line}")

@@ -138,9 +138,9 @@ def _start(ask: Ask, fits_frame: bool) -> tuple[Answer, str]:
     prepared = prepare(table, ask.roles, keeps_categories=is_additive or set(ask.models) <= set(TAKE_TEXT))
     if len(prepared.X) < 3:
         raise DataError(f"There are only {len(prepared.X)} row(s); nested cross-validation needs at least 3.")
-    if ask.loss == "zero_one" and not prepared.has_classes:
+    if ask.loss in ("zero_one", "log_loss", "brier") and not prepared.has_classes:
         raise DataError(
-            f"--loss zero_one is for classes, and the target {ask.roles.target!r} holds numbers; give --classes if "
+            f"--loss {ask.loss} is for classes, and the target {ask.roles.target!r} holds numbers; give --classes if "
             "they are classes, or leave --loss out."
         )
     recipes = tuple(make_recipe(name, prepared, ask.lam, ask.tuned, ask.freeze) for name in ask.models)
@@ -243,7 +243,8 @@ def answer_curve(ask: Ask) -> Answer:
     if ask.param is not None:
         at, name, values, code = recipe, _parameter(recipe, ask.param), list(ask.values), repr(list(ask.values))
     elif not recipe.penalty:
-        raise DataError(f"The model {recipe.name} has no penalty; give --param NAME --values a,b,c.")
+        parameter = "C --simpler smaller" if recipe.name == "logistic" else "NAME"
+        raise DataError(f"The model {recipe.name} has no penalty lambda; give --param {parameter} --values a,b,c.")
     else:
         at = make_recipe(recipe.name, answer.prepared, lam=1.0)
         penalties = ask.range or _default_range(answer, recipe, _fit(answer, recipe))

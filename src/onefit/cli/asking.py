@@ -28,9 +28,9 @@ class Ask(Debugging, Writing, Files, Validation, Models, _Table):
 
     command: Annotated[str, COMMAND_NAME] = field(kw_only=True)
 
-    def keywords(self) -> dict[str, int | float | str | None]:
+    def keywords(self) -> dict[str, int | float | str | list[str] | None]:
         """Keywords of the public functions that are plain values and not the default."""
-        given: dict[str, tuple[int | float | str | None, float | str | None]] = {
+        given: dict[str, tuple[int | float | str | list[str] | None, float | str | list[str] | None]] = {
             "n_folds": (self.folds, "auto"),
             "n_repeats": (self.repeats, "auto"),
             "max_fits": (self.max_fits, MAX_FITS),
@@ -40,8 +40,14 @@ class Ask(Debugging, Writing, Files, Validation, Models, _Table):
             "route": (self.route, "auto"),
             "random_state": (self.seed, None),
             "n_jobs": (self.jobs, None),
+            "scoring": (self.scores, []),
         }
         return {name: value for name, (value, default) in given.items() if value != default}
+
+    @property
+    def scores(self) -> str | list[str]:
+        """The scores as scoring= takes them: one by its name."""
+        return self.scoring[0] if len(self.scoring) == 1 else list(self.scoring)
 
     def loss_code(self) -> str:
         """The loss in Python; empty for the default."""
@@ -53,6 +59,8 @@ class Ask(Debugging, Writing, Files, Validation, Models, _Table):
 
 def check_usage(ask: Ask) -> None:
     """Refuse what does not go together."""
+    if ask.loss is not None and ask.scoring:
+        raise typer.BadParameter("--scoring is greater the better and --loss smaller the better; leave one of them out")
     if ask.lam is not None and ask.tuned is not None:
         raise typer.BadParameter("--lambda fixes the penalty and --tuned chooses it; leave one of them out")
     roles = ask.roles

@@ -38,6 +38,7 @@ def json_text(answer: Answer, command: str) -> str:
         "weights": ask.roles.weights,
         "impute": ask.roles.impute,
         "models": {recipe.name: recipe.code for recipe in answer.recipes},
+        "scoring": list(ask.scoring) or None,
         "seed": ask.seed,
         "command_line": command,
     }
@@ -65,7 +66,7 @@ def _curve(curve: ErrorCurve) -> dict[str, object]:
         if rule in ("min", "one_se") or not curve.scores[rule].isna().all():
             selected[rule] = curve.select(rule)
     names = ("param_name", "values", "estimate", "low", "high", "standard_error", "edf", "reasons", "simpler")
-    found = {name: getattr(curve, name) for name in (*names, "confidence_level", "loss")}
+    found = {name: getattr(curve, name) for name in (*names, "confidence_level", "loss", "greater_is_better")}
     difference = {name: getattr(curve.difference, name) for name in ("estimate", "low", "high", "standard_error", "df")}
     best = curve.results[int(curve.best)]
     assert best is not None
@@ -76,7 +77,9 @@ def _curve(curve: ErrorCurve) -> dict[str, object]:
         "scores": scores,
         "selected": selected,
         "indistinguishable": curve.indistinguishable(),
-        "findings": best.to_dict()["findings"],  # of the best value
+        "metrics": best.to_dict()["metrics"],  # this and the next ones are those of the best value
+        "calibration": best.to_dict()["calibration"],
+        "findings": best.to_dict()["findings"],
     }
 
 
@@ -88,6 +91,7 @@ def _comparison(comparison: Comparison) -> dict[str, object]:
         "reasons": comparison.reasons,
         "confidence_level": comparison.confidence_level,
         "loss": comparison.loss,
+        "greater_is_better": comparison.greater_is_better,
     }
 
 
@@ -99,7 +103,12 @@ def write_report_of(answer: Answer, command: str) -> None:
     from ..report import Request, write_report
 
     details = {"models" if len(answer.recipes) > 1 else "model in Python": "; ".join(r.code for r in answer.recipes)}
-    given = {"groups": ask.roles.groups, "weights": ask.roles.weights, "loss": ask.loss}
+    given = {
+        "groups": ask.roles.groups,
+        "weights": ask.roles.weights,
+        "loss": ask.loss,
+        "scores": ", ".join(ask.scoring) or None,
+    }
     details |= {name: value for name, value in given.items() if value is not None}
     request = Request(
         title=f"How well can {ask.roles.target} be predicted?",

@@ -33,6 +33,7 @@ from .parsing import (
     parse_mark,
     parse_penalties,
     parse_repeats,
+    parse_scoring,
     parse_values,
 )
 from .signatures import Only, Waived
@@ -43,7 +44,7 @@ STANDARD_INPUT = "-"
 PARQUET = (".parquet", ".pq")
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
-MODELS = ("ridge", "ols", "spline", "additive", "lasso", "kernel", "fpcr")
+MODELS = ("ridge", "ols", "spline", "additive", "lasso", "kernel", "fpcr", "logistic")
 MODEL_HELP = f"{', '.join(MODELS)}, or package.module:factory."
 *FIRST_LOSSES, LAST_LOSS = [form for name in LOSS_WORDS for form in (name, LOSS_FORMS.get(name)) if form is not None]
 
@@ -237,6 +238,15 @@ class Validation:
         str | None,
         _validation("--loss", parser=parse_loss, metavar="NAME", help=f"{', '.join(FIRST_LOSSES)} or {LAST_LOSS}."),
     ] = None
+    scoring: Annotated[
+        tuple[str, ...],
+        _validation(
+            "--scoring",
+            parser=parse_scoring,
+            metavar="A,B,C",
+            help="Scores by scikit-learn's names, such as roc_auc,neg_log_loss; the first is the one compared.",
+        ),
+    ] = ()
     interval: Annotated[
         RuleName,
         _validation("--interval", parser=one_of(RULE_WORDS), metavar="RULE", help=f"{', '.join(RULE_WORDS)}."),

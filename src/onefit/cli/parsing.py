@@ -25,6 +25,7 @@ __all__ = [
     "parse_mark",
     "parse_penalties",
     "parse_repeats",
+    "parse_scoring",
     "parse_values",
 ]
 
@@ -130,6 +131,14 @@ def parse_loss(text: str) -> str:
         if value <= 0 or (name == "pinball" and value >= 1):
             raise typer.BadParameter(f"{text!r} needs a positive number, for pinball below 1")
     return text
+
+
+def parse_scoring(text: str) -> tuple[str, ...]:
+    """Names of scores between commas; which of them suit the target is for the library to say."""
+    names = tuple(part.strip() for part in text.split(",") if part.strip())
+    if not names:
+        raise typer.BadParameter("give the name of a score, or several such as roc_auc,neg_log_loss")
+    return names
 
 
 def parse_values(text: str) -> tuple[Value, ...]:

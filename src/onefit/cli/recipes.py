@@ -27,11 +27,12 @@ TUNED_BY: dict[str, tuple[str, ...]] = {
 FEW_VALUES = 10
 """A column with fewer distinct values is a straight line in an additive model."""
 
+OF_CLASSES = ("ridge", "logistic")
 SCALER = "StandardScaler()"
 ENCODER = 'OneHotEncoder(handle_unknown="ignore", sparse_output=False)'
 """A level that a training set lacks is none of those that it has."""
 
-SCALED = ("ridge", "lasso", "kernel")
+SCALED = ("ridge", "lasso", "kernel", "logistic")
 IMPORTS = {
     "make_pipeline": "from sklearn.pipeline import make_pipeline",
     "StandardScaler": "from sklearn.preprocessing import StandardScaler",
@@ -45,6 +46,7 @@ IMPORTS = {
     "Ridge": "from sklearn.linear_model import Ridge",
     "RidgeClassifierCV": "from sklearn.linear_model import RidgeClassifierCV",
     "RidgeClassifier": "from sklearn.linear_model import RidgeClassifier",
+    "LogisticRegression": "from sklearn.linear_model import LogisticRegression",
     "KernelRidge": "from sklearn.kernel_ridge import KernelRidge",
     "TransformedTargetRegressor": "from sklearn.compose import TransformedTargetRegressor",
     "np": "import numpy as np",
@@ -98,10 +100,15 @@ def make_recipe(
             f"--model {name!r} is unknown; choose one of {', '.join(MODELS)}, or give a factory of your own as "
             "package.module:factory."
         )
-    if prepared.has_classes and name != "ridge":
+    if prepared.has_classes and name not in OF_CLASSES:
         raise DataError(
-            f"The target holds classes, and --model {name} predicts numbers; use --model ridge, or a factory of a "
-            "classifier as package.module:factory."
+            f"The target holds classes, and --model {name} predicts numbers; use --model ridge, --model logistic, or a "
+            "factory of a classifier as package.module:factory."
+        )
+    if name == "logistic" and not prepared.has_classes:
+        raise DataError(
+            "--model logistic predicts classes, and the target holds numbers; give --classes if they are classes, or "
+            "use --model ridge."
         )
     if name == "fpcr" and prepared.categories:
         raise DataError(
@@ -137,7 +144,10 @@ def _make(code: str, imports: Sequence[str]) -> Estimator:
 
 def _criterion(name: str, prepared: Prepared, lam: float | None, tuned: str | None) -> str:
     """The criterion that chooses the penalty; empty if there is none."""
-    allowed = ("loo",) if prepared.has_classes else TUNED_BY.get(name, ())
+    if name == "logistic":
+        allowed: tuple[str, ...] = ()
+    else:
+        allowed = ("loo",) if prepared.has_classes else TUNED_BY.get(name, ())
     if name == "ridge" and _is_mixed(name, prepared) and tuned is None:
         allowed = ("loo",)  # scikit-learn's own, which needs no refits after its encoders
     if tuned is not None and tuned not in allowed:
@@ -156,6 +166,13 @@ def _last_step(name: str, prepared: Prepared, lam: float | None, criterion: str)
         if lam is not None:
             raise DataError("--model ols has no penalty; leave --lambda out, or use --model ridge.")
         return "LinearRegression()"
+    if name == "logistic":
+        if lam is not None:
+            raise DataError(
+                "--model logistic has C, the inverse of a penalty, which is 1: leave --lambda out, and see how much it "
+                "matters by onefit curve --param C --values 0.01,0.1,1,10 --simpler smaller."
+            )
+        return "LogisticRegression(max_iter=1000)"
     if name == "ridge" and prepared.has_classes:
         return "RidgeClassifierCV(alphas=np.logspace(-3, 5, 25))" if criterion else f"RidgeClassifier(alpha={lam!r})"
     if name == "ridge" and _is_mixed(name, prepared) and criterion in ("", "loo"):
@@ -217,7 +234,7 @@ def _steps_before(name: str, prepared: Prepared) -> list[str]:
 
 
 def _penalty(name: str, last: str, prefix: str) -> str:
-    if name == "ols":
+    if name in ("ols", "logistic"):
         return ""
     if name == "kernel":
         return f"{prefix}regressor__alpha"

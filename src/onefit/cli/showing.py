@@ -17,6 +17,8 @@ from rich.text import Text
 from ..display.html import r2_text
 from ..display.method import method_line
 from ..display.numbers import Digits
+from ..display.style import loss_label
+from ..display.verdicts import article, baseline_text, better_of, superlative
 
 if TYPE_CHECKING:
     from ..results.comparison import Comparison
@@ -30,6 +32,7 @@ __all__ = ["as_options", "clean", "sentence", "show_answer", "show_lines", "show
 PLAIN_WIDTH = 160
 OPTIONS = {
     "loss": "--loss",
+    "scoring": "--scoring",
     "interval": "--interval",
     "n_folds": "--folds",
     "n_repeats": "--repeats",
@@ -94,15 +97,14 @@ def numbers(*values: SupportsFloat) -> list[str]:
 def _number(value: float, decimals: int | None) -> str:
     if not math.isfinite(value):
         return ABSENT if math.isnan(value) else str(value)
-    return f"{value:.4g}" if decimals is None else f"{value:,.{decimals}f}"
+    return f"{value:.4g}" if decimals is None else f"{value + 0.0:,.{decimals}f}"
 
 
 def sentence(result: NestedCVResult) -> str:
     """The answer: "Expect a squared error of about 3,215, 95% interval 2,874 to 3,597; R2 0.48 (0.42 to 0.54)"."""
     estimate, low, high = numbers(result.estimate, *result.interval)
-    name = {"zero_one": "share of wrong classes"}.get(result.loss, result.loss.replace("_", " "))
-    article = "an" if name[0] in "aeiou" else "a"
-    text = f"Expect {article} {name} of about {estimate}, {_level(result)} interval {low} to {high}"
+    name = {"zero_one": "share of wrong classes"}.get(result.loss, loss_label(result.loss))
+    text = f"Expect {article(name)} {name} of about {estimate}, {_level(result)} interval {low} to {high}"
     if result.r2 is not None:
         estimate, low, high = r2_text(*(float(value) for value in result.r2))
         text += f"; R2 {estimate} ({low} to {high})"
@@ -134,6 +136,8 @@ def _show_result(console: Console, result: NestedCVResult, warned: Sequence[str]
     if result.rmse is not None:
         estimate, low, high = numbers(*result.rmse)
         console.print(f"Root mean squared error {estimate} ({low} to {high})", soft_wrap=True)
+    _show_beside(console, result)
+    _show_metrics(console, result)
     console.print()
     table = _table("rule", "estimate", "low", "high", "standard error")
     for rule, row in result.intervals.iterrows():
@@ -144,6 +148,29 @@ def _show_result(console: Console, result: NestedCVResult, warned: Sequence[str]
         )
     console.print(table)
     _show_method(console, result, warned)
+
+
+def _show_beside(console: Console, result: NestedCVResult) -> None:
+    """The best constant, and whether the model beats it."""
+    text = baseline_text(result)
+    if text:
+        console.print(text[0].upper() + text[1:], soft_wrap=True)
+
+
+def _show_metrics(console: Console, result: NestedCVResult) -> None:
+    """All metrics, if several were asked for, and the calibration of probabilities."""
+    tables = [result.metrics if len(result.metrics) > 1 else None, result.calibration]
+    for title, frame in zip(("metric", "calibration"), tables, strict=True):
+        if frame is None:
+            continue
+        console.print()
+        table = _table(title, "estimate", "low", "high", "standard error")
+        for name, row in frame.iterrows():
+            error = float(row["standard_error"])
+            figures = numbers(row["estimate"], row["low"], row["high"])
+            label = str(name).removeprefix("calibration_")
+            table.add_row(clean(label), *figures, _number(error, Digits.of([error]).decimals))
+        console.print(table)
 
 
 def _show_method(console: Console, result: NestedCVResult, warned: Sequence[str]) -> None:
@@ -165,6 +192,7 @@ def _show_curve(console: Console, curve: ErrorCurve, warned: Sequence[str], is_w
     where = f"{name} = {_value(curve.select('min'))}"
     text = sentence(best)
     console.print(Text(f"At {where}, {text[0].lower()}{text[1:]}", style="bold"), soft_wrap=True)
+    _show_beside(console, best)
     simple, same = _value(curve.select("one_se")), curve.indistinguishable()
     console.print(f"The simplest value within one standard error is {simple}; {_same(curve, same)}", soft_wrap=True)
     console.print(
@@ -183,6 +211,8 @@ def _show_curve(console: Console, curve: ErrorCurve, warned: Sequence[str], is_w
     for value, reason in zip(curve.values, curve.reasons, strict=True):
         if reason:
             console.print(f"{_value(value)} cannot be fitted: {clean(as_options(reason))}", soft_wrap=True)
+    if len(best.metrics) > 1 or best.calibration is not None:
+        _show_metrics(console, best)
     _show_method(console, best, warned)
 
 
@@ -205,6 +235,7 @@ def _show_comparison(console: Console, comparison: Comparison, warned: Sequence[
     best = str(models.index[0])
     text = sentence(comparison.results[best])
     console.print(Text(f"{_verdict(comparison)}: {text[0].lower()}{text[1:]}", style="bold"), soft_wrap=True)
+    _show_beside(console, comparison.results[best])
     console.print(
         "The best was chosen on the same rows, so its interval covers less often than it says.", soft_wrap=True
     )
@@ -218,11 +249,23 @@ def _show_comparison(console: Console, comparison: Comparison, warned: Sequence[
     for pair, row in comparison.differences.iterrows():
         first, second = cast("tuple[str, str]", pair)
         figures = numbers(row["estimate"], row["low"], row["high"])
-        differs = row["low"] > 0 or row["high"] < 0
-        verdict = f"{first if row['high'] < 0 else second} predicts better" if differs else "not told apart"
+        better = better_of(first, second, row["low"], row["high"], comparison.greater_is_better)
+        verdict = "not told apart" if better is None else f"{better} predicts better"
         table.add_row(clean(f"{first} - {second}"), *figures, clean(verdict))
     console.print(table)
+    if len(comparison.results[best].metrics) > 1:
+        console.print()
+        _show_all_metrics(console, comparison)
     _show_method(console, comparison.results[best], warned)
+
+
+def _show_all_metrics(console: Console, comparison: Comparison) -> None:
+    """Every metric of every model."""
+    table = _table("model", "metric", "estimate", "low", "high")
+    for model, result in comparison.results.items():
+        for name, row in result.metrics.iterrows():
+            table.add_row(clean(model), str(name), *numbers(row["estimate"], row["low"], row["high"]))
+    console.print(table)
 
 
 def _verdict(comparison: Comparison) -> str:
@@ -234,7 +277,8 @@ def _verdict(comparison: Comparison) -> str:
             same.append(second if first == best else first)
     if not same:
         return clean(f"{best} predicts best")
-    return clean(f"{best} has the smallest error, but is not told apart from {' and '.join(same)}")
+    what = superlative(comparison.loss, comparison.greater_is_better)
+    return clean(f"{best} has the {what}, but is not told apart from {' and '.join(same)}")
 
 
 def _table(*headers: str) -> Table:

@@ -32,6 +32,7 @@ def plot_comparison(
     *,
     loss: str,
     confidence_level: float,
+    greater_is_better: bool = False,
     axes: Sequence[Axes] | AxesArray | None = None,
 ) -> AxesArray:
     """Draw the error of each model on the left, and every pairwise difference of errors on the right.
@@ -50,6 +51,8 @@ def plot_comparison(
         Name of the loss, for the horizontal axes.
     confidence_level : float
         Level of the intervals, for the title.
+    greater_is_better : bool, default=False
+        Whether the figures are scores rather than errors.
     axes : sequence of two matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -82,10 +85,12 @@ def plot_comparison(
     left, right = both
     _draw_rows(left, [_wrapped(name) for name in names], estimates, lows, highs, zero=False)
     left.set_xlabel(loss_label(loss))
-    left.set_title(title_of_level(confidence_level), loc="left", fontsize="medium")
+    left.set_title(title_of_level(confidence_level, greater_is_better), loc="left", fontsize="medium")
     labels = [_wrapped(f"{first} - {second}") for first, second in pairs]
     _draw_rows(right, labels, difference, difference_low, difference_high, zero=True)
-    right.set_xlabel(f"difference in {loss_label(loss)}\n(below 0: the first is better)")
+    right.set_xlabel(
+        f"difference in {loss_label(loss)}\n({'above' if greater_is_better else 'below'} 0: the first is better)"
+    )
     right.set_title("Paired differences", loc="left", fontsize="medium")
     return both
 

@@ -39,6 +39,7 @@ def plot_curve(
     selected: Mapping[str, object],
     loss: str,
     confidence_level: float,
+    greater_is_better: bool = False,
     indistinguishable: Iterable[object] | None = None,
     edf: ArrayLike | None = None,
     log_axis: bool = True,
@@ -64,6 +65,8 @@ def plot_curve(
         Name of the loss, for the vertical axis.
     confidence_level : float
         Level of the intervals, for the title.
+    greater_is_better : bool, default=False
+        Whether the figures are scores rather than errors; what is far below the best is then cut.
     indistinguishable : sequence of values, optional
         Values that the data cannot tell from the best, shaded in the lower axes.
     edf : array-like of shape (n_values,), optional
@@ -107,9 +110,11 @@ def plot_curve(
     for part in (upper, lower):
         positions.set_ticks(part)
     labels = selected_labels(upper, positions, selected)
-    far, near = reaches(*error) if positions.names is None else (np.inf, np.inf)
-    _draw_part(upper, positions, *error, reach=far, room=headroom(upper, labels))
-    _draw_part(lower, positions, *change, reach=near, room=0.0)
+    far, near = (
+        reaches(error[0], error[1], error[2], greater_is_better) if positions.names is None else (np.inf, np.inf)
+    )
+    _draw_part(upper, positions, *error, reach=far, room=headroom(upper, labels), greater=greater_is_better)
+    _draw_part(lower, positions, *change, reach=near, room=0.0, greater=greater_is_better)
     lower.axhline(0.0, color=OTHER, linewidth=1.0, zorder=2)
     draw_selected(upper, lower, labels)
     if edf is not None:
@@ -117,7 +122,9 @@ def plot_curve(
     shaded = () if indistinguishable is None else positions.cells(lower, positions.among(indistinguishable))
     for start, stop in shaded:
         lower.axvspan(start, stop, facecolor=SHADE, edgecolor="none", zorder=0)
-    upper.set_title(title_of_level(confidence_level) if title is None else title, loc="left", fontsize="medium")
+    upper.set_title(
+        title_of_level(confidence_level, greater_is_better) if title is None else title, loc="left", fontsize="medium"
+    )
     note = "; shaded: too close to call" if shaded else ""
     lower.set_title(f"Paired difference from the best value{note}", loc="left", fontsize="medium")
     upper.set_ylabel(loss_label(loss))
@@ -132,8 +139,12 @@ def _new_pair() -> AxesArray:
     return new_axes(2, 1, (7.0, 6.0), sharex=True, height_ratios=[1.25, 1.0])
 
 
-def reaches(estimate: FloatArray, low: FloatArray, high: FloatArray) -> tuple[float, float]:
-    """How far above the best the curve is shown, and how far above zero the differences."""
+def reaches(
+    estimate: FloatArray, low: FloatArray, high: FloatArray, greater_is_better: bool = False
+) -> tuple[float, float]:
+    """How far beyond the best, on the worse side, the curve is shown, and how far beyond zero the differences."""
+    if greater_is_better:
+        return reaches(-estimate, -high, -low)
     if not np.isfinite(estimate).any():
         return np.inf, np.inf
     best = int(np.nanargmin(np.where(np.isfinite(estimate), estimate, np.nan)))
@@ -153,9 +164,10 @@ def _draw_part(
     *,
     reach: float,
     room: float,
+    greater: bool = False,
 ) -> None:
     """A curve with its band, or a point and a bar a category; `room` is the share of the height to leave on top."""
-    bottom, top = limits(estimate, low, high, reach)
+    bottom, top = limits(estimate, low, high, reach, greater)
     axes.set_ylim(bottom, bottom + (top - bottom) / (1.0 - room))
     order = np.argsort(positions.at, kind="stable")
     x, y = positions.at[order], np.where(np.isfinite(estimate), estimate, np.nan)[order]
@@ -169,15 +181,22 @@ def _draw_part(
     else:
         axes.plot(x, y, color=CHOSEN, linestyle="none", marker="o", markersize=7, zorder=4)
     axes.vlines(x[barred], down[barred], up[barred], colors=CHOSEN, linewidth=2.5, zorder=3)
-    if np.nanmax(y, initial=-np.inf) > top:
+    if not greater and np.nanmax(y, initial=-np.inf) > top:
         _write_peak(axes, x, y, np.fmax(y, up) > top, top)
+    if greater and np.nanmin(y, initial=np.inf) < bottom:
+        _write_peak(axes, x, -y, np.fmin(y, down) < bottom, bottom, sign=-1)
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)
 
 
-def limits(estimate: FloatArray, low: FloatArray, high: FloatArray, reach: float) -> tuple[float, float]:
-    """Vertical limits around estimates and intervals, but no farther than `reach` from the lowest estimate."""
+def limits(
+    estimate: FloatArray, low: FloatArray, high: FloatArray, reach: float, greater_is_better: bool = False
+) -> tuple[float, float]:
+    """Vertical limits around estimates and intervals, but no farther than `reach` from the best estimate."""
+    if greater_is_better:
+        bottom, top = limits(-estimate, -high, -low, reach)
+        return -top, -bottom
     points = estimate[np.isfinite(estimate)]
     if points.size == 0:
         return 0.0, 1.0
@@ -194,18 +213,18 @@ def _alone(y: FloatArray) -> BoolArray:
     return np.asarray(present[1:-1] & ~present[:-2] & ~present[2:])
 
 
-def _write_peak(axes: Axes, x: FloatArray, y: FloatArray, outside: BoolArray, top: float) -> None:
-    """The largest estimate, which is outside, written where the curve or its band comes back into the plot."""
+def _write_peak(axes: Axes, x: FloatArray, y: FloatArray, outside: BoolArray, edge: float, sign: int = 1) -> None:
+    """The worst estimate, which is outside, written where the curve or its band comes back into the plot."""
     peak = int(np.nanargmax(y))
     rightwards = peak < int(np.nanargmin(y))
     after = np.flatnonzero(~outside[peak:]) if rightwards else -np.flatnonzero(~outside[: peak + 1][::-1])
     axes.annotate(
-        f"up to {number(y[peak])}",
-        (x[peak + after[0]], top),
+        f"{'up' if sign > 0 else 'down'} to {number(sign * y[peak])}",
+        (x[peak + after[0]], edge),
         xytext=(4 if rightwards else -4, 0),
         textcoords="offset points",
         ha="left" if rightwards else "right",
-        va="top",
+        va="top" if sign > 0 else "bottom",
         fontsize="small",
         color=CHOSEN,
         bbox={"facecolor": axes.get_facecolor(), "edgecolor": "none", "alpha": 0.8, "pad": 0.8},

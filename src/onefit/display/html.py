@@ -19,6 +19,7 @@ from .method import method_line
 from .numbers import interval_text, number_text, percent
 from .shown import ShownComparison, ShownCurve, ShownPlan, ShownResult
 from .style import loss_label
+from .verdicts import baseline_text, calibration_text, favours, other_metrics
 
 __all__ = ["at", "comparison_html", "curve_html", "plan_html", "r2_text", "result_html", "selections"]
 
@@ -35,9 +36,16 @@ def result_html(result: ShownResult) -> str:
     rows: list[Sequence[str]] = []
     for q, name in enumerate(names):
         rows += [[f"{name}: {title}" if name else title, *texts] for title, texts in figures(result, q)]
+    rows += [[title, *texts] for title, texts in calibration_text(result)]
+    beside = [f"{name}: {text}" if name else text for q, name in enumerate(names) if (text := baseline_text(result, q))]
     level = percent(result.confidence_level)
-    notes = [method_line(result), *(finding.text for finding in result.findings)]
-    return _block("Generalization error", ["", "estimate", f"{level} from", "to"], rows, notes)
+    notes = [*beside, method_line(result), *(finding.text for finding in result.findings)]
+    return _block(
+        "Generalization score" if result.greater_is_better else "Generalization error",
+        ["", "estimate", f"{level} from", "to"],
+        rows,
+        notes,
+    )
 
 
 def curve_html(curve: ShownCurve) -> str:
@@ -86,7 +94,7 @@ def comparison_html(comparison: ShownComparison) -> str:
     level = percent(comparison.confidence_level)
     columns = ["", "estimate", f"{level} from", "to"]
     models = _block(f"{loss_label(comparison.loss).capitalize()} by model", columns, _rows(comparison.models), [])
-    notes = ["first minus second on the same rows: negative favours the first"]
+    notes = [f"first minus second on the same rows: {favours(comparison.greater_is_better)}"]
     notes += [f"{name} could not be fitted: {reason}" for name, reason in comparison.reasons.items()]
     return models + _block("Paired differences", columns, _rows(comparison.differences), notes)
 
@@ -113,7 +121,7 @@ def figures(result: ShownResult, output: int) -> list[tuple[str, tuple[str, str,
         shown.append(("root mean squared error", interval_text(*(at(part, output) for part in result.rmse))))
     if result.r2 is not None:
         shown.append(("R²", r2_text(*(at(part, output) for part in result.r2))))
-    return shown
+    return [*shown, *other_metrics(result, output)]
 
 
 def r2_text(estimate: float, low: float, high: float) -> tuple[str, str, str]:

@@ -26,6 +26,7 @@ def plot_intervals(
     chosen: str,
     confidence_level: float,
     loss: str,
+    greater_is_better: bool = False,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the interval of each rule on a row of its own, the chosen rule emphasised.
@@ -43,6 +44,8 @@ def plot_intervals(
         Level of the intervals, for the title.
     loss : str
         Name of the loss, for the horizontal axis.
+    greater_is_better : bool, default=False
+        Whether the figures are scores rather than errors.
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
 
@@ -75,6 +78,6 @@ def plot_intervals(
     for value in estimate[is_chosen & np.isfinite(estimate)]:
         axes.axvline(value, color=CHOSEN, linewidth=0.8, alpha=0.35, zorder=1)
     axes.set_xlabel(loss_label(loss))
-    axes.set_title(title_of_level(confidence_level), loc="left", fontsize="medium")
+    axes.set_title(title_of_level(confidence_level, greater_is_better), loc="left", fontsize="medium")
     tidy_rows(axes)
     return axes

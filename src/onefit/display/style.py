@@ -57,9 +57,9 @@ def loss_label(loss: str) -> str:
     return {**LOSS_WORDS, **METRIC_WORDS}.get(loss, loss.replace("_", " "))
 
 
-def title_of_level(confidence_level: float) -> str:
-    """Title of a plot of generalization error."""
-    return f"Generalization error, {100 * confidence_level:g}% intervals"
+def title_of_level(confidence_level: float, greater_is_better: bool = False) -> str:
+    """Title of a plot of generalization errors or scores."""
+    return f"Generalization {'score' if greater_is_better else 'error'}, {100 * confidence_level:g}% intervals"
 
 
 def number(value: float, digits: int = 4) -> str:

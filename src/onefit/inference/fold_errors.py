@@ -80,7 +80,10 @@ class HeldOut:
 
     def cv_means(self, rows: RowRoles) -> FloatArray:
         """Row-mean cross-validation error of each repeat, (L, V, R)."""
-        means: FloatArray = np.nanmean(rows.weigh(self.losses), axis=1)
+        weighed = rows.weigh(self.losses)
+        missing = np.isnan(weighed)
+        with np.errstate(invalid="ignore"):  # a metric that does not exist has no mean
+            means: FloatArray = np.where(missing, 0.0, weighed).sum(axis=1) / (~missing).sum(axis=1)
         return means
 
     def spread(self, rows: RowRoles, chain: Chain) -> dict[str, FloatArray]:
@@ -343,7 +346,9 @@ def spread_of_losses(losses: FloatArray, rows: RowRoles, chain: Chain) -> dict[s
         return _spread_between(rows.weigh(losses), weights, rows.groups, chain)
     parts = []
     for table in losses:
-        scored = ~np.isnan(table).any(axis=(1, 2))
+        scored = ~np.isnan(table).all(
+            axis=(1, 2)
+        )  # a metric that does not exist, as of calibration, is NaN in all rows
         groups = None if rows.groups is None else np.unique(rows.groups[scored], return_inverse=True)[1]
         weighted = weights[scored, None, None] * table[scored]
         parts.append(_spread_between(weighted[None], weights[scored], groups, chain))

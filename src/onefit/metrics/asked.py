@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .contract import Metric, Shown
 from .losses import Classes, Loss
 
-__all__ = ["Asked", "asked_of_loss", "asked_of_metrics", "rule_scale_of"]
+__all__ = ["Asked", "asked_of_loss", "asked_of_metrics", "figures_asked", "rule_scale_of"]
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,12 @@ def rule_scale_of(metric: Metric) -> str:
     """The scale by which rules know a metric."""
     is_share = getattr(metric, "is_share", False)
     return "unit" if metric.scale == "logit" and not is_share else metric.scale
+
+
+def figures_asked(metrics: Sequence[Metric], n_outputs: int, classes: object) -> slice:
+    """Figures of the metrics that were asked for, all of a loss; what comes beside them, after them, need not exist."""
+    counts = [metric.n_figures(n_outputs if classes is None else 1) for metric in metrics if not metric.is_extra]
+    return slice(0, sum(counts) if counts else None)
 
 
 def asked_of_metrics(metrics: Sequence[Metric], n_outputs: int, classes: Classes | None) -> tuple[Asked, ...]:

@@ -91,9 +91,10 @@ def recalibrated(z: FloatArray, y: FloatArray, w: FloatArray) -> tuple[FloatArra
     """Intercept and slope, and the inverse of A, by Newton's method with halving; NaN if they do not exist."""
     missing = np.full(2, np.nan), np.full((2, 2), np.nan)
     design = np.stack([np.ones_like(z), z], axis=1)
-    theta = np.array([0.0, 1.0]) if np.ptp(z) > 0 else None
-    if theta is None:
-        return missing
+    theta = np.array([0.0, 1.0])
+    up, down = z[y == 1], z[y == 0]
+    if not (len(up) and len(down) and up.max() > down.min() and down.max() > up.min()):
+        return missing  # one class, constant, or separated by z: the likelihood has no maximum
     loss = _loss(design @ theta, y, w)
     for _ in range(MOST_STEPS):
         q = expit(design @ theta)

@@ -78,7 +78,7 @@ def _calm_tails(result: NestedCVResult) -> list[Check]:
 
 def _influence(subject: Subject, losses: FloatArray) -> list[Check]:
     """The share of the largest losses in the total."""
-    if subject.loss == "zero_one" or np.nanmin(losses) < 0 or not np.nansum(losses) > 0:
+    if not subject.has_losses(0) or subject.loss == "zero_one" or np.nanmin(losses) < 0 or not np.nansum(losses) > 0:
         return []
     order, shares = largest_losses(losses)
     label = subject.main(0).heldout.index[order[0]]

@@ -10,6 +10,7 @@ import numpy as np
 from ..display.curve import limits, reaches
 from ..display.numbers import number_text
 from ..display.positions import PLAIN, Positions
+from ..display.style import loss_label
 from ..typing import BoolArray, FloatArray
 from .charts import Figure, axis, axis_title, band, label_text, layout_of, loss_axis
 from .words import loss_text, title_of
@@ -49,6 +50,7 @@ class CurveData:
     selected: Mapping[int, Sequence[str]]
     param_name: str
     loss: str
+    greater_is_better: bool = False
 
 
 def curve_chart(curve: CurveData, *, log: bool) -> Figure:
@@ -58,7 +60,8 @@ def curve_chart(curve: CurveData, *, log: bool) -> Figure:
     order = np.argsort(x, kind="stable")
     names = [number_text(value) for value in curve.values]
     is_curve = places.names is None
-    far, near = reaches(*curve.error) if is_curve else (np.inf, np.inf)
+    greater = curve.greater_is_better
+    far, near = reaches(*curve.error, greater) if is_curve else (np.inf, np.inf)
     data: list[Figure] = []
     for part, y_axis, reads in ((curve.error, "y", ""), (curve.difference, "y2", "difference ")):
         texts = [f"{_head(curve, names, i)}<br>{reads}{_says(curve.loss, part, i)}" for i in order]
@@ -68,16 +71,18 @@ def curve_chart(curve: CurveData, *, log: bool) -> Figure:
     shapes, notes = _selected(curve, x, top, is_log=is_log)
     notes.append(_caption(bool(curve.same.any())))
     below = _x_axis(curve, places, x, zero)
-    title = axis_title(title_of(curve.loss).lower())
+    title = axis_title(loss_label(curve.loss) if greater else title_of(curve.loss).lower())
     layout = layout_of(
         PLOT + top + 48,
         margin={"l": 8, "r": 16, "t": top, "b": 48},
         xaxis=below,
-        yaxis=loss_axis(curve.loss, domain=UPPER, range=list(limits(*curve.error, far)), title=title, nticks=7),
+        yaxis=loss_axis(
+            curve.loss, domain=UPPER, range=list(limits(*curve.error, far, greater)), title=title, nticks=7
+        ),
         yaxis2=loss_axis(
             curve.loss,
             domain=LOWER,
-            range=list(limits(*curve.difference, near)),
+            range=list(limits(*curve.difference, near, greater)),
             title=axis_title("difference"),
             nticks=5,
         ),

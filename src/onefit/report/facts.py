@@ -15,9 +15,8 @@ from ..display.estimators import last_step, short_name
 from ..display.html import at, figures
 from ..display.numbers import column_texts, number_text, percent
 from ..display.style import loss_label
-from ..metrics.losses import NAMED
 from ..typing import AnyArray, Predictor
-from ..vocabulary import CONVERGED, EXACT
+from ..vocabulary import CONVERGED, EXACT, LOSS_WORDS
 from .subject import Subject
 from .tables import ReportTable, Row
 from .words import loss_text, title_of
@@ -44,7 +43,7 @@ def asked(subject: Subject) -> Facts:
         "Columns": f"{request.n_columns:,}" if request.n_columns else "",
         "Target": request.target or ", ".join(subject.output_names or ()),
         "Model": request.model,
-        "Loss": loss_label(subject.loss),
+        "Score" if subject.greater_is_better else "Loss": loss_label(subject.loss),
     }
     details = {name[:1].upper() + name[1:]: str(text) for name, text in request.details.items()}
     return [(name, text) for name, text in {**facts, **details}.items() if text]
@@ -164,10 +163,13 @@ def python_call(subject: Subject) -> str:
         return subject.request.python
     result = subject.main(0)
     n_folds = '"n"' if result.n_folds == subject.n_rows else str(result.n_folds)
-    loss = f'"{result.loss}"' if result.loss in NAMED else result.loss
+    loss = f'loss="{result.loss}"' if result.loss in LOSS_WORDS else f"loss={result.loss}"
+    if result.greater_is_better:
+        names = list(dict.fromkeys(str(key[0] if isinstance(key, tuple) else key) for key in result.metrics.index))
+        loss = f"scoring={names!r}"
     seed = "" if subject.request.seed is None else f", random_state={subject.request.seed}"
     keywords = (
-        f"n_folds={n_folds}, n_repeats={result.n_repeats}, loss={loss},\n"
+        f"n_folds={n_folds}, n_repeats={result.n_repeats}, {loss},\n"
         f'    confidence_level={result.confidence_level:g}, interval="{result.rule}"{seed},\n'
     )
     calls = []

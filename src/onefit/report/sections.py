@@ -12,12 +12,14 @@ from ..display.html import at, selections, span
 from ..display.numbers import number_text, percent
 from ..display.style import loss_label
 from ..results.curve import ErrorCurve, spans_decades
+from ..results.pictured import probabilities_of
 from ..typing import AnyArray, FloatArray
 from ..vocabulary import SELECTION_WORDS
 from . import tables
 from .charts import Figure, forest, predictions
 from .checks import Check, checks
 from .curve_chart import CurveData, curve_chart
+from .probability_charts import calibration_chart, roc_chart
 from .subject import Subject, of_output
 from .tables import ReportTable
 from .words import title_of
@@ -56,7 +58,34 @@ def sections(subject: Subject, output: int) -> list[Section]:
         found.insert(
             0 if subject.result is None and subject.curve is None else len(found), _comparison(subject, output)
         )
-    return [*found, _diagnostics(subject, output)]
+    return [*found, *_scores(subject, output), _diagnostics(subject, output)]
+
+
+def _scores(subject: Subject, output: int) -> list[Section]:
+    """All metrics, and pictures of held-out probabilities; none if there is but one metric of predictions."""
+    result = subject.main(output)
+    calibration, found = tables.calibration(subject, output), probabilities_of(result)
+    if len(result.metrics) <= subject.n_outputs and calibration is None:
+        return []
+    shown = [tables.metrics(subject, output), *([] if calibration is None else [calibration])]
+    texts = [f"Of the held-out predictions{whose}." for whose in [_whose(subject, output)] if whose]
+    charts = []
+    if found is not None:
+        level = percent(found.level)
+        texts.append(
+            "A slope below one means probabilities that are too extreme, an intercept below zero ones that are too "
+            f"large for {found.label}. Points are shares of rows in bins of the mean held-out probability, with "
+            f"Wilson's {level} bars. The band of the ROC curve holds the fitted models fixed and resamples rows; the "
+            "interval of the AUC counts both."
+        )
+        reliable = calibration_chart(found.bins(), found.line(), found.label)
+        charts = [
+            Chart(
+                f"chart-calibration-{output}", reliable, f"Observed shares of {found.label} by held-out probability."
+            ),
+            Chart(f"chart-roc-{output}", roc_chart(found.roc(), found.label), f"ROC curve with its {level} band."),
+        ]
+    return [Section("scores", "Scores and probabilities", texts, charts, tables=shown)]
 
 
 def _rules(subject: Subject, output: int) -> Section:
@@ -127,7 +156,7 @@ def _curve(subject: Subject, curve: ErrorCurve, output: int) -> Section:
     )
     return Section(
         "curve",
-        f"The error along {name}",
+        f"The {'score' if curve.greater_is_better else 'error'} along {name}",
         texts,
         [Chart(f"chart-curve-{output}", figure, label)],
         tables=[tables.selected(curve, position if subject.follows_curve else -1, output)],
@@ -150,6 +179,7 @@ def _curve_data(curve: ErrorCurve, same: AnyArray | list[AnyArray], output: int)
         selections(curve, output),
         short_name(curve.param_name),
         curve.loss,
+        curve.greater_is_better,
     )
 
 
@@ -196,19 +226,18 @@ def _diagnostics(subject: Subject, output: int) -> Section:
     texts = [f"Of the held-out errors{whose}." for whose in [_whose(subject, output)] if whose]
     observed, charts = subject.observed(output), []
     confusion = tables.confusion(subject, output)
-    if (
-        observed is not None
-        and np.issubdtype(observed.dtype, np.number)
-        and subject.predicted(output).dtype.kind == "f"
-    ):
-        names = {"loss": loss_label(subject.loss), "target": f"observed {_target(subject, output)}".strip()}
+    if observed is not None and np.issubdtype(observed.dtype, np.number) and not subject.has_classes(output):
+        loss = loss_label(subject.loss)
+        if not subject.has_losses(output):
+            loss, losses = "absolute error", np.abs(observed.astype(float) - subject.predicted(output))
+        names = {"loss": loss, "target": f"observed {_target(subject, output)}".strip()}
         rows = [f"row {label}" for label in subject.main(output).heldout.index]
         figure = predictions(rows, observed.astype(float), subject.predicted(output), losses, names)
         charts.append(
             Chart(f"chart-rows-{output}", figure, "Observed values against held-out predictions; the line is equality.")
         )
     kept = [] if confusion is None else [confusion]
-    if subject.loss != "zero_one":
+    if subject.loss != "zero_one" and subject.has_losses(output):
         kept.append(tables.influential(subject, output))
     return Section("diagnostics", "Diagnostics", texts, charts, found, kept)
 

@@ -81,6 +81,11 @@ class Subject:
         return self._parts[0].loss
 
     @property
+    def greater_is_better(self) -> bool:
+        """Whether the figures are scores."""
+        return self._parts[0].greater_is_better
+
+    @property
     def n_rows(self) -> int:
         """Rows of the data."""
         return len(self.main(0).heldout)
@@ -118,9 +123,10 @@ class Subject:
         return result
 
     def best_model(self, output: int) -> str:
-        """Name of the model with the smallest error."""
+        """Name of the model with the smallest error or the largest score."""
         assert self.comparison is not None
-        errors = {name: np.atleast_1d(r.estimate)[output] for name, r in self.comparison.results.items()}
+        sign = -1 if self.greater_is_better else 1
+        errors = {name: sign * np.atleast_1d(r.estimate)[output] for name, r in self.comparison.results.items()}
         return min(errors, key=lambda name: errors[name])
 
     @property
@@ -141,10 +147,20 @@ class Subject:
         return f"rows {'count from 0, as in' if self.counts_from_zero else 'go by'} the index of the table"
 
     def losses(self, output: int) -> FloatArray:
-        """Mean held-out loss of every row."""
-        table = self.main(output).heldout
-        column = table["loss"] if self.output_names is None else table[("loss", self.output_names[output])]
+        """Mean held-out loss of every row, or its influence if the metric is no mean of losses."""
+        result = self.main(output)
+        table, name = result.heldout, result.row_value
+        column = table[name] if self.output_names is None else table[(name, self.output_names[output])]
         return np.asarray(column, dtype=float)
+
+    def has_losses(self, output: int) -> bool:
+        """Whether every row has a loss of its own, whose sum is the error."""
+        return self.main(output).row_value == "loss"
+
+    def has_classes(self, output: int) -> bool:
+        """Whether classes are predicted."""
+        found = self.predicted(output)
+        return found.dtype.kind != "f" or self.loss == "zero_one" or "observed" in self.main(output).heldout.columns
 
     def predicted(self, output: int) -> AnyArray:
         """Mean held-out prediction of every row, or the class predicted most often."""

@@ -11,19 +11,23 @@ import pandas as pd
 
 from ..display.estimators import short_name
 from ..display.html import at, figures, selections
-from ..display.numbers import Digits, column_texts, number_text, percent
+from ..display.numbers import Digits, column_texts, interval_text, number_text, percent
+from ..display.style import loss_label
+from ..display.verdicts import baseline_text, better_of, favours
 from ..results.curve import ErrorCurve
 from ..vocabulary import RULE_WORDS, SELECTION_WORDS
 from .checks import largest_losses
 from .subject import Subject, of_output
-from .words import loss_text, title_of, told_apart
+from .words import loss_text, title_of
 
 __all__ = [
     "ReportTable",
+    "calibration",
     "confusion",
     "curve_values",
     "differences",
     "influential",
+    "metrics",
     "models",
     "outputs",
     "rules",
@@ -69,6 +73,50 @@ def rules(subject: Subject, output: int) -> ReportTable:
 def _error_text(loss: str, value: float, digits: Digits) -> str:
     """An error with the digits of its table; a percentage for zero-one loss."""
     return loss_text(loss, value, value, value)[0] if loss == "zero_one" else digits.text(float(value))
+
+
+def metrics(subject: Subject, output: int) -> ReportTable:
+    """Every metric that was asked for, beside what the best constant has."""
+    result = subject.main(output)
+    table = of_output(result.metrics, result.output_names, output)
+    base = _constant(subject, output)
+    rows = [
+        Row([loss_label(str(name)), *_with_error(row), number_text(base.get(str(name), np.nan))], at == 0)
+        for at, (name, row) in enumerate(table.iterrows())
+    ]
+    level = percent(result.confidence_level)
+    columns = ["metric", "estimate", f"{level} from", "to", "standard error", "best constant"]
+    return ReportTable("Metrics from the same fits, as scikit-learn signs them", columns, rows)
+
+
+def _constant(subject: Subject, output: int) -> dict[str, float]:
+    """Estimates of the best constant by metric; empty where there is none."""
+    result = subject.main(output)
+    if not baseline_text(result, output):
+        return {}
+    table = of_output(result.baseline.metrics, result.output_names, output)
+    return {str(name): float(value) for name, value in table["estimate"].items()}
+
+
+def _with_error(row: Any) -> list[str]:
+    """Estimate, both ends and standard error as text."""
+    error = float(row["standard_error"])
+    return [*interval_text(row["estimate"], row["low"], row["high"]), number_text(error, 2)]
+
+
+def calibration(subject: Subject, output: int) -> ReportTable | None:
+    """Slope and intercept of the recalibration of held-out probabilities."""
+    result = subject.main(output)
+    if result.calibration is None:
+        return None
+    ideal = {"calibration_slope": "1", "calibration_intercept": "0"}
+    rows = [
+        Row([loss_label(str(name)), *_with_error(row), ideal.get(str(name), "")])
+        for name, row in result.calibration.iterrows()
+    ]
+    level = percent(result.confidence_level)
+    columns = ["", "estimate", f"{level} from", "to", "standard error", "ideal"]
+    return ReportTable("Logistic recalibration of the held-out probabilities", columns, rows)
 
 
 def outputs(subject: Subject) -> ReportTable:
@@ -156,10 +204,12 @@ def differences(subject: Subject, output: int) -> ReportTable:
     table: Any = of_output(comparison.differences, comparison.output_names, output)
     for (first, second), row in table.iterrows():
         texts = loss_text(comparison.loss, row["estimate"], row["low"], row["high"])
-        verdict = f"{first if row['high'] < 0 else second} is better" if told_apart(row) else "cannot be told apart"
+        better = better_of(first, second, row["low"], row["high"], comparison.greater_is_better)
+        verdict = "cannot be told apart" if better is None else f"{better} is better"
         rows.append(Row([f"{first} − {second}", *texts, verdict]))
     columns = ["first − second", "difference", f"{level} from", "to", "verdict"]
-    return ReportTable("Paired differences on the same rows; negative favours the first", columns, rows, frozenset({4}))
+    caption = f"Paired differences on the same rows; {favours(comparison.greater_is_better)}"
+    return ReportTable(caption, columns, rows, frozenset({4}))
 
 
 def influential(subject: Subject, output: int) -> ReportTable:
@@ -180,7 +230,7 @@ def influential(subject: Subject, output: int) -> ReportTable:
 def confusion(subject: Subject, output: int) -> ReportTable | None:
     """Observed classes by those predicted most often, if they are few and y was given."""
     observed = subject.observed(output)
-    if observed is None or subject.loss != "zero_one":
+    if observed is None or not subject.has_classes(output):
         return None
     counts = pd.crosstab(pd.Series(observed, name="observed"), pd.Series(subject.predicted(output), name="predicted"))
     if max(counts.shape) > MOST_CLASSES:

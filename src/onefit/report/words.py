@@ -11,6 +11,7 @@ from ..display.estimators import short_name
 from ..display.html import at, r2_text, span
 from ..display.numbers import interval_text, number_text, percent
 from ..display.style import loss_label
+from ..display.verdicts import article, baseline_text, superlative
 from ..results.curve import ErrorCurve
 from ..results.nested import NestedCVResult
 from .subject import Subject, of_output
@@ -28,9 +29,14 @@ def loss_text(loss: str, estimate: float, low: float, high: float) -> tuple[str,
     return interval_text(estimate, low, high)
 
 
+def capital(text: str) -> str:
+    """With a large first letter, the others as they are: AUC stays AUC."""
+    return text[:1].upper() + text[1:]
+
+
 def title_of(loss: str) -> str:
     """Name of the loss as a heading."""
-    return "Share of wrong predictions" if loss == "zero_one" else loss_label(loss).capitalize()
+    return "Share of wrong predictions" if loss == "zero_one" else capital(loss_label(loss))
 
 
 def answer(subject: Subject, output: int) -> str:
@@ -44,7 +50,8 @@ def answer(subject: Subject, output: int) -> str:
     expected = _expected(subject.main(output), output)
     equal = _equals(subject, output)
     doubt = f", but is not told apart from {_listed(equal)}" if equal else ""
-    return f"Of {n_models} models, {best} has the smallest error{doubt}: expect {expected}."
+    what = superlative(subject.loss, subject.greater_is_better)
+    return f"Of {n_models} models, {best} has the {what}{doubt}: expect {expected}."
 
 
 def _expected(result: NestedCVResult, output: int) -> str:
@@ -52,11 +59,10 @@ def _expected(result: NestedCVResult, output: int) -> str:
     figures = [at(part, output) for part in (result.estimate, *result.interval)]
     estimate, low, high = loss_text(result.loss, *figures)
     name = loss_label(result.loss)
-    article = "an" if name[0] in "aeiou" else "a"
     if result.loss == "zero_one":
         start = f"about {estimate} of predictions to be wrong"
     else:
-        start = f"{article} {name} of about {estimate}"
+        start = f"{article(name)} {name} of about {estimate}"
     if math.isnan(figures[1]):
         return f"{start}; the rule “{result.rule}” gives no interval here"
     text = f"{start}, {percent(result.confidence_level)} interval {low} to {high}"
@@ -85,6 +91,8 @@ def caveats(subject: Subject, output: int) -> list[tuple[str, str]]:
 def remarks(subject: Subject, output: int) -> list[str]:
     """What to read with the answer."""
     said = [subject.request.chosen] if subject.request.chosen not in ("", subject.rule) else []
+    beside = baseline_text(subject.main(output), output)
+    said += [f"{beside[0].upper()}{beside[1:]}."] if beside else []
     if subject.result is None and subject.curve is not None:
         said.append(_flatness(subject.curve, output))
     if subject.comparison is not None:

@@ -168,6 +168,8 @@ def _heldout_table(job: Job, figures: Figures, rows: HeldOutRows, value: int) ->
         frame = pd.DataFrame({"prediction": voted.where(scored), row_value: losses[:, 0]}, index=index)
         for label, column in zip(classes.labels, rows.kept[:, value, Q:].T, strict=False):
             frame[f"probability_{label}"] = column
+        if rows.kept.shape[-1] > Q:
+            frame["observed"] = classes.labels[classes.decide(problem.y)]
         return frame
     columns: pd.Index[Any] = pd.Index(["prediction", row_value])
     if problem.output_names is not None:

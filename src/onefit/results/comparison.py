@@ -102,5 +102,6 @@ class Comparison:
             paired[2],
             loss=self.loss,
             confidence_level=self.confidence_level,
+            greater_is_better=self.greater_is_better,
             axes=axes,
         )

@@ -269,6 +269,7 @@ class ErrorCurve:
             selected={rule: self.values[self._positions(rule)[output]] for rule in rules},
             loss=self.loss,
             confidence_level=self.confidence_level,
+            greater_is_better=self.greater_is_better,
             indistinguishable=same[output] if self.output_names else same,
             edf=None if self.edf is None else _columns(self.edf)[:, output],
             log_axis=bool(numeric and spans_decades(self.values)),

@@ -7,21 +7,24 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
 
+from ..checks import check_choice
 from ..display import AxesArray, plot_intervals
 from ..display.html import result_html
 from ..display.method import method_line
 from ..display.paper import latex_table, methods_sentence
 from ..display.style import loss_label
+from ..display.verdicts import baseline_text, calibration_text, other_metrics
 from ..errors import OneFitError
 from ..inference.figures import Figure
 from ..typing import BoolArray, FloatArray
 from .dependence import Dependence
 from .findings import Finding
+from .pictured import draw_calibration, draw_roc
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,7 +107,8 @@ class NestedCVResult:
         The interval of every rule.
     fold_errors : FoldErrorTables
     heldout : DataFrame
-        By row, mean held-out prediction and loss.
+        By row, mean held-out prediction and loss (see `row_value`); with a metric of probabilities also these, as
+        ``probability_<class>``, and the class that was observed.
     rmse, r2 : Figure or None
         With intervals; for squared error only.
     reason : str
@@ -188,34 +192,12 @@ class NestedCVResult:
                 if figure is not None:
                     estimate, low, high = (self._figure(v, q) for v in figure)
                     lines.append(f"  {title} {estimate} ({low} to {high})")
-            lines += self._other_metrics(q) + self._beside_baseline(q)
+            lines += _indented(other_metrics(self, q))
+            lines += [f"  {text}" for text in [baseline_text(self, q)] if text]
+        lines += _indented(calibration_text(self))
         lines.append(method_line(self))
         lines += [f"note: {finding.text}" for finding in self.findings]
         return "\n".join(lines)
-
-    def _other_metrics(self, output: int) -> list[str]:
-        """A line for each metric beside the first."""
-        table = self.metrics
-        if self.output_names is not None:
-            table = pd.DataFrame(table.xs(self.output_names[output], level="output"))
-        return [
-            f"  {loss_label(str(name))} {row['estimate']:.4g} ({row['low']:.4g} to {row['high']:.4g})"
-            for name, row in table.iloc[1:].iterrows()
-        ]
-
-    def _beside_baseline(self, output: int) -> list[str]:
-        """What the best constant would have, and whether the model is better."""
-        if self.standard is None and "baseline" not in self.__dict__:
-            return []
-        try:
-            base = self._figure(self.baseline.estimate, output)
-        except OneFitError:  # a metric may be undefined for a constant
-            return []
-        skill, low, high = (float(np.atleast_1d(part)[output]) for part in self.skill)
-        if math.isnan(skill):
-            return [f"  the best constant has {base}"]
-        verdict = "better than it" if low > 0 else ("worse than it" if high < 0 else "not shown to be better than it")
-        return [f"  the best constant has {base}; skill {skill:.3g} ({low:.3g} to {high:.3g}): {verdict}"]
 
     def methods(self) -> str:
         """Return the sentences for the methods and results of a paper.
@@ -275,11 +257,18 @@ class NestedCVResult:
         whole["findings"] = [{"kind": f.kind, "message": f.message, "remedy": f.remedy} for f in self.findings]
         return {name: plain(value) for name, value in whole.items()}
 
-    def plot(self, ax: Axes | Sequence[Axes] | AxesArray | None = None) -> Axes | list[Axes]:
-        """Draw the interval of each rule side by side.
+    def plot(
+        self, ax: Axes | Sequence[Axes] | AxesArray | None = None, *, kind: str = "intervals"
+    ) -> Axes | list[Axes]:
+        """Draw the interval of each rule side by side, or the held-out probabilities.
 
         Parameters
         ----------
+        kind : {"intervals", "calibration", "roc"}, default="intervals"
+            "calibration" shows the observed share of the second class in bins of its held-out probability, with
+            Wilson's bars, and the recalibration line; "roc" the ROC curve of the held-out probabilities with a
+            pointwise band over 500 resamples of the rows, which holds the models fixed. Both need probabilities of two
+            classes, as metrics such as "neg_log_loss" keep them; a row has its mean over repeats.
         ax : matplotlib Axes, default=None
             Where to draw; a new figure if None. With several outputs, a sequence of axes, one for each.
 
@@ -287,6 +276,9 @@ class NestedCVResult:
         -------
         matplotlib Axes, or a list of them if y has columns
         """
+        check_choice("kind", kind, ("intervals", "calibration", "roc"))
+        if kind != "intervals":
+            return {"calibration": draw_calibration, "roc": draw_roc}[kind](self, cast("Axes | None", ax))
         if self.output_names is None:
             return self._plot_output(self.intervals, ax)
         axes = [None] * len(self.output_names) if ax is None else list(np.atleast_1d(np.asarray(ax)))
@@ -305,8 +297,14 @@ class NestedCVResult:
             chosen=self.rule,
             confidence_level=self.confidence_level,
             loss=self.loss,
+            greater_is_better=self.greater_is_better,
             ax=ax,
         )
+
+
+def _indented(figures: list[tuple[str, tuple[str, str, str]]]) -> list[str]:
+    """A line each, with the minus sign of the other figures."""
+    return [f"  {name} {point} ({low} to {high})".replace("−", "-") for name, (point, low, high) in figures]
 
 
 def plain(value: object) -> object:

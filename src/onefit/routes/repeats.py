@@ -32,7 +32,7 @@ from ..inference.fold_errors import (
 from ..inference.montecarlo import Stopping, is_precise
 from ..inference.rowtotals import RowTotals
 from ..learners import Learner, Refusal, Smoother, StatisticsLearner, Task, TunedLearner
-from ..metrics import rule_scale_of
+from ..metrics.asked import figures_asked, rule_scale_of
 from ..typing import FloatArray
 from .contract import (
     CannotStream,
@@ -338,10 +338,10 @@ class RepeatedComputation:
             # of the first repeat alone: which others are in its block must not matter
             failed = {failure.value for failure in pairs.single.failures if failure.repeat == folds.first}
             first_errors(pairs.single.failures, self.n_values)  # raises if nothing is left
-            means = pairs.single.cv_means(self.rows)[0][:, self._first_figures].mean(axis=1)
+            means = pairs.single.cv_means(self.rows)[0][:, self._figures(1)].mean(axis=1)
             chain = over_kept(make_chain, means, failed | set(np.flatnonzero(~np.isfinite(means))))
         errors = summarized(folds, self.rows, chain)
-        if lost := overflowing(errors, folds.first):
+        if lost := overflowing(figures_of(errors, self._figures()), folds.first):
             if self._streams:
                 raise CannotStream  # tables can do without a value
             self._blank(pairs, lost, folds.first)
@@ -364,16 +364,12 @@ class RepeatedComputation:
         kept[[failure.value for failure in done.failures]] = False
         errors, scale = done.errors, self.task.loss.scale
         if self.task.metrics:
-            errors, scale = figures_of(errors, self._first_figures), rule_scale_of(self.task.metrics[0])
+            errors, scale = figures_of(errors, self._figures(1)), rule_scale_of(self.task.metrics[0])
         return is_precise(errors, self.task.rule, scale, kept, self._stopping)
 
-    @property
-    def _first_figures(self) -> slice:
-        """Figures of the metric that the answer speaks of: all of a loss."""
-        metrics, problem = self.task.metrics, self.task.problem
-        if not metrics:
-            return slice(None)
-        return slice(metrics[0].n_figures(problem.n_outputs if problem.classes is None else 1))
+    def _figures(self, count: int | None = None) -> slice:
+        """Figures of the first so many metrics that were asked for, or of all; all of a loss."""
+        return figures_asked(self.task.metrics[:count], self.task.problem.n_outputs, self.task.problem.classes)
 
     def _singles(self, folds: Folds, run: Run) -> SingleErrors:
         """Errors with single folds out."""

@@ -1,0 +1,118 @@
+"""Pictures of held-out probabilities: are they right, and do they order the rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .numbers import percent
+from .style import CHOSEN, GRID, OTHER, new_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_calibration", "plot_roc"]
+
+SIZE = (5.2, 5.0)
+
+
+def plot_calibration(
+    probability: ArrayLike,
+    share: ArrayLike,
+    low: ArrayLike,
+    high: ArrayLike,
+    *,
+    line: tuple[ArrayLike, ArrayLike] | None,
+    label: str,
+    confidence_level: float,
+    title: str = "Calibration",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw observed shares against predicted probabilities, by bins, with bars.
+
+    Parameters
+    ----------
+    probability, share, low, high : array-like of shape (n_bins,)
+        Mean predicted probability of each bin, the observed share, and the ends of its interval.
+    line : pair of array-like, or None
+        Probabilities and their recalibrated values.
+    label : str
+        The class whose probability it is.
+    confidence_level : float
+        Level of the bars.
+    title : str
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    axes = new_axes(1, 1, SIZE)[0] if ax is None else ax
+    x, y, down, up = (np.asarray(part, dtype=float) for part in (probability, share, low, high))
+    axes.plot([0, 1], [0, 1], color=OTHER, linewidth=1.0, linestyle=(0, (5, 3)), label="perfect", zorder=2)
+    axes.vlines(x, down, up, colors=CHOSEN, linewidth=1.8, zorder=3)
+    axes.plot(
+        x, y, "o", color=CHOSEN, markersize=5.5, zorder=4, label=f"observed share, {percent(confidence_level)} bars"
+    )
+    if line is not None:
+        axes.plot(*line, color=CHOSEN, linewidth=1.6, alpha=0.75, zorder=3, label="recalibration line")
+    axes.set_xlabel(f"held-out probability of {label}")
+    axes.set_ylabel(f"observed share of {label}")
+    axes.set_title(title, loc="left", fontsize="medium")
+    axes.legend(loc="upper left", fontsize="small", frameon=False)
+    return _tidied(axes)
+
+
+def plot_roc(
+    false_positive: ArrayLike,
+    true_positive: ArrayLike,
+    low: ArrayLike,
+    high: ArrayLike,
+    *,
+    label: str,
+    confidence_level: float,
+    title: str = "ROC curve of the held-out probabilities",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the rate of true positives along that of false positives, with a band.
+
+    Parameters
+    ----------
+    false_positive, true_positive, low, high : array-like of shape (n_points,)
+        The curve and the ends of its pointwise band.
+    label : str
+        The class that is looked for.
+    confidence_level : float
+        Level of the band.
+    title : str
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    axes = new_axes(1, 1, SIZE)[0] if ax is None else ax
+    x, y, down, up = (np.asarray(part, dtype=float) for part in (false_positive, true_positive, low, high))
+    name = f"{percent(confidence_level)} band, rows resampled"
+    axes.fill_between(x, down, up, facecolor=CHOSEN, alpha=0.22, linewidth=0, label=name, zorder=2)
+    axes.plot(x, y, color=CHOSEN, linewidth=1.8, zorder=3)
+    axes.plot([0, 1], [0, 1], color=OTHER, linewidth=1.0, linestyle=(0, (5, 3)), label="chance", zorder=2)
+    axes.set_xlabel(f"share of others called {label}")
+    axes.set_ylabel(f"share of {label} found")
+    axes.set_title(title, loc="left", fontsize="medium")
+    axes.legend(loc="lower right", fontsize="small", frameon=False)
+    return _tidied(axes)
+
+
+def _tidied(axes: Axes) -> Axes:
+    axes.set_xlim(-0.02, 1.02)
+    axes.set_ylim(-0.02, 1.02)
+    axes.set_aspect("equal")
+    axes.grid(color=GRID, linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    return axes

@@ -1,0 +1,48 @@
+"""The study of scores: it goes on where it stopped, and its baselines are the known ones."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _root_on_path(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    yield
+    for name in [name for name in sys.modules if name.partition(".")[0] == "validation"]:
+        del sys.modules[name]
+
+
+def test_the_study_goes_on_and_has_a_row_for_every_rule(tmp_path):
+    from validation.scores import Setting, study
+
+    settings = [Setting(0.5, "strong", 100), Setting(0.0, "weak", 100)]
+    first = study(1, np.inf, tmp_path / "sets.csv", settings)
+    both = study(2, np.inf, tmp_path / "sets.csv", settings)
+    assert (first["datasets"].max(), both["datasets"].min()) == (1, 2)
+    assert set(both["rule"]) == {"onefit", "naive", "bootstrap", "delong"}
+    assert {"all - half", "half - half", "r2"} <= set(both["metric"])
+    assert both["coverage"].between(0, 1).all()
+
+
+def test_scores_of_pooled_predictions_are_scikit_learns():
+    from validation.pooled import Predicted, delong
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    y = (rng.random(80) < 1 / (1 + np.exp(-X[:, 0]))).astype(int)
+    found = Predicted.of(LogisticRegression(), X, y, 5, 0)
+    tied = Predicted(found.y, found.p.round(1), found.folds, has_classes=True)
+    scores = tied.scores(np.arange(80)[None])
+    np.testing.assert_allclose(scores["roc_auc"], roc_auc_score(y, tied.p))
+    np.testing.assert_allclose(scores["average_precision"], average_precision_score(y, tied.p))
+    np.testing.assert_allclose(scores["f1"], f1_score(y, tied.p > 0.5))
+    np.testing.assert_allclose(delong(tied, 0.9, 0)["roc_auc"][0], roc_auc_score(y, tied.p))
