@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import sys
 from importlib.util import find_spec
 
 # The tests run side by side: threads of a BLAS would only get in each other's way. NumPy and SciPy bring a BLAS each,
@@ -124,3 +125,11 @@ def two_outputs():
     rng = np.random.default_rng(21)
     X = rng.standard_normal((36, 3))
     return X, X @ rng.standard_normal((3, 2)) * [1.0, 30.0] + rng.standard_normal((36, 2))
+
+
+@pytest.fixture(autouse=True)
+def no_figure_stays_open():
+    """Matplotlib warns of many open figures, which would be a failure of whichever test draws the next."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")

@@ -12,7 +12,7 @@ __all__ = ["NANOSECONDS", "Shape", "seconds_of"]
 # Nanoseconds for one unit of each term of `work`, as `python -m benchmarks --calibrate` fits them to measured times:
 # with the compiled kernels, and without. Another machine changes all of them, and the choice hangs on their ratios.
 # Those of leave two out are set by hand from seven shapes of 30 to 3,000 rows: where it can serve it has no rival.
-# Those of outputs beyond the first are set by hand, too, from one shape (`python -m benchmarks --classifiers`).
+# Those of outputs beyond the first are set by hand, too, from one shape: 500 x 200 with 1,000 outputs.
 NANOSECONDS: Mapping[bool, Mapping[str, Mapping[str, float]]] = {
     True: {
         "gram": {
