@@ -111,3 +111,18 @@ def test_given_folds_need_no_seed(tmp_path):
         for _ in range(2)
     )
     assert first.interval == second.interval
+
+
+def test_folds_that_differ_in_a_later_repeat_and_functions_of_one_name_are_other_jobs(tmp_path):
+    X, y = data()
+    folds = np.stack([np.arange(40) % 4, np.arange(40)[::-1] % 4])
+    other = folds.copy()
+    other[1, :2] = other[1, [1, 0]]
+    model = DecisionTreeRegressor(random_state=0)
+    onefit.nested_cv(model, X, y, folds=folds, checkpoint=tmp_path / "folds")
+    with pytest.raises(DataError, match="another job"):
+        onefit.nested_cv(model, X, y, folds=other, checkpoint=tmp_path / "folds")
+    squares, cubes = (lambda y, p: np.abs(y - p) ** 2), (lambda y, p: np.abs(y - p) ** 3)
+    onefit.nested_cv(model, X, y, loss=squares, **KEYWORDS, checkpoint=tmp_path / "loss")
+    with pytest.raises(DataError, match="another job"):
+        onefit.nested_cv(model, X, y, loss=cubes, **KEYWORDS, checkpoint=tmp_path / "loss")

@@ -411,3 +411,54 @@ def test_probabilities_that_cannot_be_recalibrated_have_all_other_figures():
     assert np.isfinite(result.metrics.to_numpy()).all()
     assert 0.65 < -result.baseline.estimate < 0.72  # a constant has no slope either
     assert "calibration" not in result.summary()
+
+
+@pytest.mark.parametrize(
+    "model", [RidgeClassifier(), LogisticRegression(), GaussianNB()], ids=lambda m: type(m).__name__
+)
+@pytest.mark.parametrize("name", ["roc_auc", "average_precision"])
+def test_scores_that_are_equal_stay_equal_on_fast_routes(model, name):
+    """Rounding errors of a score depend on the row's own class: equal ones would be told apart by what is to be found."""
+    rng = np.random.default_rng(5)
+    X = rng.integers(0, 3, size=(60, 1)).astype(float)
+    y = (X[:, 0] + rng.normal(size=60) > 1).astype(int)
+    fast, slow = (
+        onefit.nested_cv(model, X, y, scoring=name, n_folds=4, n_repeats=2, random_state=0, route=route)
+        for route in ("auto", "refit")
+    )
+    assert fast.route != "refit"
+    np.testing.assert_allclose(fast.estimate, slow.estimate, rtol=1e-6)
+    nothing = onefit.nested_cv(model, np.ones((60, 1)), y, scoring="roc_auc", n_folds=4, n_repeats=1, random_state=0)
+    assert abs(nothing.estimate - 0.5) < 1e-9
+
+
+def test_other_rules_serve_a_first_metric_of_row_losses_beside_what_has_none():
+    X, y = classes()
+    keywords = {"interval": "bates", "n_folds": 4, "n_repeats": 2, "random_state": 0}
+    brier = onefit.nested_cv(GaussianNB(), X, y, loss="brier", **keywords)
+    assert brier.interval == tuple(brier.intervals.loc["bates", ["low", "high"]])
+    mixed = onefit.nested_cv(Ridge(), *numbers(), scoring=["neg_mean_absolute_error", "r2"], **keywords)
+    assert np.isfinite(mixed.metrics.to_numpy()).all()
+
+
+def test_a_scorer_of_all_outputs_together_is_refused():
+    X, y = numbers()
+    with pytest.raises(DataError, match="one number for all 2 columns"):
+        onefit.nested_cv(Ridge(), X, np.c_[y, y], scoring=lambda e, X, y: 0.0, n_folds=4)
+
+
+def test_a_value_that_fails_keeps_the_others_in_every_repeat():
+    X, y = classes()
+    curve = onefit.error_curve(
+        SVC(probability=True, random_state=0), X, y, param_name="C", param_range=[-1.0, 1.0], simpler="smaller",
+        scoring="neg_log_loss", n_folds=3, n_repeats=2, random_state=0,
+    )  # fmt: skip
+    assert np.isnan(curve.estimate[0])
+    assert np.isfinite(curve.estimate[1])
+
+
+def test_folds_of_one_row_have_no_r2_of_their_own():
+    X, y = numbers(30)
+    assert np.isfinite(
+        onefit.nested_cv(Ridge(), X, y, scoring="r2", n_folds=20, n_repeats=2, random_state=0).cv_estimate
+    )

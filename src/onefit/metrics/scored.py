@@ -21,6 +21,7 @@ __all__ = [
     "probabilities",
     "row_mean",
     "to_rows",
+    "with_ties",
 ]
 
 TOLERANCE = 1e-6
@@ -129,3 +130,21 @@ def probabilities(scored: Scored, name: str) -> FloatArray:
             f"for a row in {scored.where}, not to one; normalise them in the estimator."
         )
     return chances
+
+
+SAME_SCORE = 1e-10
+"""Part of a fold's largest score within which scores are one and the same: rounding errors differ from row to row."""
+
+
+def with_ties(scores: FloatArray) -> FloatArray:
+    """Scores (K, m, ...) of the m rows of a fold, with those that differ by rounding errors only made equal."""
+    order = scores.argsort(axis=1, kind="stable")
+    ranked = np.take_along_axis(scores, order, axis=1)
+    largest = np.abs(ranked).max(axis=1, keepdims=True, initial=0.0)
+    is_new = np.ones(ranked.shape, dtype=bool)
+    is_new[:, 1:] = np.diff(ranked, axis=1) > SAME_SCORE * np.maximum(largest, np.finfo(np.float64).tiny)
+    places = np.arange(ranked.shape[1]).reshape(1, -1, *(1,) * (ranked.ndim - 2))
+    first = np.maximum.accumulate(np.where(is_new, places, 0), axis=1)
+    found = np.empty_like(scores)
+    np.put_along_axis(found, order, np.take_along_axis(ranked, first, axis=1), axis=1)
+    return found

@@ -68,7 +68,8 @@ class Figures:
             self.by_rule = {name: rule.compute(errors, context) for name, rule in rules.items()}
         else:
             self.by_rule = {"covariance": self.serial.interval}
-        self.own = self.by_rule[job.rule.name]
+        # what is no mean of row losses, beside a first metric that is one, has the rule that serves all
+        self.own = self.by_rule.get(job.rule.name, self.by_rule["covariance"])
         self.sampling = errors.sampling(self.own.estimate).mean(axis=0)
         self.raw, self.cv = raw_estimate(errors), _cv_estimate(errors, asked)
         self.monte_carlo_error = half_width_error(errors, job.rule, scale)
@@ -105,7 +106,12 @@ def _errors_of(errors: FoldErrors, asked: Asked, losses: FloatArray, rows: RowRo
 
 def _cv_estimate(errors: FoldErrors, asked: Asked) -> FloatArray:
     """Mean of the folds' values weighted by their rows; of all rows together where a fold has no value of its own."""
-    if asked.has_row_losses or errors.shares is None or errors.n_folds == errors.n_scored:
+    if (
+        asked.has_row_losses
+        or errors.shares is None
+        or np.isnan(errors.e_out).any()
+        or errors.n_folds == errors.n_scored
+    ):
         return cv_estimate(errors)
     mean: FloatArray = np.einsum("lk,lkvr->lvr", errors.shares, errors.e_out).mean(axis=0)
     return mean

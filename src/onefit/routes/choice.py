@@ -52,6 +52,9 @@ ENOUGH_ROWS = 100
 MOST_FOLDS = 2048
 """The tables of pairs of folds are K x K; beyond this they would not be small."""
 
+MOST_SCORES = 10_000_000
+"""Scores of rows with each other row out, up to which folds of single rows are the default for metrics of them."""
+
 Candidate = Sequence[Learner]
 """The learners of a model, any of which will do."""
 
@@ -69,7 +72,8 @@ class Bid:
 def automatic_folds(candidates: Sequence[Candidate], task: Task, asked: str) -> int:
     """A fold for each row or group where that is fast for all models and the task can do with it; else a few."""
     plan = FoldPlan.trial(task.problem)
-    is_possible = not task.needs & {"fold variance", "bias folds"} and _may_be_single_rows(task, plan)
+    n_values = sum(candidate[0].n_values for candidate in candidates)
+    is_possible = not task.needs & {"fold variance", "bias folds"} and _may_be_single_rows(task, plan, n_values)
     if is_possible and (
         _together(candidates, task, plan, asked)
         or all(isinstance(_bid(candidate, task, plan, asked), Bid) for candidate in candidates)
@@ -81,11 +85,13 @@ def automatic_folds(candidates: Sequence[Candidate], task: Task, asked: str) -> 
     return max(3, min(K, plan.units, _most_folds_of_classes(task)))
 
 
-def _may_be_single_rows(task: Task, plan: FoldPlan) -> bool:
-    """Whether folds of single rows serve all metrics: only means and functions of them, and not too many folds."""
+def _may_be_single_rows(task: Task, plan: FoldPlan, n_values: int) -> bool:
+    """Whether folds of single rows serve all metrics: only means and functions of them, and tables that are small."""
     if not task.metrics:
         return True
-    return plan.units <= MOST_FOLDS and all(metric.family in ("mean", "function") for metric in task.metrics)
+    asked = [metric for metric in task.metrics if not metric.is_extra]
+    is_small = plan.units <= MOST_FOLDS and plan.units**2 * n_values * task.problem.n_outputs <= MOST_SCORES
+    return is_small and all(metric.family in ("mean", "function") for metric in asked)
 
 
 def _most_folds_of_classes(task: Task) -> int:

@@ -93,6 +93,7 @@ class RefitEngine(Engine):
         self.problem, self.estimators, self.loss = problem, list(estimators), task.loss
         self.n_jobs, self.tick = n_jobs, ignore
         self._failed = set[int]()
+        self._errors = dict[int, RefitError]()
         self._questions = Questions.of_task(task)
         self._source = task.source
         self.n_values = len(self.estimators)
@@ -171,6 +172,8 @@ class RefitEngine(Engine):
     def responses(self, folds: Folds, learner: Learner, task: Task) -> Responses:
         """What the estimators say to every fold with it, and with it and another, out."""
         K, found = folds.n_folds, Responses([{} for _ in range(folds.n_repeats)])
+        # what failed before is not fitted again, and has no scores in these repeats either
+        found.failures += [Failure(folds.first, (), value, self._errors[value]) for value in sorted(self._failed)]
         has_pairs = not isinstance(folds, DropFolds) or folds.has_pairs
         out = _with_pairs(K) if has_pairs else [(fold,) for fold in range(K)]
         for repeat, held, value, parts in self._run(folds, out, found.failures, self._read):
@@ -232,6 +235,7 @@ class RefitEngine(Engine):
                     failed.add(value)
                     if len(failed) == self.n_values:
                         raise  # no value is left
+                    self._errors[value] = error
                     failures.append(Failure(folds.first + repeat, held, value, error))
             yield repeat, held, value, found
         self._failed = failed

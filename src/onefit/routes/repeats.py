@@ -17,7 +17,7 @@ import numpy as np
 from ..dropfolds import DropSets
 from ..errors import LossOverflowError, OneFitError
 from ..folds import Folds, FoldSource
-from ..inference.averaged import figures_of
+from ..inference.averaged import figures_of, without_noise
 from ..inference.chain import Chain, ascending, over_kept
 from ..inference.fold_errors import (
     Failure,
@@ -248,6 +248,8 @@ class RepeatedComputation:
         source, n_repeats, outer = self.partitions.source, self.partitions.n_repeats, sys.exception()
         n_threads = 1 if self._is_refitted else self.workers.n_threads
         step = per_block(8 * self._numbers_of_a_repeat, TABLE_BYTES / n_threads)
+        if self.task.metrics and self.n_values > 1:
+            step = 1  # a value that fails has no scores in its block, so that which repeats share one must not matter
         if self._streams:
             step = self.engines[0].repeats_at_once(source.n_folds)
         in_place = not self._is_refitted
@@ -364,7 +366,8 @@ class RepeatedComputation:
         kept[[failure.value for failure in done.failures]] = False
         errors, scale = done.errors, self.task.loss.scale
         if self.task.metrics:
-            errors, scale = figures_of(errors, self._figures(1)), rule_scale_of(self.task.metrics[0])
+            errors = without_noise(figures_of(errors, self._figures(1)))
+            scale = rule_scale_of(self.task.metrics[0])
         return is_precise(errors, self.task.rule, scale, kept, self._stopping)
 
     def _figures(self, count: int | None = None) -> slice:

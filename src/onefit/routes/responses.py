@@ -11,6 +11,7 @@ from ..folds import Folds
 from ..inference.fold_errors import Failure, HeldOut, PairErrors
 from ..learners import Learner, Task
 from ..metrics import Repeat
+from ..metrics.scored import with_ties
 from ..typing import AnyArray, FloatArray
 from ..validation import Problem
 
@@ -80,6 +81,7 @@ def _response(kind: str, task: Task, learner: Learner, y: FloatArray, residuals:
     scores = y[:, None] - residuals
     if kind == "predict":
         return classes.decide(scores)
+    scores = with_ties(scores)  # what was subtracted from codes is rounded by them, and so differs between classes
     if kind == "scores":
         kind = "decision_function" if "decision_function" in learner.responses else "predict_proba"
         found = learner.respond(kind, scores)

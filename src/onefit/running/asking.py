@@ -45,6 +45,12 @@ def ask(
         return Question(only, (), (asked_of_loss(only, metrics[0].name, metrics[0].shown),))
     for estimator in estimators:
         _check_responses(estimator, metrics)
+    for metric in metrics:
+        if problem.output_names is not None and metric.n_figures(problem.n_outputs) != problem.n_outputs:
+            raise DataError(
+                f"{metric.name} is one number for all {problem.n_outputs} columns of y, and results have one a column; "
+                "use a metric of scikit-learn, or give the columns one by one."
+            )
     if has_bias:
         raise DataError("bias_folds serve the rules of a single mean of row losses; leave them out with other metrics.")
     for metric in metrics[:1]:

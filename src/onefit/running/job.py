@@ -241,7 +241,7 @@ def _folds_of(
 def _check_folds(metrics: Sequence[Metric], whole: Folds) -> None:
     """Refuse folds of single rows to metrics that are no means or functions of means."""
     for metric in metrics:
-        if metric.family in ("rank", "pooled") and whole.sizes.min() < 2:
+        if metric.family in ("rank", "pooled") and not metric.is_extra and whole.sizes.min() < 2:
             raise FoldError(f"{metric.name} is not defined on folds of one row; use fewer folds.")
 
 
