@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.datasets import load_diabetes
-from sklearn.linear_model import Lasso, Ridge
+from sklearn.linear_model import HuberRegressor, Ridge
 
 import onefit
 import onefit.report
@@ -33,7 +33,7 @@ def core():
     assert 2500 < results[0].estimate < 3500
     assert results[0].summary()
     assert results[0]._repr_html_()
-    assert onefit.nested_cv(Lasso(0.1), X, y, n_folds=5, n_repeats=2, random_state=0).route == "refit"
+    assert onefit.nested_cv(HuberRegressor(), X, y, n_folds=5, n_repeats=2, random_state=0).route == "refit"
     settings = {"n_folds": 5, "n_repeats": 5, "random_state": 0}
     assert len(onefit.error_curve(Ridge(), X, y, param_name="alpha", param_range=[0.1, 1.0], **settings).results) == 2
     assert len(onefit.compare({"small": Ridge(0.1), "large": Ridge(9.0)}, X, y, **settings).to_frame()) == 1
