@@ -208,7 +208,10 @@ def _with_outputs(given: Given, n_outputs: int) -> Given:
 def _table(key: str, what: str, labels: AnyArray | None) -> Mapping[str, Callable[[Given], Metric]]:
     """The known functions of the task; those of the other one are refused."""
     if labels is None and key in CLASSES:
-        raise DataError(f"{what} is of classes, and the estimator predicts numbers; use one such as {FOR_NUMBERS}.")
+        raise DataError(
+            f"{what} is of classes, and the estimator predicts numbers; use one such as {FOR_NUMBERS}, or, if y holds "
+            "classes, a classifier."
+        )
     if labels is not None and key in NUMBERS:
         raise DataError(f"{what} is of numbers, and the estimator predicts classes; use one such as {FOR_CLASSES}.")
     return NUMBERS if labels is None else CLASSES

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from sklearn.pipeline import Pipeline
+
 from ..errors import DataError, IntervalError
 from ..inference.intervals import Rule
 from ..metrics import Asked, KeptScores, Loss, LossLike, Metric, ScoringLike, asked_of_loss, asked_of_metrics, find_loss
@@ -75,7 +77,8 @@ def _check_responses(estimator: Estimator, metrics: Sequence[Metric]) -> None:
     for metric in metrics:
         methods = METHODS.get(metric.response, ())
         if methods and not any(hasattr(estimator, method) for method in methods):
+            last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
             raise DataError(
-                f"{metric.name} needs {' or '.join(methods)}, which {type(estimator).__name__} does not have. Choose a "
-                "metric of predicted classes, such as accuracy, or a classifier that has it."
+                f"{metric.name} needs {' or '.join(methods)}, which {type(last).__name__} does not have. Choose a "
+                "metric of predicted classes, such as accuracy, or a classifier that has it, such as LogisticRegression."
             )
