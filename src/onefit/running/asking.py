@@ -80,5 +80,5 @@ def _check_responses(estimator: Estimator, metrics: Sequence[Metric]) -> None:
             last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
             raise DataError(
                 f"{metric.name} needs {' or '.join(methods)}, which {type(last).__name__} does not have. Choose a "
-                "metric of predicted classes, such as accuracy, or a classifier that has it, such as LogisticRegression."
+                "metric of predicted classes, such as accuracy, or a classifier that has it (LogisticRegression)."
             )
