@@ -206,6 +206,7 @@ def test_searches_among_encodings(frame, data, model):
 
 
 @pytest.mark.parametrize("is_compiled", [True, False])
+@pytest.mark.slow
 def test_features_may_be_sparse_and_kernels_absent(frame, data, is_compiled, monkeypatch):
     monkeypatch.setattr(features, "MOST_DENSE_BYTES", 0)
     with compiled.switched(is_compiled):

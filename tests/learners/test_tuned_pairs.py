@@ -74,6 +74,7 @@ def test_pairs_of_rows_equal_refits(case, kind, criterion, monkeypatch):
 
 
 @criteria
+@pytest.mark.slow
 def test_curves_equal_their_refits_in_all_fold_errors(criterion):
     rng = np.random.default_rng(2)
     x = np.sort(rng.random(40))[:, None]

@@ -93,6 +93,7 @@ def test_a_sample_stops_when_its_budget_is_spent_and_keeps_whole_folds_only():
     assert (len(whole.e_out), len(whole.e_in), len(whole.pairs)) == (5, 5, 20)
 
 
+@pytest.mark.slow
 def test_quick_run_prints_every_bar_and_every_section(capsys):
     from benchmarks.cases import QUICK, SECTIONS
 

@@ -306,6 +306,7 @@ def die_at_three(seed):
     return Outcome(seed, "ridge", Verdict("agreed"))
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_is_counted_and_the_run_goes_on():
     outcomes = []
     run(iter((3, 4)), 600, 1, outcomes.append, die_at_three)

@@ -162,6 +162,7 @@ def test_means_are_left_out_where_the_loss_has_no_variance():
     assert table[["median_width", "oracle_width", "coverage"]].notna().all(axis=None)
 
 
+@pytest.mark.slow
 def test_the_result_does_not_depend_on_interruption_blocks_or_jobs(tmp_path):
     from validation.settings import SETTINGS
 
