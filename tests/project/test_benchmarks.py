@@ -121,6 +121,7 @@ def test_a_bar_holds_on_its_own_side():
     assert Bar("seconds", 0.3, 0.2, at_least=False).verdict == "FAIL"
 
 
+@pytest.mark.slow
 def test_memory_counts_the_data_of_a_process_of_its_own():
     from benchmarks.cases import Case
     from benchmarks.memory import peaks
@@ -164,6 +165,7 @@ def test_calibration_finds_the_costs_behind_times_that_follow_them():
     assert {name: cost for name, cost in costs.items() if cost > 1e-6} == pytest.approx(truth, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_growth_is_drawn_with_the_exponents_of_a_power(tmp_path, capsys):
     from benchmarks.growth import exponent
 
