@@ -55,6 +55,7 @@ import argparse
 import platform
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import import_module
 from importlib.metadata import version
 
 from threadpoolctl import threadpool_limits
@@ -73,6 +74,14 @@ LARGE = 1600
 """Rows from which the memory of the paper's shapes is worth a process of its own."""
 
 BAR_HEAD = ("bar", "measured", "should be", "")
+
+BARS = {
+    "glm": "glms:glm_bars",
+    "pipelines": "pipelines:pipeline_bars",
+    "learners": "learners:learner_bars",
+    "classifiers": "classifiers:classifier_bars",
+}
+"""By option, the module and function that measure bars of their own; loaded when they are asked for."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -95,32 +104,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
         print(kernels_report(options.quick))
         return
-    if options.pipelines or options.glm:
-        from .glms import glm_bars
-        from .pipelines import pipeline_bars
-
-        with threadpool_limits(limits=1):
-            measured = glm_bars if options.glm else pipeline_bars
-            found = measured(options.quick, 0.02 if options.quick else 3 * options.seconds)
-        form = markdown if options.markdown else plain
-        print(form(BAR_HEAD, [bar.cells() for bar in found], ("bar", "")))
-        return
-    if options.learners:
-        from .learners import learner_bars
-
-        with threadpool_limits(limits=1):
-            found = learner_bars(options.quick, 0.02 if options.quick else 3 * options.seconds)
-        form = markdown if options.markdown else plain
-        print(form(BAR_HEAD, [bar.cells() for bar in found], ("bar", "")))
-        return
-    if options.classifiers:
-        from .classifiers import classifier_bars
-
-        with threadpool_limits(limits=1):
-            found = classifier_bars(options.quick, 0.02 if options.quick else 3 * options.seconds)
-        form = markdown if options.markdown else plain
-        print(form(BAR_HEAD, [bar.cells() for bar in found], ("bar", "")))
-        return
+    for name in BARS:
+        if getattr(options, name):
+            _print_bars(BARS[name], options)
+            return
     if options.growth:
         from .growth import growth
 
@@ -148,6 +135,16 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--classifiers", action="store_true", help="neighbours, discriminant analysis, many outputs")
     parser.add_argument("--growth", metavar="FILE", help="draw time against each size")
     return parser.parse_args(arguments)
+
+
+def _print_bars(place: str, options: argparse.Namespace) -> None:
+    """Measure the bars of a module of this package, on one thread."""
+    module, function = place.split(":")
+    measured = getattr(import_module(f".{module}", __package__), function)
+    with threadpool_limits(limits=1):
+        found = measured(options.quick, 0.02 if options.quick else 3 * options.seconds)
+    form = markdown if options.markdown else plain
+    print(form(BAR_HEAD, [bar.cells() for bar in found], ("bar", "")))
 
 
 def _compare(options: argparse.Namespace) -> None:
