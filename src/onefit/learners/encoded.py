@@ -17,8 +17,8 @@ from ..linalg.stacked import fit_stacked
 from ..typing import BoolArray, FloatArray, IntArray
 from .contract import Learner, Refusal, Scores, Task
 from .encoding import Encoding
+from .featurerows import FeatureRows
 from .features import Features, FixedFeatures
-from .fitrows import FitRows
 from .setstatistics import Moments
 
 __all__ = ["EncodedLearner", "EncodedSets", "RowsOfSet", "free_and_penalized", "keeps_digits", "scale_columns"]
@@ -68,7 +68,7 @@ class EncodedSets:
     whole: IntArray | None = None
 
 
-class EncodedLearner(FitRows, Learner):
+class EncodedLearner(FeatureRows, Learner):
     """Least squares or ridge regression on the outputs of steps that learn from each training set.
 
     Parameters
@@ -93,16 +93,6 @@ class EncodedLearner(FitRows, Learner):
     def fixed(self) -> FixedFeatures:
         """Of which its outputs are made."""
         return self.encoding.fixed
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return self.fixed.n
-
-    @property
-    def width(self) -> int:
-        """Number of fixed features."""
-        return self.fixed.n_columns
 
     @property
     def n_values(self) -> int:

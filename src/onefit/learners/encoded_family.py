@@ -9,13 +9,13 @@ from typing import Self
 from ..typing import FloatArray
 from .contract import Learner, Refusal, Scores, Task
 from .encoded import EncodedLearner
+from .featurerows import FeatureRows
 from .features import FixedFeatures
-from .fitrows import FitRows
 
 __all__ = ["EncodedFamily"]
 
 
-class EncodedFamily(FitRows, Learner):
+class EncodedFamily(FeatureRows, Learner):
     """Linear fits to the outputs of steps, of the same fixed features and rows.
 
     Parameters
@@ -33,16 +33,6 @@ class EncodedFamily(FitRows, Learner):
     def fixed(self) -> FixedFeatures:
         """The features of all."""
         return self.parts[0].fixed
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return self.fixed.n
-
-    @property
-    def width(self) -> int:
-        """Number of fixed features."""
-        return self.fixed.n_columns
 
     @property
     def n_values(self) -> int:

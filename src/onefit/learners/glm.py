@@ -22,8 +22,8 @@ from ..validation import Problem, numeric_matrix
 from ..vocabulary import CONVERGED
 from .contract import Learner, Path, Refusal, Scores, Task
 from .encoding import Encoding
+from .featurerows import FeatureRows
 from .features import FixedFeatures
-from .fitrows import FitRows
 from .glm_families import Binomial, Family, Gamma, Multinomial, Normal, Poisson, Tweedie
 from .interpolation import WEAK
 from .steps.table import RawTable, as_block
@@ -33,7 +33,7 @@ __all__ = ["GLMLearner", "encoded_glm", "encoded_logistic", "glm", "logistic"]
 Mean: TypeAlias = PoissonRegressor | GammaRegressor | TweedieRegressor
 
 
-class GLMLearner(FitRows, Learner):
+class GLMLearner(FeatureRows, Learner):
     """A generalized linear model on columns, or on what steps learn of them from each training set.
 
     The coefficients minimize ``sum_i w_i l(eta_i, y_i) + penalty |coefficients|^2 / 2`` over a training set, without
@@ -85,16 +85,6 @@ class GLMLearner(FitRows, Learner):
     def fixed(self) -> FixedFeatures:
         """Of which its columns are made."""
         return self.encoding.fixed
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return self.fixed.n
-
-    @property
-    def width(self) -> int:
-        """Number of fixed features."""
-        return self.fixed.n_columns
 
     @property
     def has_steps(self) -> bool:

@@ -15,8 +15,8 @@ from ..vocabulary import CONVERGED, EXACT
 from .contract import Learner, Task
 from .encoded import EncodedLearner
 from .encoding import Block, BlockAfter
+from .featurerows import FeatureRows
 from .features import Features, FixedFeatures
-from .fitrows import FitRows
 from .setstatistics import SetStatistics
 
 __all__ = ["Held", "InnerScore", "SearchedLearner"]
@@ -111,7 +111,7 @@ class InnerScore:
         return np.flatnonzero(means >= means[best] - CLOSE * scale)
 
 
-class SearchedLearner(FitRows, Learner):
+class SearchedLearner(FeatureRows, Learner):
     """A search among candidates, each a linear fit to what its steps learn.
 
     Parameters
@@ -152,19 +152,9 @@ class SearchedLearner(FitRows, Learner):
         return CONVERGED if is_converged and self._exactness == EXACT else self._exactness
 
     @property
-    def n(self) -> int:
-        """Number of rows."""
-        return self.fixed.n
-
-    @property
     def fixed(self) -> FixedFeatures:
         """The features of all candidates."""
         return self.groups[0].fixed
-
-    @property
-    def width(self) -> int:
-        """Number of fixed features."""
-        return self.fixed.n_columns
 
     @cached_property
     def n_splits(self) -> int:
