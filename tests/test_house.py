@@ -25,6 +25,7 @@ ORDER = [
     "frames",
     "sources",
     "validation",
+    "dealing",
     "folds",
     "arrangement",
     "rowplaces",

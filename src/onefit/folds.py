@@ -14,6 +14,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
+from .dealing import deal_groups
 from .errors import DataError, FoldError
 from .typing import AnyArray, ArrayLike, BoolArray, Data, IntArray, Seed, Splitter
 
@@ -218,13 +219,7 @@ class RandomFolds:
     def _deal_groups(self, rng: np.random.Generator) -> IntArray:
         """Groups in random order, each to the fold with the fewest rows so far."""
         assert self.groups is not None
-        sizes = np.bincount(self.groups)
-        filled = np.zeros(self.n_folds)
-        fold_of = np.empty(len(sizes), dtype=np.intp)
-        for group in rng.permutation(len(sizes)):
-            fold_of[group] = filled.argmin()
-            filled[fold_of[group]] += sizes[group]
-        return fold_of[self.groups]
+        return deal_groups(np.bincount(self.groups), self.n_folds, rng)[self.groups]
 
 
 @dataclass(frozen=True)
