@@ -21,6 +21,7 @@ from ..files import check_writable
 from ..learners.refitted import weight_name
 from ..results import Comparison, ErrorCurve, NestedCVResult
 from ..typing import Estimator, FloatArray
+from .amounts import suggested
 from .asking import Ask
 from .options import STANDARD_INPUT
 from .parsing import Penalties, Value
@@ -146,6 +147,8 @@ def _start(ask: Ask, fits_frame: bool) -> tuple[Answer, str]:
     recipes = tuple(make_recipe(name, prepared, ask.lam, ask.tuned, ask.freeze) for name in ask.models)
     answer = Answer(ask, prepared, recipes)
     answer.notes += [*prepared.notes, *dict.fromkeys(note for recipe in recipes for note in recipe.notes)]
+    if suggestion := suggested(prepared, ask.roles.target, ask.models):
+        answer.notes.append(suggestion)
     if prepared.is_incomplete:
         how = "once: the error is that given the imputation" if ask.freeze else "anew in every training set"
         answer.notes.append(f"Missing values were imputed (median, most frequent level) {how}.")

@@ -44,7 +44,7 @@ STANDARD_INPUT = "-"
 PARQUET = (".parquet", ".pq")
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
-MODELS = ("ridge", "ols", "spline", "additive", "lasso", "kernel", "fpcr", "logistic")
+MODELS = ("ridge", "ols", "spline", "additive", "lasso", "kernel", "fpcr", "logistic", "poisson", "gamma")
 MODEL_HELP = f"{', '.join(MODELS)}, or package.module:factory."
 *FIRST_LOSSES, LAST_LOSS = [form for name in LOSS_WORDS for form in (name, LOSS_FORMS.get(name)) if form is not None]
 

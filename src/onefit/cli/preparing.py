@@ -22,7 +22,7 @@ __all__ = ["TAKE_TEXT", "Prepared", "listed", "prepare", "wrapped"]
 
 TextArray: TypeAlias = npt.NDArray[np.str_]
 
-TAKE_TEXT = ("ridge", "ols", "lasso", "kernel")
+TAKE_TEXT = ("ridge", "ols", "lasso", "kernel", "logistic", "poisson", "gamma")
 """Models before which scikit-learn's encoder stands, so that text is left as it is."""
 
 MOST_NAMED = 10

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeGuard
 
 from ..errors import DataError
+from .amounts import check_amounts
 from .options import MODELS
 from .preparing import TAKE_TEXT, Prepared, listed, wrapped
 
@@ -32,7 +33,11 @@ SCALER = "StandardScaler()"
 ENCODER = 'OneHotEncoder(handle_unknown="ignore", sparse_output=False)'
 """A level that a training set lacks is none of those that it has."""
 
-SCALED = ("ridge", "lasso", "kernel", "logistic")
+SCALED = ("ridge", "lasso", "kernel", "logistic", "poisson", "gamma")
+OF_AMOUNTS = {"poisson": "PoissonRegressor", "gamma": "GammaRegressor"}
+WEAK_PENALTY = 0.01
+"""Penalty of counts and amounts, whose losses are means: scikit-learn's own default, 1, hides most of what there is."""
+
 IMPORTS = {
     "make_pipeline": "from sklearn.pipeline import make_pipeline",
     "StandardScaler": "from sklearn.preprocessing import StandardScaler",
@@ -47,6 +52,8 @@ IMPORTS = {
     "RidgeClassifierCV": "from sklearn.linear_model import RidgeClassifierCV",
     "RidgeClassifier": "from sklearn.linear_model import RidgeClassifier",
     "LogisticRegression": "from sklearn.linear_model import LogisticRegression",
+    "PoissonRegressor": "from sklearn.linear_model import PoissonRegressor",
+    "GammaRegressor": "from sklearn.linear_model import GammaRegressor",
     "KernelRidge": "from sklearn.kernel_ridge import KernelRidge",
     "TransformedTargetRegressor": "from sklearn.compose import TransformedTargetRegressor",
     "np": "import numpy as np",
@@ -110,6 +117,7 @@ def make_recipe(
             "--model logistic predicts classes, and the target holds numbers; give --classes if they are classes, or "
             "use --model ridge."
         )
+    check_amounts(name, prepared)
     if name == "fpcr" and prepared.categories:
         raise DataError(
             f"--model fpcr takes the columns as points of a curve, and {next(iter(prepared.categories))!r} is "
@@ -183,6 +191,8 @@ def _last_step(name: str, prepared: Prepared, lam: float | None, criterion: str)
         # it has no intercept, so the target is centred, anew in every training set
         kernel = f'KernelRidge(kernel="rbf", alpha={1.0 if lam is None else lam!r})'
         return f"TransformedTargetRegressor({kernel}, transformer={SCALER})"
+    if name in OF_AMOUNTS:
+        return f"{OF_AMOUNTS[name]}(alpha={WEAK_PENALTY if lam is None else lam!r}, max_iter=1000)"
     if name == "additive":
         return f"onefit.AdditiveModel({_terms(prepared)}, lam={strength})"
     made = {"ridge": "PenalizedRegression", "spline": "SplineRegression", "fpcr": "FPCR"}[name]
