@@ -46,6 +46,7 @@ of text and numbers, encoded, scaled and imputed before a Ridge, and searches in
 ``--glm``: logistic, Poisson and Gamma regression beside refits at scikit-learn's default tolerance. With
 ``--learners``: lasso, partial least squares, Bayesian ridge regression and Gaussian processes beside refits. With
 ``--classifiers``: nearest neighbours, discriminant analysis and naive Bayes beside refits, and many outputs. With
+``--everyday``: the table on the first page, what the models that people use cost beside `cross_val_score`. With
 ``--growth FILE``: time against n, p, K, L and the number of values, as a picture.
 """
 
@@ -108,6 +109,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if getattr(options, name):
             _print_bars(BARS[name], options)
             return
+    if options.everyday:
+        from .everyday import HEAD as EVERYDAY_HEAD
+        from .everyday import everyday
+
+        with threadpool_limits(limits=1):
+            lines = everyday(options.quick, 0.02 if options.quick else options.seconds)
+        form = markdown if options.markdown else plain
+        print(form(EVERYDAY_HEAD, lines, EVERYDAY_HEAD[:2]))
+        return
     if options.growth:
         from .growth import growth
 
@@ -133,6 +143,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--glm", action="store_true", help="generalized linear models beside refits")
     parser.add_argument("--learners", action="store_true", help="lasso, PLS and others beside refits")
     parser.add_argument("--classifiers", action="store_true", help="neighbours, discriminant analysis, many outputs")
+    parser.add_argument("--everyday", action="store_true", help="the table of the first page, beside cross_val_score")
     parser.add_argument("--growth", metavar="FILE", help="draw time against each size")
     return parser.parse_args(arguments)
 

@@ -33,6 +33,7 @@ from onefit.datasets import (
     Simulation,
     load_motorcycle,
     make_grouped,
+    make_houses,
     make_linear,
     make_logistic,
     make_signal,
@@ -573,3 +574,13 @@ def test_sample_and_mean_check_what_they_are_given():
         simulation.sample(0)
     with pytest.raises(DataError, match=r"table of 3 column"):
         simulation.mean(np.zeros((2, 4)))
+
+
+def test_houses_are_the_same_for_a_seed_and_have_the_gaps_that_they_say():
+    many = make_houses(20_000, random_state=1)
+    pd.testing.assert_frame_equal(many.iloc[:0], make_houses().iloc[:0])
+    pd.testing.assert_frame_equal(make_houses(), make_houses(300, random_state=0))
+    shares = many.isna().mean()
+    assert shares[shares > 0].round(2).to_dict() == {"plot": 0.05, "built": 0.12, "heating": 0.08}
+    north, centre = (many.loc[many["district"] == name] for name in ("north", "centre"))
+    assert abs((centre["price"].mean() - north["price"].mean()) / 90 - 1) < 0.1

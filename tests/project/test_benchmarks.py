@@ -209,3 +209,10 @@ def test_a_sparse_choice_is_judged_by_the_best_unless_it_is_short():
 
 def test_generalized_linear_models_are_timed_and_agree_with_refits(capsys):
     assert run_main(capsys, "--glm").count("faster than refits") == 3
+
+
+def test_the_table_of_the_first_page_says_how_each_model_is_computed(capsys):
+    printed = run_main(capsys, "--everyday")
+    assert printed.count("no refits") == 3
+    assert "every pair of rows left out" in printed
+    assert printed.count(" x\n") == 3

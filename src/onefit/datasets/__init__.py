@@ -1,4 +1,4 @@
-"""Data to try things on: a classic, and simulations whose true error is known.
+"""Data to try things on: a classic, a table with text and gaps, and simulations whose true error is known.
 
 A `Simulation` knows what cross-validation tries to estimate: `Simulation.true_error` is the generalization error of a
 model that was fitted to its rows, computed rather than estimated. Whether an interval covers it can then be seen
@@ -13,6 +13,7 @@ True
 """
 
 from .gaussian import make_grouped, make_linear, make_signal
+from .houses import make_houses
 from .logistic import make_logistic
 from .motorcycle import load_motorcycle
 from .simulation import Simulation
@@ -22,6 +23,7 @@ __all__ = [
     "Simulation",
     "load_motorcycle",
     "make_grouped",
+    "make_houses",
     "make_linear",
     "make_logistic",
     "make_signal",
