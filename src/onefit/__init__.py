@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .models.terms import factor, linear, smooth
     from .neighbourhoods import Gaps, Neighbourhoods, RollingOrigin, SpaceBlocks, TimeBlocks
     from .results import Comparison, ErrorCurve, NestedCVResult, Plan, breakeven_folds, plan
+    from .sources import Table, scan
 
 __version__ = _version("onefit")
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "SignalRegression",
     "SpaceBlocks",
     "SplineRegression",
+    "Table",
     "TimeBlocks",
     "breakeven_folds",
     "compare",
@@ -47,6 +49,7 @@ __all__ = [
     "nested_cv",
     "plan",
     "plan_for",
+    "scan",
     "show_config",
     "smooth",
 ]
@@ -59,6 +62,7 @@ _HOMES = {
     "models.terms": ("factor", "linear", "smooth"),
     "neighbourhoods": ("Gaps", "Neighbourhoods", "RollingOrigin", "SpaceBlocks", "TimeBlocks"),
     "results": ("Comparison", "ErrorCurve", "NestedCVResult", "Plan", "breakeven_folds", "plan"),
+    "sources": ("Table", "scan"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

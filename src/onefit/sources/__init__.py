@@ -1,6 +1,26 @@
 """Where the rows of X are, and how they are read: in order and in blocks, or some of them by themselves."""
 
 from .contract import Source
+from .local import LocalRunner, read_ahead
 from .memory import MemorySource
+from .scan import scan
+from .streams import Block, Fragment, Keep, PassRunner, Piece, TreeSum, pieces_of
+from .table import Column, Table, check_rows
 
-__all__ = ["MemorySource", "Source"]
+__all__ = [
+    "Block",
+    "Column",
+    "Fragment",
+    "Keep",
+    "LocalRunner",
+    "MemorySource",
+    "PassRunner",
+    "Piece",
+    "Source",
+    "Table",
+    "TreeSum",
+    "check_rows",
+    "pieces_of",
+    "read_ahead",
+    "scan",
+]

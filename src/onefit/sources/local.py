@@ -1,0 +1,105 @@
+"""Passes over fragments by threads of this process."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from queue import Queue
+from threading import Event, Thread
+from typing import Any, TypeVar
+
+from .streams import Keep, Piece, TreeSum
+
+__all__ = ["LocalRunner", "read_ahead"]
+
+READ_AHEAD = 2
+"""Blocks that are read while others are computed with, of each piece."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class LocalRunner:
+    """Threads, each with a piece at a time; results wait for nobody but their siblings in the tree."""
+
+    n_threads: int = 1
+
+    def sum(
+        self,
+        task: Callable[[Piece], T],
+        pieces: Sequence[Piece],
+        add: Callable[[T, T], T],
+        tick: Callable[[int], None],
+        keep: Keep | None = None,
+    ) -> T:
+        """The sum over all pieces."""
+        tree: TreeSum[Any] = TreeSum(len(pieces), add)
+        if keep is not None:
+            tree.nodes = keep.load()
+        todo = tree.missing()
+        tick(len(pieces) - len(todo))
+        for place, found in self._found(task, [pieces[place] for place in todo]):
+            tree.put(place, found)
+            if keep is not None:
+                keep.save(tree.nodes)
+            tick(1)
+        total: T = tree.total
+        return total
+
+    def some(self, task: Callable[[Piece], T], pieces: Sequence[Piece]) -> Iterable[T]:
+        """Results in the order of the pieces."""
+        return [found for _, found in self._found(task, pieces)]
+
+    def _found(self, task: Callable[[Piece], T], pieces: Sequence[Piece]) -> Iterator[tuple[int, T]]:
+        """Places and results in the order of the pieces, of which so many are under way as there are threads."""
+        if self.n_threads == 1 or len(pieces) == 1:
+            for piece in pieces:
+                yield piece.place, task(piece)
+            return
+        pool, waiting = ThreadPoolExecutor(self.n_threads), deque[tuple[int, Future[T]]]()
+        try:
+            for piece in pieces:
+                waiting.append((piece.place, pool.submit(task, piece)))
+                if len(waiting) > self.n_threads:
+                    place, future = waiting.popleft()
+                    yield place, future.result()
+            while waiting:
+                place, future = waiting.popleft()
+                yield place, future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def read_ahead(items: Iterator[T], depth: int = READ_AHEAD) -> Iterator[T]:
+    """The same items, of which some are made by another thread while the last one is in use."""
+    ready: Queue[tuple[bool, Any]] = Queue(depth)
+    is_over = Event()
+
+    def read() -> None:
+        try:
+            for item in items:
+                ready.put((True, item))
+                if is_over.is_set():
+                    return
+            ready.put((False, None))
+        except BaseException as error:  # which is raised where the items are asked for
+            ready.put((False, error))
+
+    reader = Thread(target=read, daemon=True)
+    reader.start()
+    try:
+        while True:
+            has_more, item = ready.get()
+            if not has_more:
+                if item is not None:
+                    raise item
+                return
+            yield item
+    finally:
+        is_over.set()
+        while reader.is_alive():  # it may wait for room
+            while not ready.empty():
+                ready.get()
+            reader.join(0.01)
