@@ -106,9 +106,7 @@ def test_files_of_another_file_system_are_read(frame):
 
 def refused(source, *words, **options):
     with pytest.raises(DataError) as error:
-        table = onefit.scan(source, **options)
-        for _ in table.blocks():
-            pass
+        list(onefit.scan(source, **options).blocks())
     for word in words:
         assert word in str(error.value)
 
