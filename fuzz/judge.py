@@ -68,7 +68,7 @@ def judge_answer(problem: Problem, arrays: Arrays, answer: Answer) -> Verdict:
         return leaked
     case = _Case(problem, arrays)
     verdicts = [case.of_candidate(at, answer) for at in range(len(answer.figures))]
-    if problem.kind == "compare" and answer.figures[0] is None:  # one model's refusal is that of all
+    if problem.kind == "compare" and not any(answer.figures):  # the first model's refusal is that of all
         verdicts = [min(verdicts, key=lambda each: VERDICTS.index(each.name))]
     if paired := case.of_differences(answer):
         verdicts.append(paired)

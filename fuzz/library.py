@@ -135,11 +135,11 @@ def _results(problem: Problem, arrays: Arrays, n_jobs: int) -> tuple[list[Any], 
         table = onefit.compare({str(at): each for at, each in enumerate(estimators)}, X, arrays.y, **settings)
         pairs = list(combinations(table.results, 2))  # in the order of the table
         values = table.differences[list(ENDS)].to_numpy(copy=True).T.reshape(len(ENDS), len(pairs), -1)
-        first, second = (
-            np.repeat(np.array([side], int).T, values.shape[2], axis=1) for side in zip(*pairs, strict=True)
-        )
-        results = [table.results[str(at)] for at in range(len(estimators))]
-        return results, [""] * len(estimators), Differences(first, second, values)
+        sides = np.array(pairs, dtype=int).reshape(-1, 2).T  # none if a single model is left
+        first, second = (np.repeat(side[:, None], values.shape[2], axis=1) for side in sides)
+        names = [str(at) for at in range(len(estimators))]
+        results, reasons = [table.results.get(name) for name in names], [table.reasons.get(name, "") for name in names]
+        return results, reasons, Differences(first, second, values)
     return [onefit.nested_cv(estimators[0], X, arrays.y, **settings)], [""], None
 
 

@@ -610,6 +610,8 @@ def test_columns_beyond_all_digits_are_refused_if_the_penalty_ties_them_to_each_
     model = onefit.PenalizedRegression(penalty=D.T @ D, lam=3.8)
     with pytest.raises(RouteError, match="span a ratio of"):
         quiet_nested_cv(model, X, y, sample_weight=[0.0, *np.ones(18)], folds=np.arange(19) % 7, route="gram")
+    with pytest.raises(DataError, match="span a ratio of"):  # or refits would be off by a third without a word
+        model.fit(X, y)
 
 
 def exact_kernel_predictions(K, y, w, ids, alpha):

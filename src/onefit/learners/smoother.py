@@ -12,7 +12,7 @@ import numpy as np
 
 from ..criteria import criterion_values, edf, spectrum_of_rows
 from ..errors import DataError, RouteError, TrainingSetError
-from ..linalg.columns import MOST_SPAN, Columns, Shift
+from ..linalg.columns import Columns, Shift, span_beyond_digits
 from ..linalg.dual import Dual
 from ..linalg.refined import ExactRows, can_be_refined, refine
 from ..linalg.reinsch import Reinsch, spans
@@ -151,13 +151,9 @@ class Smoother(FitRows, Learner):
 
     def _check_span(self, size: FloatArray, mixes: bool = False) -> None:
         """Refuse columns of sizes so different that no method keeps the digits of all of them."""
-        # others are held at zero by the penalty, if it does not hold them at multiples of each other
-        felt = size[size > (0.0 if mixes else 1e-10 * np.sqrt(self.lams.min()))]
-        if size.max(initial=0.0) > MOST_SPAN * felt.min(initial=np.inf):
-            raise RouteError(
-                f"the sizes of the columns span a ratio of {size.max() / felt.min():.1g}, beyond all digits; scale the "
-                "columns"
-            )
+        if span := span_beyond_digits(size, mixes, float(self.lams.min())):
+            ratio = f"a ratio of {span:.1g}, beyond all digits"
+            raise RouteError(f"the sizes of the columns span {ratio}; scale the columns")
 
     def check_fits(self, smallest_training_set: int) -> dict[int, str]:
         """Say which values no training set of this size can determine, or not even all rows; raise if it is all."""

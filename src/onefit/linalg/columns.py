@@ -15,7 +15,6 @@ from .tall import EPS, is_far_from_singular, norms
 
 __all__ = [
     "EPS",
-    "MOST_SPAN",
     "NEGLIGIBLE",
     "UNEVEN",
     "ColumnMap",
@@ -30,6 +29,7 @@ __all__ = [
     "middle",
     "norms",
     "row_space",
+    "span_beyond_digits",
     "unevenness",
 ]
 
@@ -248,6 +248,16 @@ def _square(F: FloatArray) -> FloatArray:
 def unevenness(size: FloatArray) -> float:
     """Ratio of the largest of some sizes to the smallest that is not zero."""
     return float(size.max(initial=0.0) / size[size > 0].min(initial=np.inf))
+
+
+def span_beyond_digits(size: FloatArray, mixes: bool, least_lam: float) -> float | None:
+    """Ratio of the sizes of columns, if no method keeps the digits of all of them.
+
+    Tiny ones are held at zero by the penalty, if it ties (``mixes``) no coefficients to others.
+    """
+    felt = size[size > (0.0 if mixes else 1e-10 * np.sqrt(least_lam))]
+    ratio = size.max(initial=0.0) / felt.min(initial=np.inf)
+    return float(ratio) if ratio > MOST_SPAN else None
 
 
 @dataclass(frozen=True)

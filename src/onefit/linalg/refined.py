@@ -16,6 +16,9 @@ __all__ = ["ExactRows", "can_be_refined", "refine"]
 Extended = NDArray[np.longdouble]
 
 MOST_STEPS = 10
+SHRUNK = 1e-2
+"""Steps that have become this much smaller are those of a refinement that converges."""
+
 MOST_COLUMNS = 100
 """Columns that are refined however few the rows; beyond twice the rows it would take far longer than the fit."""
 
@@ -85,8 +88,8 @@ def refine(
 
     ``exact`` are the rows of ``columns`` and y without their factors ``root``. The residuals of the normal equations
     and of the rows, with the penalty's below them, are both unknowns, ``[I A; A' 0] [rho; x] = [f; 0]`` (Björck,
-    1967): then the errors shrink in each step by those of one fit, whatever the residuals. Where they do not shrink,
-    the start is all that is known.
+    1967): then the errors shrink in each step by those of one fit, whatever the residuals, down to the last digits of
+    extended precision times the condition. Where they do not shrink, the start is all that is known.
     """
     n, r = columns.E.shape
     root_lam = np.sqrt(np.longdouble(lam))
@@ -96,7 +99,7 @@ def refine(
         return start.astype(np.longdouble)
     x = start.astype(np.longdouble)
     rho = np.concatenate([weight * (y - exact.times(x)), -root_lam * x[:r]])
-    found, last = start.astype(np.longdouble), np.inf
+    found, first, last = start.astype(np.longdouble), np.inf, np.inf
     for _ in range(MOST_STEPS):
         of_rows = np.concatenate([weight * (y - exact.times(x)), -root_lam * x[:r]]) - rho
         of_columns = -exact.transpose_times(weight * rho[:n])
@@ -105,7 +108,10 @@ def refine(
         rho, x = rho + change, x + step
         size = float(np.abs(factor.size[:, None] * step).max(initial=0.0))
         if not size < last / 2:
+            if last <= SHRUNK * first:
+                found = x - step  # as it was before it stopped getting better
             break
+        first = size if np.isinf(first) else first
         if size <= EPS * float(np.abs(factor.size[:, None] * x).max(initial=0.0)):
             found = x  # other rows may see more of a coefficient than these, so go on as long as it gets better
         last = size

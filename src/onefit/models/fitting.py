@@ -12,7 +12,7 @@ from scipy import linalg
 from ..checks import check_choice, check_penalty_value
 from ..criteria import Spectrum, criterion_values, edf, search, search_range, spectrum_of_rows
 from ..errors import DataError, RankWarning
-from ..linalg.columns import Columns, Penalty, columns_of
+from ..linalg.columns import Columns, Penalty, columns_of, norms, span_beyond_digits
 from ..linalg.stacked import fit_stacked
 from ..typing import FloatArray
 from ..vocabulary import CRITERIA
@@ -97,6 +97,11 @@ def fit_design(
     counted = np.flatnonzero(weights > 0)
     root = np.sqrt(weights[counted])
     design = replace(design, X=design.X[counted])  # the others may be anywhere
+    mixes = design.penalty.penalized is not None
+    if span := span_beyond_digits(norms(design.X), mixes, 0.0 if isinstance(lam, str) else lam):
+        raise DataError(
+            f"The sizes of the columns span a ratio of {span:.1g}, beyond all digits of a fit; scale the columns."
+        )
     columns = columns_of(design.X, design.penalty, design.fit_intercept).weighted(root)
     shift = y[counted].mean(axis=0) if design.fit_intercept else np.zeros(y.shape[1])
     weighted = root[:, None] * (y[counted] - shift)

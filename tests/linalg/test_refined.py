@@ -1,0 +1,42 @@
+"""Refinement in extended precision, from starts that are off, against fractions."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from onefit.linalg.columns import Penalty, columns_of
+from onefit.linalg.refined import ExactRows, refine
+
+pytestmark = pytest.mark.skipif(
+    np.finfo(np.longdouble).eps == np.finfo(np.float64).eps, reason="long double is double here"
+)
+
+
+def exact_coefficients(X, y, w, alpha):
+    """Weighted ridge regression without an intercept, in fractions: X'(XX' + alpha / w)^-1 y."""
+    X, y = np.vectorize(Fraction)(X), np.vectorize(Fraction)(y)
+    system = np.c_[X @ X.T, y]
+    n = len(y)
+    system[range(n), range(n)] += [Fraction(alpha) / Fraction(each) for each in w]
+    for at in range(n):  # it is positive definite: no pivots
+        system[at] = system[at] / system[at, at]
+        others = np.arange(n) != at
+        system[others] -= np.multiply.outer(system[others, at], system[at])
+    return (X.T @ system[:, -1]).astype(float)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_refinement_that_ends_above_the_last_bit_of_double_precision_counts(seed):
+    """Its steps shrink from 1e-6 of the fit to 1e-14, no further; the start was taken instead, 1e-6 off."""
+    rng = np.random.default_rng(seed)
+    n, p = 8, 12
+    X, y = rng.normal(size=(n, p)) * 10.0 ** rng.uniform(-6, 6, size=p), rng.normal(size=n)
+    X[:, -3:] = X[:, :3] * 10.0 ** rng.uniform(-4, 4, size=3)
+    w = 10.0 ** rng.uniform(-10, 0, size=n)
+    root, penalty = np.sqrt(w), Penalty(None, np.zeros((p, 0)))
+    exact = exact_coefficients(X, y, w, 1e-4)[:, None]
+    columns = columns_of(X, penalty, False).weighted(root)
+    start = exact * (1 + 1e-6 * rng.normal(size=exact.shape))
+    found = refine(ExactRows.of(X, None, penalty, None), root, columns, y[:, None], 1e-4, start).astype(float)
+    assert np.abs(X @ (found - exact)).max() <= 1e-2 * np.abs(X @ (start - exact)).max()  # as far as the worst can go
