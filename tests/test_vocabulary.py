@@ -8,11 +8,12 @@ from onefit import vocabulary
 from onefit.inference.intervals import RULES
 from onefit.metrics.known import LOSSES
 from onefit.metrics.losses import NAMED
+from onefit.metrics.predictive import OWN_LOSSES
 
 
 def test_every_rule_and_every_loss_has_its_words():
     assert list(vocabulary.RULE_WORDS) == list(RULES)
-    assert set(vocabulary.LOSS_WORDS) == set(NAMED) | set(LOSSES)
+    assert set(vocabulary.LOSS_WORDS) == set(NAMED) | set(LOSSES) | set(OWN_LOSSES)
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def nested_cv(
         10% and 15%, and no more than `max_fits` allows. ``result.monte_carlo_error`` is the error that was reached.
         With K = n there is one partition, whatever is asked.
     loss : {"squared_error", "absolute_error", "huber", "pinball", "zero_one", "log_loss", "brier", \
-"poisson_deviance", "gamma_deviance"} or callable, default=None
+"poisson_deviance", "gamma_deviance", "neg_log_predictive"} or callable, default=None
         Smaller is better. None is squared error for regressors and zero-one for classifiers. Also a function of (y,
         prediction) that returns one loss for each row (see `onefit.losses.nonnegative`), or `onefit.losses.huber` and
         `onefit.losses.pinball` with a parameter.

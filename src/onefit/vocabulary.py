@@ -17,6 +17,7 @@ __all__ = [
     "MAX_FITS",
     "METRIC_HINTS",
     "METRIC_WORDS",
+    "PREDICTIVE",
     "ROUTES",
     "RULE_WORDS",
     "SELECTION_WORDS",
@@ -45,6 +46,7 @@ LossName = Literal[
     "brier",
     "poisson_deviance",
     "gamma_deviance",
+    "neg_log_predictive",
 ]
 SelectionName = Literal["min", "one_se", "loo", "gcv", "reml", "kfold"]
 CriterionName = Literal["gcv", "loo", "reml"]
@@ -76,6 +78,7 @@ LOSS_WORDS: dict[str, str] = {
     "brier": "Brier score",
     "poisson_deviance": "Poisson deviance",
     "gamma_deviance": "Gamma deviance",
+    "neg_log_predictive": "negative log predictive density",
 }
 """Losses by name, as people read them."""
 
@@ -91,6 +94,10 @@ METRIC_WORDS: dict[str, str] = {
     "neg_root_mean_squared_error": "root mean squared error (negative)",
     "f1": "F1",
     "matthews_corrcoef": "Matthews correlation",
+    "log_predictive": "log predictive density",
+    "band_50": "share inside the 50% band",
+    "band_80": "share inside the 80% band",
+    "band_95": "share inside the 95% band",
 }
 """Scores that people call otherwise than their names read."""
 
@@ -135,6 +142,11 @@ METRIC_HINTS: dict[str, tuple[str, str]] = {
     "f1_score": ("f1", ""),
     "mcc": ("matthews_corrcoef", ""),
     "bacc": ("balanced_accuracy", ""),
+    "nlpd": ("log_predictive", "neg_log_predictive"),
+    "neg_log_predictive": ("log_predictive", "neg_log_predictive"),
+    "log_predictive": ("log_predictive", "neg_log_predictive"),
+    "log_predictive_density": ("log_predictive", "neg_log_predictive"),
+    "log_score": ("log_predictive", "neg_log_predictive"),
 }
 """What people type for a metric that has another name: that of scoring, and that of a loss if there is one."""
 
@@ -156,6 +168,9 @@ MAX_FITS = 150
 
 TRANSFORMERS: tuple[Transformers, ...] = ("refit", "freeze")
 SIMPLER: tuple[Simpler, ...] = ("larger", "smaller")
+
+PREDICTIVE = "predictive"
+"""Kind of response: predictions with their standard deviations."""
 
 EXACT = "exact"
 FROZEN = "given the transformers"

@@ -240,7 +240,17 @@ def claims_of_spectra(printed, names):
     assert curve.low[0] > curve.high[curve.best]
 
 
+def claims_of_process(printed, names):
+    """No fit is made, noise of its own gives the better log score, and both bands of 95% hold what they say."""
+    one, own = names["result"], names["noisy"]
+    assert one.route == own.route == "onestep"
+    assert own.estimate < one.estimate
+    for result in (one, own):
+        assert result.calibration["low"]["band_95"] < 0.95 < result.calibration["high"]["band_95"]
+
+
 CLAIMS = {
+    "gaussian_process.py": claims_of_process,
     "groups.py": claims_of_groups,
     "compare_models.py": claims_of_compare,
     "tuned_inside.py": claims_of_tuned,

@@ -14,6 +14,7 @@ from .encoded_family import EncodedFamily
 from .encoding import Encoding
 from .features import Features, FixedFeatures
 from .fitrows import FitRows
+from .gaussian_process import GaussianProcessLearner
 from .glm import GLMLearner
 from .glm_fit import NoFiniteFit, fit_newton
 from .interpolation import free_columns, is_near_interpolation
@@ -42,6 +43,7 @@ __all__ = [
     "FitRows",
     "FixedFeatures",
     "GLMLearner",
+    "GaussianProcessLearner",
     "KernelSmoother",
     "Learner",
     "Moments",

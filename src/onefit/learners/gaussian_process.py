@@ -2,24 +2,81 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.pipeline import Pipeline
 
 from ..errors import DataError, RouteError
 from ..typing import FloatArray
 from ..validation import Problem, numeric_matrix
-from .contract import Path, Task
+from ..vocabulary import PREDICTIVE
+from .contract import Learner, Path, Task
+from .fitrows import FitRows
 from .kernel import KernelSmoother
 from .transformed import without_trace
 
-__all__ = ["gaussian_process", "is_optimized", "with_fitted_kernel"]
+__all__ = [
+    "GaussianProcessLearner",
+    "gaussian_process",
+    "is_optimized",
+    "std_of_observations",
+    "with_fitted_kernel",
+]
+
+LEAST_SCALE = 10 * np.finfo(np.float64).eps
+"""Standard deviation of y below which scikit-learn does not divide by it."""
 
 
-def gaussian_process(estimator: GaussianProcessRegressor, task: Task, path: Path | None) -> KernelSmoother:
+class GaussianProcessLearner(FitRows, Learner):
+    """A Gaussian process where its standard deviations are asked for, or y is scaled anew in every training set.
+
+    Attributes
+    ----------
+    smoother : KernelSmoother
+        Its mean, at V values of the noise.
+    normalizes : bool
+        Whether mean and standard deviation of y are taken from each training set.
+    """
+
+    responses = frozenset({"predict", PREDICTIVE})
+    weights = None
+
+    def __init__(self, smoother: KernelSmoother, normalizes: bool) -> None:
+        self.smoother, self.normalizes = smoother, normalizes
+        self.fit_intercept = normalizes  # the mean of all rows may be taken from y, as that of each set is
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.smoother.n
+
+    @property
+    def n_values(self) -> int:
+        """Number of parameter values V."""
+        return self.smoother.n_values
+
+    def at(self, values: Sequence[int]) -> Self:
+        """The same at some of its values, given by their places."""
+        other = copy(self)
+        other.smoother = self.smoother.at(values)
+        return other
+
+    def check_fits(self, smallest_training_set: int) -> dict[int, str]:
+        """Say at which values rounding errors in the kernel matrix would decide the answer; raise if at all."""
+        return self.smoother.check_fits(smallest_training_set)
+
+    def targets(self, y: FloatArray) -> FloatArray:
+        """What the smoother is fitted to: y, and a constant whose fit says what the mean of a training set becomes."""
+        return np.hstack([y, np.ones((len(y), 1))]) if self.normalizes else y
+
+
+def gaussian_process(estimator: GaussianProcessRegressor, task: Task, path: Path | None) -> Learner:
     """The mean of a Gaussian process, ``k'(K + alpha I)^-1 y``, given its kernel, whose white part belongs to alpha."""
     problem, is_kept = task.problem, is_optimized(estimator) and task.transformers == "freeze"
     _check(estimator, problem, is_kept)
@@ -35,8 +92,29 @@ def gaussian_process(estimator: GaussianProcessRegressor, task: Task, path: Path
     if not np.isfinite(K).all():
         raise DataError(f"The kernel {kernel} gives NaN or infinite values; rescale X.")
     lams, weights = _noise(estimator, whole - np.diag(K), path)
-    found = KernelSmoother(K, lams, problem.y, weights)
+    normalizes = bool(estimator.normalize_y)
+    smoother = KernelSmoother(K, lams, problem.y - problem.y.mean(axis=0) if normalizes else problem.y, weights)
+    found: Learner = smoother
+    if normalizes or PREDICTIVE in task.responses:
+        found = GaussianProcessLearner(smoother, normalizes)
     return found.given_transformers() if is_kept else found
+
+
+def std_of_observations(fitted: Any, std: FloatArray) -> FloatArray:
+    """Standard deviations of observations, from those that ``predict(return_std=True)`` of a fitted estimator gives.
+
+    Those of a Gaussian process lack alpha, the noise of the observations, which its training rows have.
+    """
+    while isinstance(fitted, Pipeline):
+        fitted = fitted.steps[-1][1]
+    if not isinstance(fitted, GaussianProcessRegressor):
+        return std
+    noise = np.asarray(fitted.alpha, dtype=np.float64)
+    if noise.ndim:
+        raise DataError("alpha has a number for each row that was fitted, and none for others; give one number.")
+    scale = np.square(fitted._y_train_std) if fitted.normalize_y else 1.0
+    whole: FloatArray = np.sqrt(np.square(std) + noise * scale)
+    return whole
 
 
 def _kernel(estimator: GaussianProcessRegressor) -> Any:
@@ -77,8 +155,6 @@ def _check(estimator: GaussianProcessRegressor, problem: Problem, is_kept: bool)
         )
     if estimator.n_targets not in (None, problem.n_outputs):
         raise RouteError("n_targets is another number than that of the outputs")
-    if estimator.normalize_y:
-        raise RouteError("normalize_y=True scales y anew in every training set of a Gaussian process")
     if not getattr(estimator.kernel, "requires_vector_input", True):
         raise RouteError("the kernel is one of other things than numbers")
 

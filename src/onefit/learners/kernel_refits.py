@@ -10,7 +10,7 @@ from scipy import linalg
 from ..linalg.columns import EPS
 from ..typing import FloatArray, IntArray
 
-__all__ = ["Known", "fit_and_predict", "leave_one_out"]
+__all__ = ["Known", "fit_and_predict", "leave_one_out", "variances"]
 
 UNITS = 4.0
 """Rounding errors in units of the last bit: those of the entries of a kernel, and of factoring and solving."""
@@ -67,6 +67,21 @@ def fit_and_predict(
     squares = np.square(reach).T @ (system.square_errors @ np.square(alpha)) + np.square(across).T @ np.square(alpha)
     values: FloatArray = across.T @ alpha
     return Known(values, UNITS * EPS * np.sqrt(squares))
+
+
+def variances(K: FloatArray, weights: FloatArray | None, rows: IntArray, lam: float, new: IntArray) -> FloatArray:
+    """Variances (new,) of observations of a Gaussian process at ``new`` rows, given those at others.
+
+    Raises LinAlgError if the penalty is below the rounding errors of the kernel.
+    """
+    own = np.diag(K)[new] + (lam if weights is None else lam / weights[new])
+    if not len(rows):
+        return own
+    system, across = _System(K, weights, rows, lam), K[np.ix_(rows, new)]
+    reach = system.solve(across)
+    across /= system.size[:, None]
+    left: FloatArray = own - np.einsum("ij,ij->j", across, reach)
+    return left
 
 
 def leave_one_out(K: FloatArray, weights: FloatArray | None, rows: IntArray, y: FloatArray, lam: float) -> Known:

@@ -39,7 +39,8 @@ class Repeat:
     responses : mapping
         By kind, K arrays (K, m_j, V, ...): entry ``[j][k]`` is fold j's response when folds j and k are out, and
         ``[j][j]`` when j alone is. Kinds are "residual" (..., Q) for regression, and for classifiers "predict" (...),
-        class numbers, "predict_proba" (..., C) and "decision_function" (..., Q), with Q = 1 for two classes.
+        class numbers, "predict_proba" (..., C) and "decision_function" (..., Q), with Q = 1 for two classes. Where
+        standard deviations are asked for, "predictive" (..., Q, 2) has residuals and these.
     number : int
         Number of this repeat among all, for messages.
     groups : array (n,) or None
@@ -142,7 +143,8 @@ class Metric(ABC):
         As the user wrote it.
     response : str
         What it needs of a classifier: "predict", "predict_proba", "decision_function", or "scores" for whichever of the
-        last two there is, the decision first. Of a regressor it is always the residual.
+        last two there is, the decision first. Of a regressor it is the residual whatever stands here, unless that is
+        "predictive": the residual with the standard deviation of an observation.
     scale : str
         On which the interval of the loss is built: "log" if it cannot be negative, "logit" if it lies in [0, 1],
         "identity" otherwise.

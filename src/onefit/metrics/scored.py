@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import DataError
 from ..typing import AnyArray, FloatArray
+from ..vocabulary import PREDICTIVE
 from .contract import Repeat
 
 __all__ = [
@@ -67,7 +68,7 @@ class Scored:
 def kind_of(response: str, repeat: Repeat) -> str:
     """Which of the responses of a repeat a metric wants."""
     if repeat.labels is None:
-        return "residual"
+        return response if response == PREDICTIVE else "residual"
     if response != "scores" or response in repeat.responses:
         return response
     return "decision_function" if "decision_function" in repeat.responses else "predict_proba"

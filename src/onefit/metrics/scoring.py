@@ -22,6 +22,7 @@ from .losses import NAMED, Loss, find_loss
 from .means import MeanMetric, mean_of_loss
 from .orientation import AS_LOSS, NEGATED
 from .pooled import PooledMetric
+from .predictive import OWN_LOSSES, OWN_SCORES
 
 __all__ = ["ScoringLike", "find_metrics", "loss_of_metric", "names_metric"]
 
@@ -56,7 +57,8 @@ def find_metrics(
 def names_metric(loss: object) -> bool:
     """Whether a loss is not one of `losses`: it names a metric, rightly or in a way that asks for a hint."""
     if isinstance(loss, str):
-        return loss not in NAMED and (loss in LOSSES or loss in METRIC_HINTS or loss in _scorer_names())
+        known = {*LOSSES, *OWN_LOSSES, *METRIC_HINTS}
+        return loss not in NAMED and (loss in known or loss in _scorer_names())
     return _is_scorer(loss)
 
 
@@ -74,6 +76,8 @@ def _of_loss(loss: object, labels: AnyArray | None) -> Metric:
         raise DataError("loss= is smaller the better, and a scorer greater the better: give it as scoring=.")
     if not isinstance(loss, str) or not names_metric(loss):
         return mean_of_loss(find_loss(loss, labels))
+    if loss in OWN_LOSSES:
+        return _own(OWN_LOSSES[loss], f"loss={loss!r}", labels)
     if loss not in LOSSES:
         raise DataError(f"loss={loss!r} is not the name of a loss: {_hint(loss, 'loss')}")
     import sklearn.metrics  # here: it takes as long to load as all of onefit
@@ -81,6 +85,13 @@ def _of_loss(loss: object, labels: AnyArray | None) -> Metric:
     function = getattr(sklearn.metrics, LOSSES[loss])
     table = _table(LOSSES[loss], f"loss={loss!r}", labels)
     return table[LOSSES[loss]](Given(loss, function, {}, "predict_proba", labels, AS_LOSS))
+
+
+def _own(metric: Metric, what: str, labels: AnyArray | None) -> Metric:
+    """A metric of numbers that scikit-learn does not have."""
+    if labels is not None:
+        raise DataError(f"{what} is of numbers, and the estimator predicts classes; use one such as {FOR_CLASSES}.")
+    return metric
 
 
 # ------------------------------------------------------------------------------ scoring=
@@ -113,6 +124,9 @@ def _of_scoring(one: object, name: str, labels: AnyArray | None, n_outputs: int)
     """One metric, shown so that greater is better."""
     if isinstance(one, Metric):
         return one if one.name == name else _renamed(one, name)
+    if isinstance(one, str) and one in OWN_SCORES:
+        own = _own(OWN_SCORES[one], f"scoring={one!r}", labels)
+        return own if name == one else _renamed(own, name)
     if isinstance(one, str):
         one = _scorer_of_name(one)
     if _is_scorer(one):

@@ -105,18 +105,21 @@ def _with_error(row: Any) -> list[str]:
 
 
 def calibration(subject: Subject, output: int) -> ReportTable | None:
-    """Slope and intercept of the recalibration of held-out probabilities."""
+    """Slope and intercept of the recalibration of held-out probabilities, or the coverage of bands."""
     result = subject.main(output)
     if result.calibration is None:
         return None
     ideal = {"calibration_slope": "1", "calibration_intercept": "0"}
+    ideal |= {name: name.removeprefix("band_") + "%" for name in map(str, result.calibration.index) if "band_" in name}
     rows = [
         Row([loss_label(str(name)), *_with_error(row), ideal.get(str(name), "")])
         for name, row in result.calibration.iterrows()
     ]
     level = percent(result.confidence_level)
     columns = ["", "estimate", f"{level} from", "to", "standard error", "ideal"]
-    return ReportTable("Logistic recalibration of the held-out probabilities", columns, rows)
+    is_of_bands = "band_95" in result.calibration.index
+    title = "Observed values inside bands" if is_of_bands else "Logistic recalibration of the held-out probabilities"
+    return ReportTable(title, columns, rows)
 
 
 def outputs(subject: Subject) -> ReportTable:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from ..folds import ExplicitFolds
@@ -16,12 +17,17 @@ from ..metrics import Asked, Loss
 from ..running.job import Contender, Job, Settings, make_job
 from ..typing import FloatArray
 
-__all__ = ["Standard", "standard_of"]
+__all__ = ["ConstantNormal", "Standard", "standard_of"]
 
 MOST_SINGLE_ROWS = 2000
 """Rows up to which constants other than means are learned without each two of them."""
 
+MOST_FITTED_ROWS = 50
+"""The same of a constant that is refitted."""
+
 MEDIAN_LOSSES = ("absolute_error", "neg_mean_absolute_error", "neg_mean_absolute_percentage_error")
+
+LOG_SCORES = ("neg_log_predictive", "log_predictive")
 
 Build = Callable[[Job, Any], Any]
 """Makes a result of a job and its outcome."""
@@ -90,25 +96,43 @@ def standard_of(
     """The best constant for a job's first metric."""
     settings, source = job.settings, job.partitions.source
     K, L = source.n_folds, errors.n_repeats
-    mean = job.problem.classes is None and _strategy(asked, job.loss)["strategy"] == "mean"
+    estimator = _constant(job, asked)
+    is_mean = getattr(estimator, "strategy", "") == "mean"
+    most = MOST_FITTED_ROWS if isinstance(estimator, ConstantNormal) else MOST_SINGLE_ROWS
     if job.dependent is not None:
         settings = replace(settings, folds=job.dependent.again(), n_folds="auto", n_repeats="auto")
     elif isinstance(source, ExplicitFolds):
         settings = replace(settings, folds=source.ids, n_folds="auto", n_repeats="auto")
-    elif job.problem.n == K and K > MOST_SINGLE_ROWS and not mean:
+    elif job.problem.n == K and most < K and not is_mean:
         settings = replace(settings, n_folds=10, n_repeats=5, random_state=job.entropy)
     else:
         settings = replace(settings, n_folds=K, n_repeats=L, random_state=job.entropy)
     settings = replace(
         settings, route="auto", transformers="refit", n_jobs=None, progress=False, bias_folds=None, checkpoint=None
     )
-    estimator = (
-        DummyRegressor(**_strategy(asked, job.loss))
-        if job.problem.classes is None
-        else DummyClassifier(strategy="prior")
-    )
     target, units = job.problem.target, errors.n_units
     return Standard(target, settings, asked, estimator, job.rows, sampling, units, build, neighbours)
+
+
+def _constant(job: Job, asked: Asked) -> Any:
+    """What predicts the best constant."""
+    if job.problem.classes is not None:
+        return DummyClassifier(strategy="prior")
+    return ConstantNormal() if asked.kind in LOG_SCORES else DummyRegressor(**_strategy(asked, job.loss))
+
+
+class ConstantNormal(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """The normal distribution with the mean and the standard deviation of y: the best constant for a log score."""
+
+    def fit(self, X: Any, y: Any) -> ConstantNormal:
+        """Take mean and standard deviation."""
+        self.mean_, self.std_ = np.mean(y, axis=0), np.std(y, axis=0)
+        return self
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The mean, and the standard deviation if that is asked for."""
+        parts = [np.zeros((len(X), *np.shape(self.mean_))) + part for part in (self.mean_, self.std_)]
+        return tuple(parts) if return_std else parts[0]
 
 
 def _strategy(asked: Asked, loss: Loss) -> dict[str, Any]:

@@ -158,7 +158,10 @@ def _interval_table(figures: Figures, output_names: tuple[str, ...] | None, valu
 
 
 def _heldout_table(job: Job, figures: Figures, rows: HeldOutRows, value: int) -> pd.DataFrame:
-    """Mean held-out prediction and loss of each row; of classes, the one predicted most often, and probabilities."""
+    """Mean held-out prediction and loss of each row; of classes, the one predicted most often, and probabilities.
+
+    Of numbers their standard deviations, if a metric has asked for them.
+    """
     problem, index, classes = job.problem, rows.names, job.loss.classes
     Q, losses = problem.n_outputs, figures.losses[:, value]
     row_value = "loss" if figures.asked.has_row_losses else "influence"
@@ -171,12 +174,13 @@ def _heldout_table(job: Job, figures: Figures, rows: HeldOutRows, value: int) ->
         if rows.kept.shape[-1] > Q:
             frame["observed"] = classes.labels[classes.decide(problem.y)]
         return frame
-    columns: pd.Index[Any] = pd.Index(["prediction", row_value])
+    has_std = rows.kept.shape[-1] > Q
+    columns: pd.Index[Any] = pd.Index(["prediction", row_value, *(["std"] if has_std else [])])
     if problem.output_names is not None:
         columns = pd.MultiIndex.from_product([list(columns), list(problem.output_names)])
     both = rows.both[:, value]
     if both.shape[1] > Q + losses.shape[1]:
-        both = np.hstack([both[:, :Q], losses])
+        both = np.hstack([both[:, :Q], losses, rows.kept[:, value, Q:]])
     return pd.DataFrame(np.asfortranarray(both), index=index, columns=columns, copy=False)
 
 

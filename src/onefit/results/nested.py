@@ -101,14 +101,15 @@ class NestedCVResult:
         By metric, of all that were asked for: estimate, low, high, standard_error. The result speaks of the first.
     calibration : DataFrame or None
         Of the probabilities of two classes: slope and intercept of a logistic recalibration of the held-out ones, with
-        intervals. A slope below one means predictions that are too extreme. None if no metric of probabilities was
-        asked for.
+        intervals. A slope below one means predictions that are too extreme. With a log score of predictions that have a
+        standard deviation: the share of observed values inside bands of 50, 80 and 95%. None if neither was asked for.
     intervals : DataFrame
         The interval of every rule.
     fold_errors : FoldErrorTables
     heldout : DataFrame
         By row, mean held-out prediction and loss (see `row_value`); with a metric of probabilities also these, as
-        ``probability_<class>``, and the class that was observed.
+        ``probability_<class>``, and the class that was observed; with a log score ``std``, the standard deviation of an
+        observation, its mean over repeats.
     rmse, r2 : Figure or None
         With intervals; for squared error only.
     reason : str

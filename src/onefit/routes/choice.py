@@ -20,6 +20,7 @@ from .leavetwo import LeaveTwoOutRoute
 from .neighbours import NeighboursRoute
 from .newton import NewtonRoute
 from .onestep import OneStepRoute
+from .process import ProcessRoute
 from .refit import RefitRoute
 from .repeats import RepeatedRoute, SideBySide
 from .searched import SearchedRoute
@@ -31,6 +32,7 @@ ROUTES: tuple[Route, ...] = (
     LeaveTwoOutRoute(),
     GramRoute(),
     OneStepRoute(),
+    ProcessRoute(),
     TunedRoute(),
     LearnedRoute(),
     EncodedRoute(),

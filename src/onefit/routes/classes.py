@@ -36,12 +36,12 @@ class ClassesRoute(RepeatedRoute):
         if plan.is_trial:
             return Refusal("it leaves two out if asked for")
         n, p, C, V = learner.n, learner.n_columns, learner.n_classes, learner.n_values
-        sets = plan.likely_repeats * plan.n_folds * (plan.n_folds + 1) / 2
+        sets = plan.likely_repeats * plan.n_sets
         is_diagonal = learner.scatter == "diagonal"
         matrices = 0 if is_diagonal else C if learner.scatter == "classes" else 1
         each = 2e-5 + 1e-9 * (plan.n_folds * C * p * (1 + p * matrices) + V * matrices * p**3)
         each += 4e-9 * V * C * plan.largest_fold * p
-        fits = plan.n_folds * (plan.n_folds + 1) // 2 * V
+        fits = plan.n_sets * V
         offer = Offer(
             sets * each + 1e-6 * plan.likely_repeats * n, f"{learner.reason}; refits would be {fits:,} fits a repeat"
         )

@@ -38,7 +38,7 @@ class ConstantRoute(RepeatedRoute):
         (learner,) = learners
         if not isinstance(learner, ConstantLearner):
             return Refusal("it is for constants")
-        sets = plan.n_folds * (plan.n_folds + 1) // 2
+        sets = plan.n_sets
         is_ordered = plan.is_single_rows and task.problem.weights is None
         if plan.is_trial and (plan.units > MOST_ROWS if is_ordered else sets > MOST_SETS):
             return Refusal("a constant is learned anew in every training set, and these would be many")

@@ -101,6 +101,11 @@ class FoldPlan:
         """How many repeats to reckon with."""
         return self.n_repeats or LIKELY_REPEATS
 
+    @property
+    def n_sets(self) -> int:
+        """Training sets of a repeat, without each fold and each two: what refits would fit."""
+        return self.n_folds * (self.n_folds + 1) // 2
+
     @classmethod
     def trial(cls, problem: Problem) -> FoldPlan:
         """A fold for every row or group, if that is fast."""

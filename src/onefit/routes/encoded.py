@@ -52,12 +52,12 @@ class EncodedRoute(RepeatedRoute):
         if plan.is_trial:
             return Refusal("it takes few folds, each with its statistics")
         q, n, L, V = learner.width, task.problem.n, plan.likely_repeats, learner.n_values
-        sets = L * plan.n_folds * (plan.n_folds + 1) / 2
+        sets = L * plan.n_sets
         each = learner.set_seconds()
         if learner.n_candidates:  # a row is looked at for each penalty
             each += n * q * (1e-10 * q + 1.4e-9 * learner.n_candidates)
         seconds = sets * each + L * n * (1e-6 * V + 5e-10 * (q**2 + plan.n_folds * q * V))
-        fits = plan.n_folds * (plan.n_folds + 1) // 2 * V
+        fits = plan.n_sets * V
         reason = f"{learner.reason} ({q} fixed features); refits would be {fits:,} fits a repeat"
         if learner.n_candidates and n > MOST_TUNED_ROWS:
             tall = Refusal(

@@ -14,6 +14,7 @@ from ..inference.fold_errors import FoldErrors, HeldOut, PairErrors, RowRoles, s
 from ..learners import Task
 from ..metrics import Classes, Reduced, Repeat
 from ..typing import AnyArray, FloatArray, IntArray
+from ..vocabulary import PREDICTIVE
 from .responses import Responses, repeats_of
 
 __all__ = ["Measured", "measure", "n_figures", "n_kept"]
@@ -25,8 +26,10 @@ def n_figures(task: Task) -> int:
 
 
 def n_kept(task: Task) -> int:
-    """Numbers that are kept of a row's predictions: one a column of y, and its probabilities if there are any."""
-    return task.problem.n_outputs + (_n_classes(task) if "predict_proba" in task.responses else 0)
+    """Numbers that are kept of a row's predictions: one a column of y, its probabilities or standard deviations."""
+    Q = task.problem.n_outputs
+    more = {"predict_proba": _n_classes(task), PREDICTIVE: Q}
+    return Q + sum(count for kind, count in more.items() if kind in task.responses)
 
 
 def _outputs(task: Task) -> int:
@@ -132,13 +135,18 @@ def _pseudo_means(found: Reduced, folds: Sequence[IntArray], rows: RowRoles) -> 
 
 
 def _record_predictions(table: FloatArray, repeat: Repeat, task: Task, kept: Sequence[int]) -> None:
-    """Write what was predicted of each row with its own fold out: residuals, of codes for classes; probabilities."""
+    """Write what was predicted of each row with its own fold out: residuals, of codes for classes; what goes with it.
+
+    That is probabilities, or standard deviations.
+    """
     Q, classes, values = task.problem.n_outputs, task.loss.classes, np.array(kept)
     for fold, rows in enumerate(repeat.rows):
         own = {kind: parts[fold][fold] for kind, parts in repeat.responses.items()}
         at = np.ix_(rows, values)
         if classes is None:
-            table[at] = own["residual"]
+            table[..., :Q][at] = own["residual"]
+            if PREDICTIVE in own:
+                table[..., Q:][at] = own[PREDICTIVE][..., 1]
             continue
         table[..., :Q][at] = task.problem.y[rows][:, None] - classes.encode(_decided(own, classes))
         if "predict_proba" in own:

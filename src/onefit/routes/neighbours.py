@@ -41,7 +41,7 @@ class NeighboursRoute(RepeatedRoute):
         seconds = 1e-4 * n + 2e-8 * plan.likely_repeats * cells * (1 + learner.n_values)
         reason = (
             "the nearest rows of a training set are the first in each row's list of neighbours that are in it; refits "
-            f"would be {K * (K + 1) // 2 * learner.n_values:,} fits a repeat"
+            f"would be {plan.n_sets * learner.n_values:,} fits a repeat"
         )
 
         def settle() -> Learner | Refusal:

@@ -30,7 +30,7 @@ class NewtonRoute(RepeatedRoute):
             return Refusal("it takes few folds, each with its statistics")
         P, c = learner.family.basis.shape
         n, q, K, V = task.problem.n, learner.width + 1, plan.n_folds, learner.n_values
-        sets = plan.likely_repeats * K * (K + 1) / 2 * V
+        sets = plan.likely_repeats * plan.n_sets * V
         system = 5e-6 + 2e-11 * (c * q) ** 3
         each = 1e-5 + system + 8 * P * n * (2e-9 + 1e-10 * q)
         refit = 1.5e-3 + 30 * P * n * (5e-9 + 5e-10 * q)

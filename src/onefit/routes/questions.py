@@ -9,7 +9,9 @@ import numpy as np
 
 from ..errors import DataError
 from ..learners import Task
+from ..learners.gaussian_process import std_of_observations
 from ..typing import AnyArray, Data, FloatArray
+from ..vocabulary import PREDICTIVE
 
 __all__ = ["Questions"]
 
@@ -60,6 +62,8 @@ class Questions:
             kind = "decision_function" if hasattr(fitted, "decision_function") else "predict_proba"
             found = self._answer(kind, fitted, X, y)
             return found[:, 1:] if kind == "predict_proba" and found.shape[1] == 2 else found
+        if kind == PREDICTIVE:
+            return _with_std(fitted, X, y)
         found = np.asarray(getattr(fitted, kind)(X))
         if kind == "predict":
             return found
@@ -98,3 +102,14 @@ class Questions:
             raise DataError(f"predict_proba gives {found.min():.3g} to {found.max():.3g}, which are no probabilities.")
         if found.size and np.abs(found.sum(axis=1) - 1).max() > SUM_TOLERANCE:
             raise DataError("The probabilities that predict_proba gives do not sum to one over the classes.")
+
+
+def _with_std(fitted: Any, X: Data, y: AnyArray) -> FloatArray:
+    """Residuals and standard deviations of observations, (m, Q, 2)."""
+    mean, std = (np.asarray(part, dtype=np.float64) for part in fitted.predict(X, return_std=True))
+    if mean.shape != np.shape(y) or std.shape != mean.shape:
+        raise DataError(
+            f"predict(return_std=True) gives arrays of shapes {mean.shape} and {std.shape} for {np.shape(y)} values."
+        )
+    parts = np.asarray(y, dtype=np.float64) - mean, std_of_observations(fitted, std)
+    return np.stack([part.reshape(len(y), -1) for part in parts], axis=-1)

@@ -40,7 +40,7 @@ class SearchedRoute(RepeatedRoute):
         if plan.is_trial:
             return Refusal("it takes few folds, each with its statistics")
         q, n_sets = learner.width + 1, learner.n_splits + 1
-        sets = plan.likely_repeats * plan.n_folds * (plan.n_folds + 1) / 2
+        sets = plan.likely_repeats * plan.n_sets
         systems = n_sets * len(learner.places) * (5e-6 + 1e-9 * q**3)
         rows = task.problem.n * q * (q + len(learner.places))
         return Offer(sets * (1e-4 + systems + 5e-10 * rows), learner.reason)

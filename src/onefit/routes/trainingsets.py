@@ -74,7 +74,7 @@ def offer_by_sets(learner: TunedLearner | StatisticsLearner, task: Task, plan: F
             f'; n_folds="auto" took {plan.n_folds} folds, as it leaves two out up to {most:,} rows and few columns '
             "only, and if the rule of the interval allows"
         )
-    sets = plan.likely_repeats * plan.n_folds * (plan.n_folds + 1) / 2
+    sets = plan.likely_repeats * plan.n_sets
     return Offer(1e-9 * sets * (learner.steps * width**3 + (n * width if learner.needs_rows else 0)), reason)
 
 
@@ -192,11 +192,15 @@ class Sets(ABC):
 
     def run(self, sets: IntArray) -> Iterator[tuple[IntArray, FloatArray]]:
         """Folds that are out (B, t), and their residuals (B, t, m, V, Q), in blocks of training sets."""
-        step = per_block(8 * self.floats_each(sets.shape[1]), 2 * BLOCK_BYTES)
-        for start in range(0, len(sets), step):
-            out = sets[start : start + step]
+        for out in self.blocks(sets):
             yield out, self.residuals(out)
             self.engine.count(sets=len(out))
+
+    def blocks(self, sets: IntArray) -> Iterator[IntArray]:
+        """Some training sets at a time."""
+        step = per_block(8 * self.floats_each(sets.shape[1]), 2 * BLOCK_BYTES)
+        for start in range(0, len(sets), step):
+            yield sets[start : start + step]
 
     def place(self, out: IntArray) -> tuple[int, tuple[int, ...]]:
         """The repeat of one training set (t,), and its folds there."""

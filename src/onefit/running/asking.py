@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,9 +12,11 @@ from ..errors import DataError, IntervalError
 from ..inference.intervals import Rule
 from ..metrics import Asked, KeptScores, Loss, LossLike, Metric, ScoringLike, asked_of_loss, asked_of_metrics, find_loss
 from ..metrics.calibration import CALIBRATION
+from ..metrics.predictive import BANDS
 from ..metrics.scoring import find_metrics, loss_of_metric, names_metric
 from ..typing import Estimator
 from ..validation import Problem
+from ..vocabulary import PREDICTIVE
 
 __all__ = ["Question", "ask"]
 
@@ -67,6 +70,8 @@ def ask(
         and any(m.response == "predict_proba" for m in metrics)
     ):
         metrics += CALIBRATION
+    if problem.output_names is None and any(m.response == PREDICTIVE for m in metrics):
+        metrics += BANDS
     kept = KeptScores.of_classes(problem.classes)
     n_outputs = problem.n_outputs if problem.classes is None else 1
     return Question(kept, metrics, asked_of_metrics(metrics, n_outputs, kept.classes))
@@ -75,6 +80,12 @@ def ask(
 def _check_responses(estimator: Estimator, metrics: Sequence[Metric]) -> None:
     """Refuse a metric that needs what the estimator does not have."""
     for metric in metrics:
+        if metric.response == PREDICTIVE and not _tells_std(estimator):
+            raise DataError(
+                f"{metric.name} needs standard deviations of predictions, and predict of {type(estimator).__name__} "
+                "has no return_std. Choose a model that has it (GaussianProcessRegressor, BayesianRidge, "
+                "ARDRegression), by itself or as the last step of a Pipeline."
+            )
         methods = METHODS.get(metric.response, ())
         if methods and not any(hasattr(estimator, method) for method in methods):
             last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
@@ -82,3 +93,12 @@ def _check_responses(estimator: Estimator, metrics: Sequence[Metric]) -> None:
                 f"{metric.name} needs {' or '.join(methods)}, which {type(last).__name__} does not have. Choose a "
                 "metric of predicted classes, such as accuracy, or a classifier that has it (LogisticRegression)."
             )
+
+
+def _tells_std(estimator: Estimator) -> bool:
+    """Whether predict can give standard deviations."""
+    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    try:
+        return "return_std" in inspect.signature(last.predict).parameters
+    except (AttributeError, TypeError, ValueError):
+        return False

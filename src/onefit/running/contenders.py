@@ -8,6 +8,7 @@ from itertools import groupby
 from ..errors import OneFitError
 from ..learners import Learner, Path, RefitLearner, Refusal, Task, adapt, free_columns, frozen
 from ..typing import Estimator
+from ..vocabulary import PREDICTIVE
 from .asking import METHODS
 
 __all__ = ["Contender", "candidates_of"]
@@ -85,12 +86,17 @@ def _adapt_or_refuse(estimator: Estimator, task: Task) -> Learner | Refusal:
 
 def _that_responds(learner: Learner, task: Task) -> Learner | Refusal:
     """The learner, if it can say what the metrics need to know."""
-    kinds = task.responses - {"predict"} if task.problem.classes is not None else frozenset[str]()
+    is_of_classes = task.problem.classes is not None
+    kinds = task.responses - {"predict"} if is_of_classes else task.responses & {PREDICTIVE}
     own = any(hasattr(metric, "score_rows") for metric in task.metrics)
     lacking = {kind for kind in kinds if not learner.responses & set(METHODS.get(kind, (kind,)))}
     if own:
         return Refusal("a scorer of (estimator, X, y) needs fitted estimators")
-    return Refusal(f"its {sorted(lacking)[0]} is known of fitted estimators only") if lacking else learner
+    if not lacking:
+        return learner
+    if lacking == {PREDICTIVE}:
+        return Refusal("its standard deviations are known of fitted estimators only")
+    return Refusal(f"its {sorted(lacking)[0]} is known of fitted estimators only")
 
 
 def _refitted(contender: Contender, task: Task, refusal: Refusal) -> RefitLearner:
