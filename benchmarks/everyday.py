@@ -26,7 +26,7 @@ from .pipelines import PipelineCase
 
 __all__ = ["HEAD", "MODELS", "everyday"]
 
-HEAD = ("your model", "how it is computed", "time", "by refits")
+HEAD = ("your model", "how it is computed", "times cross_val_score", "by refits")
 TABLE = PipelineCase("houses", 1_000, 5, (6, 12), 0.05, 0)
 TINY = PipelineCase("houses", 60, 2, (3,), 0.05, 0)
 WORDS = {
@@ -100,8 +100,8 @@ def _line(which: Everyday, table: PipelineCase, budget: float) -> list[str]:
     drawn = "every pair of rows left out" if result.n_folds == len(y) else f"{K} folds, {repeats} repeats"
     by_refits = _times(repeats * K * (K + 1) / 2 / CV_FOLDS)
     how = f"{WORDS[result.route]}; {drawn}"
-    return [which.name, how, _times(ours / theirs), by_refits if result.route != "refit" else "so it is"]
+    return [which.name, how, _times(ours / theirs), by_refits if result.route != "refit" else "the same"]
 
 
 def _times(ratio: float) -> str:
-    return f"{ratio:,.0f} x" if ratio >= 10 else f"{ratio:.2g} x"
+    return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"

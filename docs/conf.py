@@ -20,7 +20,7 @@ copyright = author
 release = version = version_of("onefit")
 
 extensions = [
-    "myst_parser",
+    "myst_nb",  # the parser of the pages, and the notebooks
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
@@ -29,7 +29,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "_ext", "Thumbs.db", ".DS_Store"]
+exclude_patterns = ["_build", "_ext", "gallery/*.ipynb", "Thumbs.db", ".DS_Store"]
 default_role = "py:obj"  # single backticks in docstrings name objects
 
 # ---------------------------------------------------------------------------------------------- pages
@@ -39,6 +39,13 @@ myst_heading_anchors = 3
 myst_links_external_new_tab = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
+
+# ------------------------------------------------------------------------------------------ notebooks
+
+nb_execution_mode = "force"  # the files hold no outputs: what a page shows is what the code gives now
+nb_execution_raise_on_error = True
+nb_execution_timeout = 120
+nb_merge_streams = True
 
 # ------------------------------------------------------------------------------------------ reference
 
@@ -109,5 +116,16 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-SINGLE = ("index", "tutorial", "guide", "models", "trust", "paper", "speed", "cli", "report")  # pages without a section
+SINGLE = (
+    "index",
+    "tutorial",
+    "guide",
+    "models",
+    "glossary",
+    "trust",
+    "paper",
+    "speed",
+    "cli",
+    "report",
+)  # pages without a section
 html_sidebars = {page: [] for page in SINGLE}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -212,7 +213,12 @@ def test_generalized_linear_models_are_timed_and_agree_with_refits(capsys):
 
 
 def test_the_table_of_the_first_page_says_how_each_model_is_computed(capsys):
+    from benchmarks.everyday import MODELS
+
     printed = run_main(capsys, "--everyday")
     assert printed.count("no refits") == 3
     assert "every pair of rows left out" in printed
-    assert printed.count(" x\n") == 3
+    readme, speed = ((ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/speed.md"))
+    table = re.search(r"(?s)\| your model \|.*?\n\n", readme)[0]
+    assert table in speed
+    assert [line.split(" | ")[0] for line in table.strip().splitlines()[2:]] == [f"| {model.name}" for model in MODELS]

@@ -154,3 +154,26 @@ def test_the_reference_has_no_name_that_is_gone():
         value = onefit
         for part in path.split("."):
             value = getattr(value, part)
+
+
+# ------------------------------------------------------------------------------------- the glossary
+
+
+def names_of_the_api():
+    """Public names, arguments of the functions that answer, and fields of what they return."""
+    functions = (onefit.nested_cv, onefit.error_curve, onefit.compare)
+    results = (onefit.NestedCVResult, onefit.ErrorCurve, onefit.Comparison)
+    yield from onefit.__all__
+    for function in functions:
+        yield from inspect.signature(function).parameters
+    for result in results:
+        attributes = (inspect.getdoc(result) or "").partition("Attributes\n")[2]
+        for line in re.findall(r"(?m)^([\w, ]+?)(?: :|$)", attributes):
+            yield from line.split(", ")
+        yield from (name for name in vars(result) if not name.startswith("_"))
+
+
+def test_the_glossary_has_every_name_of_the_api():
+    text = (DOCS / "glossary.md").read_text(encoding="utf-8")
+    explained = set(re.findall(r"`(\w+)(?:\(\))?`", text))
+    assert sorted({name for name in names_of_the_api() if name not in explained}) == []
