@@ -1,7 +1,7 @@
 PYTHON ?= python
 .DEFAULT_GOAL := help
 
-.PHONY: benchmarks-quick check cores docs fix fuzz help lint lowest package paper paper-quick sanitize test test-all validation
+.PHONY: benchmarks-quick check cores docs fix fuzz help lint lowest package paper paper-quick sanitize test test-all test-cluster validation
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -11,6 +11,9 @@ test:  ## the tests of every day, as the README runs them: the same everywhere, 
 
 test-all:  ## all tests, studies and long sweeps too, with random examples
 	HYPOTHESIS_PROFILE=random $(PYTHON) -m pytest -n 2 -m "slow or not slow"
+
+test-cluster:  ## the tests on a Dask cluster of two processes; pip install -e ".[dask]" first
+	$(PYTHON) -m pytest -m cluster
 
 cores:  ## the numerical tests on the code paths of other processors
 	.ci/cores

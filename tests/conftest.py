@@ -111,6 +111,17 @@ def lacking_in(error):
     return None
 
 
+@pytest.fixture(scope="session")
+def cluster():
+    """The client of a Dask cluster of two processes; one serves all tests, as it takes seconds to start."""
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
 @pytest.fixture
 def regression():
     """Forty rows, four columns, one output: well posed for every route."""

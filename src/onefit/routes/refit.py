@@ -10,26 +10,23 @@ import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import islice
-from multiprocessing import current_process
-from threading import Thread
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.utils import get_tags
 
 from ..dropfolds import DropFolds
-from ..errors import OneFitError, RefitError
-from ..extrapolation import measured
+from ..errors import RefitError
 from ..folds import Folds, FoldSource
 from ..inference.fold_errors import Failure, HeldOut, PairErrors, RowRoles, empty_pairs, moments
 from ..learners import Learner, RefitLearner, Refusal, Task
 from ..learners.refitted import fit_parameters
 from ..learners.transformed import without_trace
-from ..sources import Source
-from ..typing import AnyArray, Data, Estimator, FloatArray, IntArray
+from ..typing import AnyArray, Estimator, FloatArray, IntArray
 from .contract import Engine, FoldPlan, Offer, Workers, ignore
+from .fitting import Answer, FitData, RowSet, predictions_or_error, rows_of
+from .placing import Future, placed
 from .questions import Questions
 from .repeats import RepeatedRoute
 from .responses import Responses
@@ -44,14 +41,7 @@ MOST_TASKS = 256
 FIRST_TIMED, LONGEST_TIMED = 1000, 2.0
 """Rows of the first fit that is timed, and seconds up to which all rows are fitted to know better."""
 
-LOOK_OUT = 0.5
-"""Seconds between two looks of a worker whether its parent still lives."""
-
-
 T = TypeVar("T")
-
-Answer: TypeAlias = list[dict[str, AnyArray]] | RefitError
-"""What a fit answers for each test set, by kind of response, or why it cannot."""
 
 Call: TypeAlias = tuple[Callable[..., Answer], tuple[object, ...], dict[str, object]]
 """A call that joblib makes."""
@@ -95,14 +85,15 @@ class RefitEngine(Engine):
         self._failed = set[int]()
         self._errors = dict[int, RefitError]()
         self._questions = Questions.of_task(task)
-        self._source = task.source
         self.n_values = len(self.estimators)
         self._weights = RowRoles.of(problem.weights, None).weights
         self._kept: Parallel | None = None
         self._ahead: Iterator[Answer] | None = None
         self._n_ahead = 0
-        for estimator in self.estimators:
-            fit_parameters(estimator, problem.weights, problem.groups)  # whether it can be weighted at all
+        # fails if one cannot be weighted at all
+        parameters = [fit_parameters(estimator, problem.weights, problem.groups) for estimator in self.estimators]
+        self._data = FitData(task.source, problem.target, parameters)
+        self._placed: FitData | Future = self._data
 
     def n_units(self, n_folds: int, n_repeats: int, with_pairs: bool) -> int:
         """Number of fits."""
@@ -112,11 +103,12 @@ class RefitEngine(Engine):
     def at_work(self) -> Iterator[None]:
         """Keep the workers from one call to the next: then blocks can be small."""
         with _workers(self.n_jobs) as self._kept:
+            self._placed = placed(self._data)
             try:
                 yield
             finally:
                 self._end_ahead()
-                self._kept = None
+                self._kept, self._placed = None, self._data
 
     def look_ahead(self, source: FoldSource, start: int, goal: int) -> None:
         """Begin with the pairs of these repeats, which `pairs` is then asked for one by one.
@@ -257,20 +249,19 @@ class RefitEngine(Engine):
                 finally:
                     _end(results)
 
-    def _fit(self, folds: Folds, repeat: int, held: tuple[int, ...], value: int) -> Call:
-        """One fit, for joblib; nothing for a value that has failed."""
+    def _fit(self, folds: Folds, repeat: int, held: tuple[int, ...], value: int, data: FitData | None = None) -> Call:
+        """One fit, for joblib, to these data or where they are placed; nothing for a value that has failed."""
         if value in self._failed:
             nothing: Call = delayed(list)()
             return nothing
-        fit: Call = delayed(_predictions_or_error)(
+        fit: Call = delayed(predictions_or_error)(
             self.n_values == 1,
             os.getpid(),
             self.estimators[value],
-            self._source,
-            self.problem.target,
-            fit_parameters(self.estimators[value], self.problem.weights, self.problem.groups),
-            folds.training_rows(repeat, *held),
-            [np.flatnonzero(folds.ids[repeat] == fold) for fold in held],
+            value,
+            self._placed if data is None else data,
+            RowSet.of(folds.training_rows(repeat, *held), folds.n),
+            [RowSet.of(np.flatnonzero(folds.ids[repeat] == fold), folds.n) for fold in held],
             self._questions,
             f"repeat {folds.first + repeat} with fold(s) {', '.join(map(str, held))} held out",
         )
@@ -278,7 +269,7 @@ class RefitEngine(Engine):
 
     def residuals(self, folds: Folds, repeat: int, held: tuple[int, ...]) -> list[FloatArray]:
         """Residuals (rows, Q) of the folds that one training set leaves out, from a fit here and now."""
-        fit, arguments, _ = self._fit(folds, repeat, held, 0)
+        fit, arguments, _ = self._fit(folds, repeat, held, 0, self._data)
         tests = [np.flatnonzero(folds.ids[repeat] == fold) for fold in held]
         answers = [answer["predict"] for answer in _unless_error(fit(*arguments))]
         return [self._residuals(*each) for each in zip(tests, answers, strict=True)]
@@ -324,27 +315,6 @@ def _with_pairs(K: int) -> list[tuple[int, ...]]:
     return [(j, k) if k > j else (j,) for j in range(K) for k in range(j, K)]
 
 
-_watched: set[int] = set()
-"""Processes for whose end this one looks out."""
-
-
-def _end_with(parent: int) -> None:
-    """Let a process that works for another one end soon after it, however that ends: by a signal too.
-
-    Nobody tells the workers of joblib of a parent that was killed, and they would fit on for nobody.
-    """
-    is_worker = os.getpid() != parent and (os.getppid() == parent or current_process().name.startswith("Loky"))
-    if is_worker and parent not in _watched and os.name == "posix":
-        _watched.add(parent)
-        Thread(target=_look_out_for, args=(parent,), daemon=True, name="onefit-parent").start()
-
-
-def _look_out_for(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(LOOK_OUT)
-    os._exit(1)
-
-
 def _unless_error(parts: Answer) -> list[dict[str, AnyArray]]:
     """The answers of a fit, if it did not fail."""
     if isinstance(parts, RefitError):
@@ -371,62 +341,5 @@ def _seconds(task: Task, estimator: Estimator, rows: IntArray) -> float:
     parameters = fit_parameters(estimator, task.problem.weights, task.problem.groups)
     extra = {name: values[rows] for name, values in parameters.items()}
     start = time.perf_counter()
-    fitted.fit(_rows(estimator, task.source, rows, rows), task.problem.target[rows], **extra)
+    fitted.fit(rows_of(estimator, task.source, rows, rows), task.problem.target[rows], **extra)
     return time.perf_counter() - start
-
-
-def _predictions_or_error(is_alone: bool, *arguments: Any) -> Answer:
-    """Predictions of one fit; its failure is an answer too, if there are other values that may be fitted."""
-    try:
-        return _heldout_predictions(*arguments)
-    except RefitError as error:
-        if is_alone:
-            raise
-        return error
-
-
-def _heldout_predictions(
-    parent: int,
-    estimator: Estimator,
-    source: Source,
-    y: AnyArray,
-    parameters: Mapping[str, AnyArray],
-    train: IntArray,
-    tests: Sequence[IntArray],
-    questions: Questions,
-    where: str,
-) -> list[dict[str, AnyArray]]:
-    """Answers for each test set of a fit on the training rows, for the process ``parent``."""
-    _end_with(parent)
-    name = type(estimator).__name__
-    try:
-        fitted = clone(estimator, safe=False)
-        extra = {name: values[train] for name, values in parameters.items()}
-        with measured():
-            fitted.fit(_rows(estimator, source, train, train), y[train], **extra)
-            answers = [questions.ask(fitted, _rows(estimator, source, test, train), y[test]) for test in tests]
-    except OneFitError as error:
-        raise RefitError(f"{error} It was {name} in {where} ({len(train)} training rows).") from error
-    except Exception as error:
-        message = f"{name} failed in {where} ({len(train)} training rows): {type(error).__name__}: {error}"
-        raise RefitError(message) from error
-    width = 1 if y.ndim == 1 else y.shape[1]
-    for test, answer in zip(tests, answers, strict=True):
-        prediction = answer.get("predict")
-        if prediction is not None and prediction.size != len(test) * width:
-            message = (
-                f"{name} predicts an array of shape {prediction.shape} for {len(test)} rows and {width} output(s)."
-            )
-            raise RefitError(message)
-        if any(part.dtype.kind == "f" and not np.isfinite(part).all() for part in answer.values()):
-            raise RefitError(f"{name} predicts NaN or infinite values in {where}.")
-    return answers
-
-
-def _rows(estimator: Estimator, source: Source, rows: IntArray, train: IntArray) -> Data:
-    """Some rows of X; for estimators that take a matrix between rows, the training columns of it."""
-    try:
-        pairwise = get_tags(estimator).input_tags.pairwise
-    except (AttributeError, TypeError):
-        pairwise = False
-    return source.between(rows, train) if pairwise else source.take(rows)
