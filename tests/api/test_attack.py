@@ -614,6 +614,43 @@ def test_columns_beyond_all_digits_are_refused_if_the_penalty_ties_them_to_each_
         model.fit(X, y)
 
 
+@pytest.mark.parametrize("route", ["gram", "onestep"])
+def test_a_row_of_little_weight_that_alone_sees_a_column_has_no_rounding_errors_of_heavy_ones(route):
+    """Its weight, 1e-9 of the largest, divides the errors of a training set that just counts as well conditioned."""
+    rng = np.random.default_rng(17)
+    X, y, ids = (
+        rng.normal(size=(16, 2)),
+        rng.normal(size=16),
+        np.array([3, 3, 0, 0, 1, 3, 2, 0, 2, 1, 2, 2, 1, 0, 1, 3]),
+    )
+    X[:, 0] = np.where(np.isin(np.arange(16), [0, 15]), X[:, 0] * 10.0 ** rng.uniform(6, 8), 0.0)
+    X[:, 1] *= 3e14
+    w = 10.0 ** np.array([-10.6, -8, -8, -3, -5, -6, -8, -2, -7, -7, -5, -8, -6, -2, -3, -8])
+    result = quiet_nested_cv(Ridge(alpha=50.0), X, y, sample_weight=w, folds=ids, route=route)
+    train = ids != 3  # without the rows that see the first column
+    (mean, centre), v = (np.average(each[train], weights=w[train]) for each in (y, X[:, 1])), w[train]
+    z = X[train, 1] - centre
+    expected = mean + (v * z * (y[train] - mean)).sum() / ((v * z * z).sum() + 50.0) * (X[~train, 1] - centre)
+    np.testing.assert_allclose(
+        result.heldout["prediction"][~train], expected, rtol=0, atol=1e-10 * np.abs(expected).max()
+    )
+
+
+def test_a_training_set_of_no_rows_is_refused_without_a_warning():
+    X, y = np.arange(6.0)[:, None], np.arange(6.0) % 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(TrainingSetError, match="training set of 0 rows"):
+            onefit.nested_cv(
+                onefit.PenalizedRegression(penalty=[[1.0]], lam=1e-3),
+                X,
+                y,
+                sample_weight=[0, 0, 1, 1, 1, 1],
+                folds=np.arange(6) // 2,
+                route="gram",
+            )
+
+
 def exact_kernel_predictions(K, y, w, ids, alpha):
     """Held-out predictions of kernel ridge regression in fractions, from the entries of K as they are."""
     K, y = np.vectorize(Fraction)(K), np.vectorize(Fraction)(y)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn.dummy import DummyRegressor
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
 
 from helpers import quiet_nested_cv, random_folds
 from onefit.errors import DataError
@@ -214,3 +214,13 @@ def test_three_rows_or_groups_are_the_fewest_and_fewer_are_refused_with_the_reas
         quiet_nested_cv(Ridge(1.0), X[:2], y[:2])
     with pytest.raises(DataError, match="only 2 group"):
         quiet_nested_cv(Ridge(1.0), X, y, groups=np.minimum(groups, 1))
+
+
+def test_where_every_row_is_wrong_nothing_speaks_against_one_whatever_the_weights_round_to():
+    """The mean of the weighted ones is one less its last bit."""
+    rng = np.random.default_rng(5)
+    w, y = rng.uniform(1, 2, size=8), np.arange(8) % 2
+    w[1::2] *= w[::2].sum() / w[1::2].sum()  # so that the class of a row has less weight without it
+    result = quiet_nested_cv(RidgeClassifier(alpha=1e10), rng.normal(size=(8, 2)), y, sample_weight=w, n_folds="n")
+    assert result.cv_estimate == pytest.approx(1.0, abs=1e-15)
+    assert result.interval[1] == 1.0

@@ -40,3 +40,15 @@ def test_a_refinement_that_ends_above_the_last_bit_of_double_precision_counts(se
     start = exact * (1 + 1e-6 * rng.normal(size=exact.shape))
     found = refine(ExactRows.of(X, None, penalty, None), root, columns, y[:, None], 1e-4, start).astype(float)
     assert np.abs(X @ (found - exact)).max() <= 1e-2 * np.abs(X @ (start - exact)).max()  # as far as the worst can go
+
+
+def test_a_column_that_is_zero_in_these_rows_keeps_a_coefficient_of_zero():
+    """Other rows may see it, however large: steps left 1e-36 there, where other rows had 1e44."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6, 4)) * [1e43, 1e50, 1e46, 0.0]
+    y, penalty = rng.normal(size=(6, 1)), Penalty(None, np.zeros((4, 0)))
+    columns = columns_of(X, penalty, False)
+    start = np.vstack([np.linalg.lstsq(X[:, :3] / [1e43, 1e50, 1e46], y)[0] / [[1e43], [1e50], [1e46]], [[0.0]]])
+    found = refine(ExactRows.of(X, None, penalty, None), np.ones(6), columns, y, 1.8, start)
+    assert found[3, 0] == 0.0
+    np.testing.assert_allclose((X @ found).astype(float), X @ start, rtol=1e-12, atol=1e-12)

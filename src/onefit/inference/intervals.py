@@ -36,6 +36,9 @@ RULE_VERSION = 2
 FEW_GROUPS = 20
 """With fewer groups the variance between them is too uncertain for the whole size correction."""
 
+ROUNDING = 4 * float(np.finfo(np.float64).eps)
+"""What a row may add to the rounding errors of a share of rows."""
+
 MOST_SCATTERED = 100_000
 """Rows up to which the rules that need every row's losses with each pair of folds out are computed unasked."""
 
@@ -229,8 +232,8 @@ def covariance(errors: FoldErrors, context: Context) -> Interval:
     if scale == "logit":
         low, high = wilson(estimate, s, t)
         # the estimate is held off zero and one, but nothing speaks against either where no row does
-        observed = cv_estimate(errors)
-        low, high = np.where(observed == 0, 0.0, low), np.where(observed == 1, 1.0, high)
+        observed, none = cv_estimate(errors), ROUNDING * errors.n_scored
+        low, high = np.where(observed <= none, 0.0, low), np.where(observed >= 1 - none, 1.0, high)
     else:
         skewness = errors.skewness.mean(axis=0) if context.with_skewness else None
         low, high = ends_of_mean(estimate, s, t, skewness, scale)

@@ -33,6 +33,9 @@ LEAST_FACTORED = 32
 _DIGITS = 1e-8
 """How much of the held-out residuals the rounding errors of y may be magnified to."""
 
+_MARGIN = 100.0
+"""How much larger the errors of rows of little weight may be than y's: those of the basis are divided by roots, too."""
+
 _MOST = 0.1
 """Above this eigenvalue a refit would hardly be more accurate, whatever y is."""
 
@@ -100,16 +103,26 @@ def doubtful(squares: FloatArray) -> BoolArray:
     return found
 
 
-def error_scale(y: FloatArray, r: FloatArray, diagonal: FloatArray) -> FloatArray:
+def error_scale(y: FloatArray, r: FloatArray, diagonal: FloatArray, root: FloatArray | None = None) -> FloatArray:
     """Size of the errors of a residual operator ``A = I - H`` in units of the machine's precision, (V,); at least one.
 
     The residuals ``r = y - Hy`` (V, n, Q) have the rounding errors of y (n, Q), and ``A_JJ^-1`` magnifies them by the
     inverse of its smallest eigenvalue, where a refit would not. That does not matter unless y is far larger than the
     held-out residuals, whose size is that of ``r`` over the ``diagonal`` (V, n) of A. All are times the roots of the
-    weights.
+    weights, ``root`` (n,) if there are any: then the errors also count without them, where a row of little weight has
+    them as many times larger.
     """
-    held_out = np.linalg.norm(r / np.maximum(diagonal, TRUSTED)[..., None], axis=1)  # (V, Q)
-    return error_scale_of(np.linalg.norm(y, axis=0), held_out)
+    left = r / np.maximum(diagonal, TRUSTED)[..., None]
+    size = np.linalg.norm(y, axis=0)
+    scale = error_scale_of(size, np.linalg.norm(left, axis=1))
+    if root is None or not (root > 0).any():
+        return scale
+    counted = root > 0
+    # a row of the basis is the root of its leverage long, over the root of its weight
+    reach = np.sqrt(np.maximum(1.0 - diagonal[:, counted], 0.0)) / root[counted]
+    largest = np.abs(left[:, counted] / root[counted, None]).max(axis=1)  # (V, Q)
+    by_rows = error_scale_of(_MARGIN * size, largest / np.maximum(reach.max(axis=1), 1e-300)[:, None])
+    return np.maximum(scale, by_rows)
 
 
 def error_scale_of(size: FloatArray, held_out: FloatArray) -> FloatArray:

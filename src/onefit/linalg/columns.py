@@ -340,6 +340,8 @@ def middle(X: FloatArray) -> FloatArray:
     Any value near the bulk of the rows serves to centre by. The mean is not near it if one row is far away: then the
     others would lose their digits, and a column that is zero but in one row would be zero no more in the others.
     """
+    if not len(X):
+        return np.zeros(X.shape[1])  # NumPy would warn; what fits no row says so itself
     step = max(1, len(X) // MOST_MIDDLE_ROWS)
     return np.asarray(np.median(X[::step], axis=0), dtype=np.float64)
 

@@ -106,7 +106,8 @@ def primal_operator(Z: FloatArray, y: FloatArray, weights: FloatArray | None, mo
     r = _padded(rho[:, None] * residuals)
     root = np.sqrt(w)[:, None]
     diagonal = 1.0 - np.einsum("ij,ij->i", left[:-1], right[:-1])
-    scale = float(error_scale(root * y, (root * residuals)[None], diagonal[None])[0])
+    roots = None if weights is None else root[:, 0]
+    scale = float(error_scale(root * y, (root * residuals)[None], diagonal[None], roots)[0])
     return Operator(left, right, stored, r, np.append(rho, 1.0), np.append(light, False), scale)
 
 

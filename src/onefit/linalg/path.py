@@ -104,5 +104,5 @@ def factor_path(
     residuals = y - np.matmul(Z, factors[:, :, None] * projected)
     diagonal = 1.0 - factors @ (left * right).T
     root = np.sqrt(w)[:, None]
-    scale = error_scale(root * y, root * residuals, diagonal)
+    scale = error_scale(root * y, root * residuals, diagonal, None if weights is None else root[:, 0])
     return FactorPath(left, right, factors, -1.0, rho[:, None] * residuals, diagonal, scale, rho, light)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..typing import FloatArray
-from .columns import EPS, Columns, Penalty, Shift
+from .columns import EPS, Columns, Penalty, Shift, norms
 from .reflections import Reflections
 
 __all__ = ["ExactRows", "can_be_refined", "refine"]
@@ -115,6 +115,10 @@ def refine(
         if size <= EPS * float(np.abs(factor.size[:, None] * x).max(initial=0.0)):
             found = x  # other rows may see more of a coefficient than these, so go on as long as it gets better
         last = size
+    # as in a fit from its rows: of a column that is small beside the penalty, or zero here and large in other rows, the
+    # steps know the coefficient to the last bit of larger ones only
+    small = norms(columns.E) < root_lam
+    found[:r][small] = columns.E[:, small].T @ (weight * (y - exact.times(found))) / np.longdouble(lam)
     return found
 
 

@@ -174,14 +174,15 @@ class _Block:
         """`batched.error_scale` of residuals r (V, n, Q)."""
         everyone = np.arange(len(self.y))
         y, r = (self.engine.weigh(each, everyone) for each in (self.y, r))
+        root = None if self.engine.root is None else self.engine.root[:-1]
         scale = batched.error_scale(y, r, np.ones(r.shape[:2]))
-        if (scale == 1.0).all():  # held out, residuals are larger still
+        if root is None and (scale == 1.0).all():  # held out, residuals are larger still
             return scale
         diagonal, step = np.empty(r.shape[:2]), per_block(8 * self.d)
         for rows in (everyone[start : start + step] for start in range(0, len(everyone), step)):
             squares = np.square(self.engine.weigh(self.basis.take(rows), rows))
             diagonal[:, rows] = 1.0 - np.square(self.downdate.scales) @ squares.T
-        return batched.error_scale(y, r, diagonal)
+        return batched.error_scale(y, r, diagonal, root)
 
     def _gathered(
         self, low: int, high: int, columns: int, folds: Folds | None = None
