@@ -8,12 +8,14 @@ import numpy as np
 
 from ..errors import DataError
 from ..typing import FloatArray
+from .known import KnownReml, Ubre
 from .points import GRID, LEAST, MOST, SMALLEST_NORMAL, GcvPoint, GuardedGcv, Point, RemlPoint, StrictGcv, eigen, inside
 from .reduced import Reduced, Roots, Statistics, coefficients_at, coordinates_of, reduce, statistics_of_rows
 from .single import Spectrum, criterion_values
 
 __all__ = [
     "JOINT_CRITERIA",
+    "KNOWN_SCALE",
     "Choice",
     "Statistics",
     "choose_jointly",
@@ -24,6 +26,12 @@ __all__ = [
 ]
 
 JOINT_CRITERIA = ("gcv", "reml")
+
+KNOWN_SCALE = {"gcv": "ubre", "reml": "known reml"}
+"""What stands for a criterion where the variance of the noise is known to be one, times the weights."""
+
+_POINTS: dict[str, type[Point]] = {"reml": RemlPoint, "gcv": GcvPoint, "known reml": KnownReml, "ubre": Ubre}
+_BY_SHIFT = {name: plain for plain, name in KNOWN_SCALE.items()}
 
 _SINGULAR = 1e-9
 
@@ -63,7 +71,7 @@ class Choice:
 
 
 def _check_kind(kind: str) -> None:
-    if kind not in JOINT_CRITERIA:
+    if kind not in _POINTS:
         raise DataError(f"There is no criterion {kind!r} for several penalties; choose 'gcv' or 'reml'.")
 
 
@@ -76,7 +84,7 @@ def criterion(statistics: Statistics, roots: Roots, rho: FloatArray, kind: str) 
     roots : tuple of (r_t, d)
         Of full row rank, each on its own columns; or their `coordinates_of`, which many problems can share.
     rho : (T,)
-    kind : {"reml", "gcv"}
+    kind : {"reml", "gcv", "known reml", "ubre"}
 
     Returns
     -------
@@ -97,7 +105,7 @@ def criterion(statistics: Statistics, roots: Roots, rho: FloatArray, kind: str) 
     """
     _check_kind(kind)
     problem = reduce(statistics, roots)
-    return (RemlPoint if kind == "reml" else GcvPoint)(problem, problem.place(rho)).report()
+    return _POINTS[kind](problem, problem.place(rho)).report()
 
 
 def choose_jointly(statistics: Statistics, roots: Roots, kind: str, lams: FloatArray | None = None) -> Choice:
@@ -117,7 +125,8 @@ def choose_jointly(statistics: Statistics, roots: Roots, kind: str, lams: FloatA
     statistics : Statistics
     roots : tuple of (r_t, d)
         Of full row rank, each on its own columns; or their `coordinates_of`, which many problems can share.
-    kind : {"reml", "gcv"}
+    kind : {"reml", "gcv", "known reml", "ubre"}
+        The last two take the variance of the noise as one: REML that knows it, and the unbiased risk in place of GCV.
     lams : (T,) or None
         Penalties that are given, positive, and NaN for those to be chosen; None is all of them. If all are given, they
         are the choice, and nothing is decomposed.
@@ -153,13 +162,13 @@ def choose_jointly(statistics: Statistics, roots: Roots, kind: str, lams: FloatA
 
 def _best(problem: Reduced, kind: str) -> tuple[FloatArray, bool]:
     """Where a criterion is best, and whether that is a minimum of it."""
-    if kind == "reml":
-        at, converged = _minimize(_start(problem, RemlPoint))
+    if kind != "gcv":
+        at, converged = _minimize(_start(problem, _POINTS[kind], _BY_SHIFT.get(kind, kind)))
         return at.rho, converged
-    guarded, converged = _minimize(_start(problem, GuardedGcv))
+    guarded, converged = _minimize(_start(problem, GuardedGcv, kind))
     if not guarded.is_guarded:
         return guarded.rho, converged
-    strict, _ = _minimize(_start(problem, StrictGcv))
+    strict, _ = _minimize(_start(problem, StrictGcv, kind))
     local, converged = _newton(GuardedGcv(problem, strict.rho), scans=False)
     return (guarded.rho, False) if local.is_guarded or not converged else (local.rho, True)
 
@@ -180,9 +189,8 @@ def _minimize(at: Point) -> tuple[Point, bool]:
     return at, False
 
 
-def _start(problem: Reduced, point: type[Point]) -> Point:
+def _start(problem: Reduced, point: type[Point], kind: str) -> Point:
     """Best point of a scan along a common shift, then each axis; where rows are few, also from the most penalized."""
-    kind = "reml" if point is RemlPoint else "gcv"
     at, _ = _sweep(point(problem, inside(problem, np.full(problem.n_terms, _common_shift(problem, kind)))))
     if problem.spare >= len(problem.E) and problem.open.all():
         return at

@@ -34,6 +34,7 @@ __all__ = [
     "GRID",
     "LEAST",
     "MOST",
+    "ROUNDING",
     "SMALLEST_NORMAL",
     "GcvPoint",
     "GuardedGcv",
@@ -171,12 +172,12 @@ class RemlPoint(Point):
         self.tolerance = ROUNDING * max(self.dimension, 1) * problem.z.shape[1]
         self.penalized = np.maximum(problem.rest + np.square(self.y).sum(axis=0), SMALLEST_NORMAL)
         self.log_det = 2.0 * float(np.log(np.abs(self.V.diagonal())).sum())
-        self.value = float(self._values(np.log(self.penalized).sum(), self.log_det))
+        self.value = float(self._values(self.penalized, self.log_det))
 
-    def _values(self, log_penalized: FloatArray, log_det: FloatArray | float) -> FloatArray:
-        """The criterion from the outputs' sum of ``log(RSS + b'Sb)`` and from ``log|M|``."""
+    def _values(self, penalized: FloatArray, log_det: FloatArray | float) -> FloatArray:
+        """The criterion from ``RSS + b'Sb`` (Q, ...) of the outputs and from ``log|M|``."""
         D, Q = self.dimension, len(self.penalized)
-        log_phi = log_penalized - Q * np.log(max(D, 1) / (2.0 * np.pi))
+        log_phi = np.log(penalized).sum(axis=0) - Q * np.log(max(D, 1) / (2.0 * np.pi))
         values: FloatArray = D / 2 * (Q + log_phi) + Q * (self.problem.constant + log_det / 2)
         return values
 
@@ -194,12 +195,12 @@ class RemlPoint(Point):
         P, shrink, D = self.line(term)
         change = np.square(P.T @ self.a[self.problem.coordinates.terms[term]]).T @ shrink
         penalized = np.maximum(self.penalized[:, None] - change, SMALLEST_NORMAL)
-        return self._values(np.log(penalized).sum(axis=0), self.log_det + np.log(D).sum(axis=0))
+        return self._values(penalized, self.log_det + np.log(D).sum(axis=0))
 
     def _shift(self, there: Self, by: Shift) -> None:
         there.penalized = np.maximum(self.penalized - by.shrink @ np.square(by.b), SMALLEST_NORMAL)
         there.log_det = self.log_det + float(np.log(by.D).sum())
-        there.value = float(there._values(np.log(there.penalized).sum(), there.log_det))
+        there.value = float(there._values(there.penalized, there.log_det))
 
     def report(self) -> tuple[float, FloatArray, FloatArray]:
         """The criterion, its gradient and its Hessian."""
@@ -235,15 +236,20 @@ class GcvPoint(Point):
         """Whether the criterion alone would not have its minimum here."""
         return self.left < self.floor * self.problem.n
 
-    def derivatives(self) -> tuple[FloatArray, FloatArray]:
-        """Gradient and Hessian, NaN where the value is infinite."""
+    def changes(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """First and second derivatives of ``n - edf`` and of RSS."""
         total, a, b = self.problem.coordinates.of_term, self.a, self.Nt.T @ self.x
         NN, cross = self.Nt.T @ self.Nt, a @ b.T
+        left_1 = total @ NN.diagonal()
+        left_2 = 2.0 * (total @ (self.LL * NN) @ total.T) - np.diag(left_1)
+        rss_1 = 2.0 * (total @ (a * b).sum(axis=1))
+        rss_2 = 2.0 * (total @ ((a @ a.T) * NN + (cross + cross.T) * self.LL) @ total.T) - np.diag(rss_1)
+        return left_1, left_2, rss_1, rss_2
+
+    def derivatives(self) -> tuple[FloatArray, FloatArray]:
+        """Gradient and Hessian, NaN where the value is infinite."""
         left, rss = self.left if np.isfinite(self.value) else np.nan, self.rss
-        left_1 = total @ NN.diagonal() / left
-        left_2 = 2.0 / left * (total @ (self.LL * NN) @ total.T) - np.diag(left_1)
-        rss_1 = 2.0 / rss * (total @ (a * b).sum(axis=1))
-        rss_2 = 2.0 / rss * (total @ ((a @ a.T) * NN + (cross + cross.T) * self.LL) @ total.T) - np.diag(rss_1)
+        left_1, left_2, rss_1, rss_2 = (each / by for each, by in zip(self.changes(), (left, left, rss, rss), strict=True))
         left_2 -= np.outer(left_1, left_1)
         short = np.log(max(self.floor * self.problem.n / left, 1.0))  # derivatives of the guard STEEP short^3
         slope = -2.0 - 3.0 * STEEP * short**2
