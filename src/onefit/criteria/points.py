@@ -249,7 +249,9 @@ class GcvPoint(Point):
     def derivatives(self) -> tuple[FloatArray, FloatArray]:
         """Gradient and Hessian, NaN where the value is infinite."""
         left, rss = self.left if np.isfinite(self.value) else np.nan, self.rss
-        left_1, left_2, rss_1, rss_2 = (each / by for each, by in zip(self.changes(), (left, left, rss, rss), strict=True))
+        left_1, left_2, rss_1, rss_2 = (
+            each / by for each, by in zip(self.changes(), (left, left, rss, rss), strict=True)
+        )
         left_2 -= np.outer(left_1, left_1)
         short = np.log(max(self.floor * self.problem.n / left, 1.0))  # derivatives of the guard STEEP short^3
         slope = -2.0 - 3.0 * STEEP * short**2

@@ -16,7 +16,8 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from ..checks import check_penalty_value
 from ..errors import DataError, RouteError
-from ..linalg.columns import middle
+from ..linalg.columns import Penalty, middle
+from ..sources import MemorySource
 from ..typing import FloatArray, IntArray
 from ..validation import Problem, numeric_matrix
 from ..vocabulary import CONVERGED
@@ -28,7 +29,7 @@ from .glm_families import Binomial, Family, Gamma, Multinomial, Normal, Poisson,
 from .interpolation import WEAK
 from .steps.table import RawTable, as_block
 
-__all__ = ["GLMLearner", "encoded_glm", "encoded_logistic", "glm", "logistic"]
+__all__ = ["GLMLearner", "encoded_glm", "encoded_logistic", "glm", "logistic", "penalized_glm"]
 
 Mean: TypeAlias = PoissonRegressor | GammaRegressor | TweedieRegressor
 
@@ -56,6 +57,8 @@ class GLMLearner(FeatureRows, Learner):
         Factors of the weights of the classes.
     is_balanced : bool
         Whether these make all classes weigh the same in every training set.
+    held : array (q,) or None
+        Which columns the penalty holds, one or zero; None is all of them.
     """
 
     _exactness = CONVERGED
@@ -73,10 +76,11 @@ class GLMLearner(FeatureRows, Learner):
         is_mean: bool = False,
         class_weights: FloatArray | None = None,
         is_balanced: bool = False,
+        held: FloatArray | None = None,
     ) -> None:
         self.encoding, self.family, self.lams, self.y = encoding, family, lams, y
         self.weights, self.fit_intercept, self.is_mean = weights, fit_intercept, is_mean
-        self.is_balanced = is_balanced
+        self.is_balanced, self.held = is_balanced, held
         self.row_weights = np.ones(self.n) if weights is None else weights
         if class_weights is not None:
             self.row_weights = self.row_weights * class_weights[self.classes_of_rows]
@@ -121,7 +125,14 @@ class GLMLearner(FeatureRows, Learner):
     @property
     def n_unpenalized(self) -> int:
         """Columns that no penalty holds, or hardly one."""
-        return self.width if (self.lams <= (WEAK if self.is_mean else 0.0)).any() else 0
+        if (self.lams <= (WEAK if self.is_mean else 0.0)).any():
+            return self.width
+        return 0 if self.held is None else int((self.held == 0).sum())
+
+    @property
+    def may_have_no_fit(self) -> bool:
+        """Whether some coefficients have no penalty, so that they may go to infinity."""
+        return not self.lams.all() or (self.held is not None and not self.held.all())
 
     def at(self, values: Sequence[int]) -> Self:
         """The same at some of its penalties."""
@@ -198,6 +209,20 @@ def encoded_glm(estimator: Mean, task: Task, path: Path | None, encoding: Encodi
         )
     y = np.ascontiguousarray(problem.y.T)
     return GLMLearner(encoding, family, lams, y, problem.weights, bool(estimator.fit_intercept), is_mean=True)
+
+
+def penalized_glm(columns: FloatArray, penalty: Penalty, family: Family, lams: FloatArray, task: Task) -> GLMLearner:
+    """A model of given columns (n, p) with a quadratic penalty on their coefficients, and an intercept."""
+    problem = task.problem
+    penalized = np.eye(columns.shape[1]) if penalty.penalized is None else penalty.penalized
+    Z = columns @ np.hstack([penalized, penalty.free])
+    if Z.shape[1] >= problem.n - 1:
+        raise RouteError(f"it has {Z.shape[1]} functions for {problem.n} rows")
+    held = np.repeat([1.0, 0.0], [penalized.shape[1], penalty.free.shape[1]])
+    fixed = FixedFeatures(problem.n, problem.target)
+    encoding = Encoding(as_block(RawTable.of(Z, problem.n), fixed), fixed, (), MemorySource(Z), problem.target)
+    y = np.ascontiguousarray(problem.y.T)
+    return GLMLearner(encoding, family, lams, y, problem.weights, True, held=held)
 
 
 def _inverse(C: object) -> float:

@@ -6,30 +6,24 @@ import numbers
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import pandas as pd
-from scipy.special import ndtri
 from sklearn.base import clone
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    _check_y,
-    check_consistent_length,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import _check_sample_weight, _check_y, check_consistent_length, validate_data
 
-from ..checks import check_choice, check_integer, check_level, check_penalty_value, check_range_of
+from ..checks import check_choice, check_penalty_value, check_range_of
 from ..criteria.multiple import JOINT_CRITERIA
-from ..display import TermPanel, plot_terms
 from ..errors import DataError
 from ..frames import is_frame
 from ..learners import DesignSmoother, Learner, Path, Refusal, Smoother, Task
 from ..learners.additive import AdditiveLearner
 from ..typing import ArrayLike, FloatArray, Rows
-from .base import DesignModel, learner_of
+from .base import learner_of
 from .basis import BasisName
+from .effects import TermEffects
 from .fitting import Design, PenalizedFit, fit_design, unit_of
+from .generalized import refuse_criterion
 from .joint import check_path, choose_from_rows, joint_penalty
-from .summary import FitFacts, additive_summary
+from .responses import FamilyName, Response
+from .summary import FitFacts
 from .table import ColumnTable
 from .terms import (
     Defaults,
@@ -37,7 +31,6 @@ from .terms import (
     Part,
     SmoothPart,
     Term,
-    Values,
     WeightedTable,
     as_terms,
     default_terms,
@@ -47,15 +40,14 @@ from .terms import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from matplotlib.axes import Axes
-
-    from ..display import AxesArray
-
 __all__ = ["AdditiveModel"]
 
 
-class AdditiveModel(DesignModel):
+class AdditiveModel(TermEffects):
     r"""A sum of functions of single columns, ``y = c + f_1(x_1) + f_2(x_2) + ...``, fitted by penalized least squares.
+
+    With ``family`` the sum is the log odds of two classes, or the logarithm of the mean of counts or amounts, fitted by
+    penalized likelihood.
 
     Parameters
     ----------
@@ -73,6 +65,10 @@ class AdditiveModel(DesignModel):
         a column has fewer distinct values.
     basis : {"cr", "ps", "bs", "tp"}, default="cr"
         Kind of splines, as in `SplineRegression`, unless the term says otherwise.
+    family : {"gaussian", "binomial", "poisson", "gamma"}, default="gaussian"
+        How y is distributed: numbers with a constant variance; two classes of any labels, which makes this a classifier
+        with `predict_proba`; counts; or positive amounts whose standard deviation grows with their mean. Links are the
+        identity, the log odds and, for the last two, the logarithm.
 
     Attributes
     ----------
@@ -89,9 +85,14 @@ class AdditiveModel(DesignModel):
     edf_by_term_ : dict
         Those of each term by name; they and one for the intercept sum to ``edf_``.
     scale_ : float or array of shape (n_outputs,)
-        Variance of the noise, ``RSS / (n - edf)``.
+        Variance of the noise, ``RSS / (n - edf)``; one for classes and counts, and of amounts the mean of
+        ``((y - mean) / mean)^2`` with that denominator.
     scores_ : dict
-        "gcv", "loo" and "reml" of the fit.
+        "gcv", "loo" and "reml" of the fit. Of families those of the working model; of classes and counts "gcv" is UBRE.
+    deviance_, null_deviance_ : float
+        Of the fit and of the best constant, if ``family`` is not "gaussian".
+    classes_ : array of shape (2,)
+        If ``family`` is "binomial".
     covariance_ : array
         Bayesian covariance of the intercept and the coefficients, which takes ``lam_`` as known.
     term_names_ : list of str
@@ -125,6 +126,12 @@ class AdditiveModel(DesignModel):
     and the result says "given the transformers", unless the terms name them. The penalties are chosen anew in every
     training set.
 
+    Other families minimize ``deviance + penalties``. A criterion then chooses the penalties for the working model, the
+    weighted least squares of Fisher's scoring at the present fit, until neither changes: performance iteration, as
+    mgcv's ``gam(optimizer="perf")`` for GCV and ``bam`` for REML. Where the variance is known (classes, counts) GCV is
+    the unbiased risk, UBRE, and REML takes the scale as one. In `nested_cv` they take no refits at penalties that are
+    given, by Newton steps; penalties that are chosen are chosen by refits.
+
     References
     ----------
     Wood (2017), Generalized Additive Models, 2nd edition, chapters 4 to 6. Marra and Wood (2012), Coverage properties
@@ -144,6 +151,13 @@ class AdditiveModel(DesignModel):
     >>> {name: round(edf, 1) for name, edf in model.edf_by_term_.items()}
     {'s(age)': 6.5, 's(dose)': 1.0, 'sex': 1.0}
     >>> mean, std = model.predict(X[:3], return_std=True)
+
+    Counts: predictions are means, and ``return_std`` speaks of their logarithms.
+
+    >>> visits = rng.poisson(np.exp(0.5 * np.sin(X["age"] / 10) + X["dose"]))
+    >>> counted = AdditiveModel(["age", "dose"], family="poisson").fit(X, visits)
+    >>> bool(np.allclose(np.exp(counted.predict(X, return_std=True)[0]), counted.predict(X)))
+    True
     """
 
     lam_: FloatArray
@@ -156,11 +170,13 @@ class AdditiveModel(DesignModel):
         lam: float | Literal["gcv", "reml"] | Sequence[float] | FloatArray = "reml",
         n_basis: int = 10,
         basis: BasisName = "cr",
+        family: FamilyName = "gaussian",
     ) -> None:
         self.terms = terms
         self.lam = lam  # type: ignore[assignment]
         self.n_basis = n_basis
         self.basis = basis
+        self.family = family
 
     def fit(self, X: Rows, y: Rows, sample_weight: ArrayLike | None = None) -> AdditiveModel:
         """Fit the model.
@@ -170,15 +186,20 @@ class AdditiveModel(DesignModel):
         X : array-like or data frame of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the squared residuals. Rows without weight place no knots and have no levels.
+            Weights of the squared residuals, or of the deviances of the rows. Rows without weight place no knots and
+            have no levels.
 
         Returns
         -------
         AdditiveModel
             The fitted estimator itself.
         """
+        response = self._response
         rows, y = self._check_rows(X, y, sample_weight)
         parts = [part for _, part in self._make(rows)]
+        self._parts, self.term_names_ = parts, [part.name for part in parts]
+        if response is not None:
+            return self._fit_response(response, rows, y)
         D, Y = _side_by_side(parts, rows.table), y.reshape(len(y), -1)
         roots, (lams, criterion) = [part.root for part in parts], self._strengths(parts)
         unit = unit_of(rows.weights)  # weights and penalties may be in any units
@@ -189,12 +210,27 @@ class AdditiveModel(DesignModel):
         if any(len(root) and lam == 0 for root, lam in zip(roots, lams, strict=True)):
             fit.scores["reml"] = np.full(Y.shape[1], np.inf)  # log|lam S| is infinite
         self._keep(fit, y.ndim == 1, fit_intercept=True)
-        smooths = [t for t, part in enumerate(parts) if isinstance(part, SmoothPart)]
-        self.lam_, self.lam_at_end_ = lams[smooths], [choice.at_end[t] for t in smooths]
-        self._parts, self.term_names_ = parts, [part.name for part in parts]
-        self.edf_by_term_ = dict(zip(self.term_names_, _edf_by_part(parts, D, rows.weights, fit), strict=True))
+        self._keep_terms(lams, choice.at_end, _edf_by_part(parts, D, rows.weights, fit))
         self._facts = FitFacts.of(Y, rows.weights)
         return self
+
+    def _fit_response(self, response: Response, rows: WeightedTable, y: FloatArray) -> AdditiveModel:
+        """Fit classes, counts or amounts."""
+        parts, (lams, criterion) = self._parts, self._strengths(self._parts)
+        D, roots = _side_by_side(parts, rows.table), [part.root for part in parts]
+        found = self._fit_family(response, D, y, rows.weights, roots, lams, criterion)
+        eta = self._combine(np.hstack([np.ones((len(D), 1)), D]), False)[0]
+        working = rows.weights * response.working(eta, response.check(y, rows.weights)[0])[1]
+        self._keep_terms(found.choice.lams, found.choice.at_end, _edf_by_part(parts, D, working, found.fit))
+        explained = 1.0 - found.deviance / found.null_deviance if found.null_deviance > 0 else np.nan
+        self._facts = FitFacts(int((rows.weights > 0).sum()), np.zeros(0), explained)
+        return self
+
+    def _keep_terms(self, lams: FloatArray, at_end: Sequence[str], edf: Sequence[float]) -> None:
+        """Keep what is known of each term."""
+        smooths = [t for t, part in enumerate(self._parts) if isinstance(part, SmoothPart)]
+        self.lam_, self.lam_at_end_ = lams[smooths], [at_end[t] for t in smooths]
+        self.edf_by_term_ = dict(zip(self.term_names_, edf, strict=True))
 
     def _keep(self, fit: PenalizedFit, is_single: bool, fit_intercept: bool) -> None:
         super()._keep(fit, is_single, fit_intercept)
@@ -206,16 +242,18 @@ class AdditiveModel(DesignModel):
         """X, y and weights, checked as scikit-learn does; of a data frame only the columns that terms use."""
         if self._reads_columns(X):
             X, y = validate_data(self, X, y, skip_check_array=True)
-            y = _check_y(y, multi_output=True, y_numeric=True, estimator=self)
+            y = _check_y(y, **self._target_options(), estimator=self)
             check_consistent_length(X, y)
         else:
-            X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
-        y = np.asarray(y, dtype=np.float64)
-        check_range_of("y", y)
-        weights = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
+            X, y = validate_data(self, X, y, dtype=np.float64, **self._target_options())
+        target = np.asarray(y)
+        if self._target_options()["y_numeric"]:
+            target = target.astype(np.float64)
+            check_range_of("y", target)
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not (weights > 0).any():
             raise DataError("All sample weights are zero; at least one row must count.")
-        return WeightedTable(ColumnTable.of(X), weights), y
+        return WeightedTable(ColumnTable.of(X), weights), target
 
     def _reads_columns(self, X: Any) -> bool:
         """Whether each column of X is read by itself: it may hold categories."""
@@ -275,113 +313,11 @@ class AdditiveModel(DesignModel):
             part.warn_outside(part.read(table), stacklevel=4)
         return _side_by_side(self._parts, table)
 
-    # ---------------------------------------------------------------------------------------- what the fit can be asked
-
     def _check_new(self, X: Rows) -> Any:
         """New rows, checked as scikit-learn does."""
         if self._reads_columns(X):
             return validate_data(self, X, reset=False, skip_check_array=True)
         return validate_data(self, X, dtype=np.float64, reset=False)
-
-    def effects(self, X: Rows | None = None, confidence_level: float = 0.95) -> pd.DataFrame:
-        """Effects of the terms, with intervals.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features), default=None
-            Where to evaluate the terms: the effects in a row of X and the intercept sum to its prediction. None is
-            100 points over the range of each column, and the levels of factors.
-        confidence_level : float, default=0.95
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns "term", "x", "effect", "low" and "high", and "output" after "term" if y has several columns.
-
-        Notes
-        -----
-        Intervals are ``effect +- z std`` with the Bayesian standard deviation, which takes ``lam_`` as known. They hold
-        point by point: they cover the true function at about the stated share of the points, averaged over the column
-        (Nychka 1988; Marra and Wood 2012). Terms are centred, so their intervals leave out what is not known of the
-        intercept: a straight line has none at the mean of its column, nor a factor at its first level.
-        """
-        check_is_fitted(self)
-        table = None if X is None else ColumnTable.of(self._check_new(X))
-        z = float(ndtri((1.0 + check_level(confidence_level)) / 2))
-        frames = []
-        for t, part in enumerate(self._parts):
-            values = part.grid if table is None else part.read(table)
-            if table is not None:
-                part.warn_outside(values, stacklevel=3)
-            effect, half = self._effect(t, values, z)
-            for q in range(effect.shape[1]):
-                ends = {"low": effect[:, q] - half[:, q], "high": effect[:, q] + half[:, q]}
-                frame = {"term": part.name, "output": q, "x": values, "effect": effect[:, q], **ends}
-                frames.append(pd.DataFrame(frame))
-        found = pd.concat(frames, ignore_index=True)
-        return found.drop(columns="output") if self.coef_.ndim == 1 else found
-
-    def _effect(self, t: int, values: Values, z: float) -> tuple[FloatArray, FloatArray]:
-        """Values (m, Q) of a term, and half of the length of their intervals."""
-        own = self._parts[t].at(values)
-        first = 1 + sum(part.size for part in self._parts[:t])
-        C = np.zeros((len(own), 1 + self.coef_.shape[-1]))
-        C[:, first : first + own.shape[1]] = own
-        effect, std = self._combine(C, True)
-        assert std is not None
-        return effect.reshape(len(own), -1), z * std.reshape(len(own), -1)
-
-    def plot_terms(
-        self, axes: Sequence[Axes] | AxesArray | None = None, confidence_level: float = 0.95, output: int = 0
-    ) -> AxesArray:
-        """Plot the effect of each term with its pointwise band; see `effects`.
-
-        Parameters
-        ----------
-        axes : sequence of matplotlib.axes.Axes, default=None
-            Where to draw, one for each term; a new figure by default.
-        confidence_level : float, default=0.95
-        output : int, default=0
-            Which column of y.
-
-        Returns
-        -------
-        array of matplotlib.axes.Axes
-        """
-        check_is_fitted(self)
-        z = float(ndtri((1.0 + check_level(confidence_level)) / 2))
-        q = check_integer("output", output, 0, len(np.atleast_2d(self.coef_)) - 1)
-        panels = []
-        for t, part in enumerate(self._parts):
-            effect, half = (each[:, q] for each in self._effect(t, part.grid, z))
-            label = part.label(self.edf_by_term_[part.name])
-            panels.append(TermPanel(part.grid, effect, effect - half, effect + half, part.column, label, part.rug))
-        return plot_terms(panels, axes=axes)
-
-    def summary(self) -> str:
-        """Return the terms and how well they fit together, as text.
-
-        A line for each term with its degrees of freedom, its penalty ("most" or "least" as in ``lam_at_end_``) and the
-        range or levels of its column. Then ``scale_``; the criterion that chose the penalties, or GCV if they were
-        given; the share of the weighted squares about the mean of y that the model explains; and R2 adjusted for the
-        degrees of freedom, ``1 - scale_ / variance of y``. There are no p-values: how well the model predicts is for
-        `nested_cv` to say, and whether it is better with a term, for `compare`.
-
-        Examples
-        --------
-        >>> from onefit import AdditiveModel
-        >>> from onefit.datasets import load_motorcycle
-        >>> print(AdditiveModel(n_basis=20).fit(*load_motorcycle(return_X_y=True)).summary())
-        term     edf       lam  over
-        s(x0)  11.78  5.82e-05  2.4 to 57.6
-        133 rows, 12.78 degrees of freedom, the intercept among them
-        scale 509, REML 616.01, deviance explained 80.1%, adjusted R2 0.782
-        """
-        check_is_fitted(self)
-        name = self.lam if isinstance(self.lam, str) else "gcv"
-        edf, scale, score = self.edf_by_term_.values(), np.atleast_1d(self.scale_), np.atleast_1d(self.scores_[name])
-        about = (self._facts, self.edf_, scale, (name.upper(), score))
-        return additive_summary(self._parts, list(edf), list(self.lam_), self.lam_at_end_, *about)
 
     # ----------------------------------------------------------------------------------------------- face to the routes
 
@@ -395,17 +331,26 @@ class AdditiveModel(DesignModel):
         parts = [part for _, part in self._make(rows)]
         return _design(parts, rows.table, np.ones(len(parts)))
 
-    def _make_smoother(self, X: Rows, weights: FloatArray | None, lams: FloatArray | None) -> Smoother:
+    def _given_design(
+        self, X: Rows, weights: FloatArray | None, lams: FloatArray | None
+    ) -> tuple[Design, FloatArray, str]:
         """A path of penalties that all terms share, or the penalties as they are given."""
         rows = self._rows(X, weights)
         parts = [part for _, part in self._make(rows)]
-        if lams is None:
-            design, lams = _design(parts, rows.table, self._strengths(parts)[0]), np.ones((1, 1))
-        else:
+        hint = rare_level(parts, rows)
+        if lams is not None:
             check_path(parts)
-            design = _design(parts, rows.table, np.ones(len(parts)))
-        smoother = DesignSmoother(design.X, design.penalty, True, lams, weights)
-        smoother.hint = rare_level(parts, rows)
+            return _design(parts, rows.table, np.ones(len(parts))), lams[:, 0], hint
+        strengths = self._strengths(parts)[0]
+        if np.isnan(strengths).any():
+            refuse_criterion()
+        return _design(parts, rows.table, strengths), np.ones(1), hint
+
+    def _make_smoother(self, X: Rows, weights: FloatArray | None, lams: FloatArray | None) -> Smoother:
+        """The same for least squares."""
+        design, strengths, hint = self._given_design(X, weights, lams)
+        smoother = DesignSmoother(design.X, design.penalty, True, strengths[:, None], weights)
+        smoother.hint = hint
         return smoother
 
     def _make_learner(self, X: Rows, weights: FloatArray | None, lams: FloatArray | None) -> Learner:

@@ -43,7 +43,7 @@ class DesignModel(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ign
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """X, y and weights as arrays of floats, checked as scikit-learn does."""
         try:
-            rows, target = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True)
+            rows, target = validate_data(self, X, y, dtype=np.float64, **self._target_options())
         except ValueError as error:
             if "could not convert" not in str(error):
                 raise
@@ -54,8 +54,14 @@ class DesignModel(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ign
         if not (weights > 0).any():
             raise DataError("All sample weights are zero; at least one row must count.")
         check_range_of("X", rows, 0.0)
-        check_range_of("y", target)
-        return rows, np.asarray(target, dtype=np.float64), weights
+        if self._target_options()["y_numeric"]:
+            check_range_of("y", target)
+            target = np.asarray(target, dtype=np.float64)
+        return rows, target, weights
+
+    def _target_options(self) -> dict[str, bool]:
+        """How scikit-learn is to check y."""
+        return {"multi_output": True, "y_numeric": True}
 
     def _fit_design(self, design: Design, y: FloatArray, weights: FloatArray) -> None:
         """Fit, and keep the results as scikit-learn's attributes."""
@@ -133,6 +139,10 @@ class DesignModel(MultiOutputMixin, RegressorMixin, BaseEstimator):  # type: ign
         """The same model with whatever it would learn from X alone (knots, components) fixed; itself if nothing is."""
         return self
 
+    def _learner(self, task: Task, X: FloatArray, lams: FloatArray | None) -> Learner:
+        """How the fast routes see this model with these rows, or its path of penalties."""
+        return self._make_learner(X, task.problem.weights, lams)
+
     def _make_learner(self, X: FloatArray, weights: FloatArray | None, lams: FloatArray | None) -> Learner:
         """How the fast routes see this model, or its path of penalties."""
         lam = check_lam(self.lam)
@@ -161,5 +171,5 @@ def learner_of(model: DesignModel, task: Task, path: Path | None) -> Learner | R
         return Refusal(obstacle)
     X = problem.X if model._takes_frames else numeric_matrix(problem)
     frozen = model._freeze(X, problem.weights)
-    found = RefitLearner([frozen]) if wants_refits else frozen._make_learner(X, problem.weights, lams)
+    found = RefitLearner([frozen]) if wants_refits else frozen._learner(task, X, lams)
     return found if frozen is model else found.given_transformers()

@@ -17,7 +17,7 @@ from ..linalg.columns import Penalty, norms
 from ..typing import FloatArray
 from .terms import Part, SmoothPart
 
-__all__ = ["check_path", "choose_from_rows", "joint_penalty"]
+__all__ = ["check_path", "choice_of_rows", "choose_from_rows", "joint_penalty", "warn_undecided"]
 
 
 def joint_penalty(roots: Sequence[FloatArray], lams: FloatArray) -> Penalty:
@@ -43,8 +43,20 @@ def choose_from_rows(
 ) -> Choice:
     """Fill in the penalties that are NaN for columns (n, p), whether or not the rows determine the fit.
 
-    Of the free columns only their span matters, so an orthonormal basis of what the rows see takes their place. Warns
-    if the criterion does not decide.
+    Warns if the criterion does not decide.
+    """
+    choice = choice_of_rows(columns, y, weights, roots, lams, kind)
+    if not choice.converged:
+        warn_undecided(kind, columns[weights > 0].shape)
+    return choice
+
+
+def choice_of_rows(
+    columns: FloatArray, y: FloatArray, weights: FloatArray, roots: Sequence[FloatArray], lams: FloatArray, kind: str
+) -> Choice:
+    """The same without a warning.
+
+    Of the free columns only their span matters, so an orthonormal basis of what the rows see takes their place.
     """
     used = penalized_terms(roots, lams)
     maps = [Penalty.of_root(roots[t] if t in used else roots[t][:0]) for t in range(len(roots))]
@@ -60,20 +72,19 @@ def choose_from_rows(
     centred = root * (y[seen] - np.average(y[seen], axis=0, weights=mass))
     statistics = statistics_of_rows(np.hstack([span, E]), centred)
     choice = choose_jointly(statistics, tuple(eye[a:b] for a, b in pairwise(ends)), kind, lams[used])
-    if not choice.converged:
-        _warn_undecided(kind, columns.shape)
     filled, at_end = lams.copy(), np.full(len(lams), "", dtype=object)
     filled[used], at_end[used] = choice.lams, choice.at_end
     return Choice(filled, tuple(at_end), choice.converged)
 
 
-def _warn_undecided(kind: str, shape: tuple[int, ...]) -> None:
+def warn_undecided(kind: str, shape: tuple[int, ...], stacklevel: int = 4) -> None:
+    """Say that a criterion has no clear minimum."""
     remedy = 'lam="reml", ' if kind == "gcv" else ""
     warnings.warn(
         f'lam="{kind}" has no clear minimum for {shape[1]} functions in {shape[0]} rows, so the fit may follow the '
         f"noise. Use {remedy}fewer terms, a smaller n_basis or more rows.",
         SmoothnessWarning,
-        stacklevel=4,
+        stacklevel=stacklevel,
     )
 
 

@@ -19,9 +19,11 @@ from ..learners import Learner, Path, Refusal, Task
 from ..linalg.columns import Penalty
 from ..typing import ArrayLike, FloatArray, Rows
 from ..vocabulary import CriterionName
-from .base import DesignModel, learner_of
+from .base import learner_of
 from .basis import BasisName, SplineBasis
-from .fitting import Design
+from .fitting import Design, check_lam
+from .generalized import GeneralizedModel, refuse_criterion
+from .responses import FamilyName, Response
 from .smooth import Smooth, make_smooth
 
 if TYPE_CHECKING:
@@ -38,8 +40,11 @@ PLOT_POINTS = 200
 PANEL_SIZE = (4.5, 3.5)
 
 
-class SplineRegression(DesignModel):
+class SplineRegression(GeneralizedModel):
     r"""Minimize ``||y - c - f(x)||^2 + lam * roughness(f)`` over splines f; for several columns, over sums of them.
+
+    With ``family`` the curve is the log odds of two classes, or the logarithm of the mean of counts or amounts, and the
+    deviance takes the place of the squares.
 
     Parameters
     ----------
@@ -59,6 +64,9 @@ class SplineRegression(DesignModel):
         Knots, increasing, the ends among them. For "ps" evenly spaced; for "tp" the points on which the basis is built.
         They set the number of functions, except for "tp". None places them by the values in X; so does "refit", but
         `nested_cv` then does it anew in every training set, by refits.
+    family : {"gaussian", "binomial", "poisson", "gamma"}, default="gaussian"
+        How y is distributed, as in `AdditiveModel`; a criterion is then that of the working model. "binomial" makes
+        this a classifier of two classes.
 
     Attributes
     ----------
@@ -66,7 +74,10 @@ class SplineRegression(DesignModel):
         Of all columns, one after the other; the functions of a column sum to zero over the rows.
     intercept_ : float or array of shape (n_outputs,)
     lam_, edf_, scale_, scores_, covariance_, lam_range_
-        As in `PenalizedRegression`.
+        As in `PenalizedRegression`; with another ``family`` there is no ``lam_range_``, and the others are those of the
+        working model, as in `AdditiveModel`.
+    deviance_, null_deviance_, classes_
+        As in `AdditiveModel`.
     smooths_ : list
         The functions of each column.
     knots_ : list of array
@@ -108,11 +119,13 @@ class SplineRegression(DesignModel):
         basis: BasisName = "cr",
         lam: float | CriterionName = "reml",
         knots: Knots = None,
+        family: FamilyName = "gaussian",
     ) -> None:
         self.n_basis = n_basis
         self.basis = basis
         self.lam = lam
         self.knots = knots
+        self.family = family
 
     def fit(self, X: Rows, y: Rows, sample_weight: ArrayLike | None = None) -> SplineRegression:
         """Fit the model.
@@ -122,18 +135,33 @@ class SplineRegression(DesignModel):
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the squared residuals. Rows without weight place no knots.
+            Weights of the squared residuals, or of the deviances of the rows. Rows without weight place no knots.
 
         Returns
         -------
         SplineRegression
             The fitted estimator itself.
         """
+        response = self._response
         X, y, weights = self._check_fit(X, y, sample_weight)
         self.smooths_ = self._smooths(X, weights)
-        self._fit_design(self._design(self.smooths_, X), y, weights)
+        if response is None:
+            self._fit_design(self._design(self.smooths_, X), y, weights)
+        else:
+            self._fit_response(response, X, y, weights)
         self.knots_ = [np.zeros(0) if smooth.basis is None else smooth.basis.knots for smooth in self.smooths_]
         return self
+
+    def _fit_response(self, response: Response, X: FloatArray, y: FloatArray, weights: FloatArray) -> None:
+        """Fit classes, counts or amounts."""
+        lam = check_lam(self.lam)
+        if lam == "loo":
+            raise DataError('lam="loo" is for family="gaussian"; use "gcv" or "reml".')
+        columns, root = _side_by_side(self.smooths_, X), _root(self.smooths_)
+        lams, criterion = (np.array([np.nan]), lam) if isinstance(lam, str) else (np.array([lam]), "reml")
+        found = self._fit_family(response, columns, y, weights, [root], lams, criterion)
+        self.lam_ = float(found.choice.lams[0])
+        del self.lam_range_  # that of a factor of this penalty
 
     def plot(
         self,
@@ -147,6 +175,8 @@ class SplineRegression(DesignModel):
 
         The band is ``mean +- z std`` with the standard deviation of `predict`. With several columns there is a panel
         for each that is not constant, with its part of the sum: it is centred, and its band leaves out the intercept.
+        Of another ``family`` the only column's curve is that of the mean, or of the probability of the second class;
+        parts of several columns are on the scale of the link, with working residuals as points.
 
         Parameters
         ----------
@@ -178,7 +208,7 @@ class SplineRegression(DesignModel):
         shown = [j for j, smooth in enumerate(self.smooths_) if smooth.basis is not None]
         data = self._points(X, y, q)
         width, height = (7.0, 4.0) if is_one else PANEL_SIZE
-        labels = tuple("y" if is_one else f"part of {names[j]}" for j in shown)
+        labels = tuple(self._label() if is_one else f"part of {names[j]}" for j in shown)
         axes = new_axes(1, len(shown), (width * len(shown), height)) if ax is None else given_axes(ax, labels)
         for j, label, panel in zip(shown, labels, axes, strict=True):
             basis = self.smooths_[j].basis
@@ -186,8 +216,13 @@ class SplineRegression(DesignModel):
             at = np.linspace(basis.low, basis.high, PLOT_POINTS)
             mean, std = (each[:, q] for each in self._part(j, at))
             points = None if data is None else (data[0][:, j], data[1] + self._part(j, data[0][:, j])[0][:, q])
-            ends = mean - z * std, mean + z * std
-            plot_function(at, mean, *ends, points=points, zero=False, ax=panel, xlabel=names[j], ylabel=label)
+            curves = [mean, mean - z * std, mean + z * std]
+            if is_one and self._response is not None:
+                curves = [self._response.mean(each) for each in curves]
+                points = None if data is None else (data[0][:, j], self._observed(y))
+            plot_function(
+                at, curves[0], curves[1], curves[2], points=points, zero=False, ax=panel, xlabel=names[j], ylabel=label
+            )
         return axes[0] if is_one else axes
 
     def _points(self, X: Rows | None, y: ArrayLike | None, output: int) -> tuple[FloatArray, FloatArray] | None:
@@ -198,11 +233,33 @@ class SplineRegression(DesignModel):
             raise DataError("plot shows points if it is given both X and y; give the other one, too, or neither.")
         check_consistent_length(X, y)
         X = self._check_new(X)
+        if self._response is not None:
+            eta = self._combine(np.hstack([np.ones((len(X), 1)), _side_by_side(self.smooths_, X)]), False)[0]
+            return X, self._response.working(eta, self._coded(y))[0] - eta
         observed = np.asarray(y, dtype=np.float64).reshape(len(X), -1)
         if observed.shape[1] != len(np.atleast_2d(self.coef_)):
             raise DataError(f"y has {observed.shape[1]} column(s), and the model was fitted to another number of them.")
         fitted = self._combine(np.hstack([np.ones((len(X), 1)), _side_by_side(self.smooths_, X)]), False)[0]
         return X, observed[:, output] - fitted.reshape(len(X), -1)[:, output]
+
+    def _coded(self, y: ArrayLike) -> FloatArray:
+        """Y as the loss codes it."""
+        if self.family != "binomial":
+            return np.asarray(y, dtype=np.float64)
+        unknown = ~np.isin(y, self.classes_)
+        if unknown.any():
+            raise DataError(f"y holds {np.asarray(y)[unknown][0]!r}, which is none of the classes {self.classes_}.")
+        return np.where(np.asarray(y) == self.classes_[1], 1.0, -1.0)
+
+    def _observed(self, y: ArrayLike | None) -> FloatArray:
+        """Y on the scale of means: classes are zero and one."""
+        assert y is not None
+        coded = self._coded(y)
+        return (coded + 1.0) / 2.0 if self.family == "binomial" else coded
+
+    def _label(self) -> str:
+        """What the curve of the only column shows."""
+        return f"probability of {self.classes_[1]}" if self.family == "binomial" else "y"
 
     def _part(self, j: int, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The function of a column, (m, Q), and its standard deviation; the only one with the intercept."""
@@ -254,10 +311,7 @@ class SplineRegression(DesignModel):
         return [str(name) for name in getattr(self, "feature_names_in_", [f"column {j}" for j in range(p)])]
 
     def _design(self, smooths: list[Smooth], X: FloatArray) -> Design:
-        # with several columns their units must not decide how the one penalty is shared
-        roots = [smooth.root if len(smooths) == 1 else smooth.unit_root for smooth in smooths]
-        root = linalg.block_diag(*roots)
-        return Design(_side_by_side(smooths, X), Penalty.of_root(root))
+        return Design(_side_by_side(smooths, X), Penalty.of_root(_root(smooths)))
 
     def __onefit_learner__(self, task: Task, path: Path | None = None) -> Learner | Refusal:
         """How the routes see this model."""
@@ -266,6 +320,16 @@ class SplineRegression(DesignModel):
     def _make_design(self, X: FloatArray, weights: FloatArray | None) -> Design:
         """The functions of all columns side by side."""
         return self._design(self._smooths(X, weights), X)
+
+    def _given_design(
+        self, X: FloatArray, weights: FloatArray | None, lams: FloatArray | None
+    ) -> tuple[Design, FloatArray, str]:
+        """The functions of all columns, and the penalty as it is given, or a path of it."""
+        lam = check_lam(self.lam)
+        if lams is None and isinstance(lam, str):
+            refuse_criterion()
+        strengths = np.array([lam], dtype=np.float64) if lams is None else lams[:, 0]
+        return self._make_design(X, weights), strengths, ""
 
     def _columns(self, X: FloatArray) -> FloatArray:
         for j, (smooth, name) in enumerate(zip(self.smooths_, self._names(X.shape[1]), strict=True)):
@@ -280,6 +344,14 @@ class SplineRegression(DesignModel):
         # a constant column has no basis, and gets none again
         frozen.set_params(knots=[smooth.basis for smooth in self._smooths(X, weights)])
         return frozen
+
+
+def _root(smooths: list[Smooth]) -> FloatArray:
+    """Root of the penalty on all functions."""
+    # with several columns their units must not decide how the one penalty is shared
+    roots = [smooth.root if len(smooths) == 1 else smooth.unit_root for smooth in smooths]
+    found: FloatArray = linalg.block_diag(*roots)
+    return found
 
 
 def _side_by_side(smooths: list[Smooth], X: FloatArray) -> FloatArray:

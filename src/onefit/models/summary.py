@@ -16,10 +16,14 @@ __all__ = ["FitFacts", "additive_summary"]
 
 @dataclass(frozen=True)
 class FitFacts:
-    """What a fit is measured by: rows with a weight, and of each output the sum of squares about its mean, (Q,)."""
+    """What a fit is measured by: rows with a weight, and of each output the sum of squares about its mean, (Q,).
+
+    Of a family other than the normal one, ``explained`` is the share of the deviance of the best constant.
+    """
 
     n: int
     squares: FloatArray
+    explained: float | None = None
 
     @classmethod
     def of(cls, y: FloatArray, weights: FloatArray) -> FitFacts:
@@ -58,6 +62,8 @@ def additive_summary(
 
 def _explained(facts: FitFacts, output: int, edf: float, scale: float) -> str:
     """Share of the squares about the mean that the model explains, and R2 adjusted for its degrees of freedom."""
+    if facts.explained is not None:
+        return f"deviance explained {100 * facts.explained:.1f}%"
     squares = facts.squares[output]
     if not squares > 0:
         return "nothing to explain: y is constant"

@@ -39,7 +39,9 @@ class NewtonRoute(RepeatedRoute):
         if each > refit or 8 * K * (c * q) ** 2 * learner.n_weighed > MOST_HESSIAN_BYTES:
             wide = Refusal(f"it solves systems of {c * q:,} coefficients, which takes longer than refits")
             return Offer(seconds, offer.reason, settle=lambda: wide)
-        return offer if learner.lams.all() else Offer(seconds, offer.reason, settle=lambda: _settled(learner, task))
+        if not learner.may_have_no_fit:
+            return offer
+        return Offer(seconds, offer.reason, settle=lambda: _settled(learner, task))
 
     def engine(self, learner: Learner, task: Task, workers: Workers) -> Engine:
         """Fit all rows."""

@@ -111,6 +111,8 @@ class FullEngine(FeaturesEngine, ABC):
         """Of the columns, (S, p), in training sets with these sums of weights."""
         found = np.empty((len(weight), width))
         found[:] = np.reshape(self.learner.penalty(value, weight), (-1, 1))
+        if self.learner.held is not None:
+            found[:, : len(self.learner.held)] *= self.learner.held
         if self.learner.fit_intercept:
             found[:, -1] = 0.0
         return found
