@@ -2,9 +2,9 @@
 Does the band of a Gaussian process hold?
 =========================================
 
-A Gaussian process draws a band around its curve. Whether new observations fall into it as often as it says is a question
-of held-out rows, and so is the density that it gives to them, the log score. Both come without refits: the kernel is
-optimized once, and kept (``transformers="freeze"``).
+A Gaussian process draws a band around its curve. Whether new observations fall into it as often as it says is a
+question of held-out rows, and so is the density that it gives to them, the log score. Both come without refits: the
+kernel is optimized once, and kept (``transformers="freeze"``).
 """
 
 # %%
