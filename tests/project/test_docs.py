@@ -14,11 +14,14 @@ import io
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 import onefit
 from onefit import datasets, errors, losses, report
+from onefit.inference.intervals import RULES
+from onefit.learners.steps import STEPS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -85,6 +88,11 @@ def run(block, names, page):
 def test_the_code_of_a_page_runs_and_prints_what_the_page_shows(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "page"}
+    with mock.patch.dict(RULES), mock.patch.dict(STEPS):  # some pages add to them
+        _run_all(page, names)
+
+
+def _run_all(page, names):
     for block in blocks_of(page):
         expected = [getattr(errors, word[6:]) for word in block.words if word.startswith("warns=")]
         with pytest.warns(expected[0]) if expected else contextlib.nullcontext():
@@ -93,6 +101,21 @@ def test_the_code_of_a_page_runs_and_prints_what_the_page_shows(page, tmp_path, 
             assert lines(printed) == lines(block.output), f"{page}:{block.line}"
         for picture in re.findall(r'savefig\("([^"]+)"', block.code):
             assert Path(picture).read_bytes().startswith(b"\x89PNG")
+
+
+# ----------------------------------------------------------------------------------------- the reader
+
+
+@pytest.mark.parametrize("page", PAGES[1:], ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_a_page_says_first_whom_it_is_for(page):
+    _, _, text = page.read_text(encoding="utf-8").partition("\n\n")
+    assert text.startswith("For "), f"{page}: {text[:60]}"
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "contributing").glob("add-*.md")), ids=lambda path: path.stem)
+def test_a_page_on_what_to_add_is_short_and_has_an_example(page):
+    assert len(page.read_text(encoding="utf-8").splitlines()) <= 60
+    assert blocks_of(page)
 
 
 # --------------------------------------------------------------------------------------------- links
