@@ -21,6 +21,7 @@ from .results.curve import Deployment, ErrorCurve, as_values
 from .results.nested import NestedCVResult
 from .results.planning import Plan, plan_of
 from .results.warn import emit_warnings
+from .running.habits import check_keywords, with_hints
 from .running.job import Contender, Settings, make_job
 from .running.progress import Report
 from .typing import ArrayLike, CVLike, Data, Estimator, Rows, Seed, Splitter
@@ -29,6 +30,7 @@ from .vocabulary import MAX_FITS, Folds, Repeats, RouteName, RuleName, Simpler, 
 __all__ = ["compare", "error_curve", "nested_cv", "plan_for"]
 
 
+@with_hints
 def nested_cv(
     estimator: Estimator,
     X: Data,
@@ -192,11 +194,13 @@ def plan_for(estimator: Estimator, X: Data, y: Rows | str, **keywords: Any) -> P
     >>> plan.choice, plan.n_fits
     ('gram', 1100)
     """
+    check_keywords("plan_for", keywords, inspect.signature(nested_cv).parameters)
     given = inspect.signature(nested_cv).bind(estimator, X, y, **keywords)
     given.apply_defaults()
     return plan_of(make_job([Contender((estimator,))], X, y, Settings.of(given.arguments)), estimator)
 
 
+@with_hints
 def error_curve(
     estimator: Estimator,
     X: Data,
@@ -314,6 +318,7 @@ def _check_range(estimator: Estimator, param_name: str, param_range: Iterable[ob
     return values
 
 
+@with_hints
 def compare(
     estimators: Mapping[str, Estimator],
     X: Data,

@@ -14,6 +14,7 @@ __all__ = [
     "HeavyTailWarning",
     "InterruptedWarning",
     "IntervalError",
+    "KeywordError",
     "LossOverflowError",
     "MonteCarloWarning",
     "OneFitError",
@@ -44,6 +45,10 @@ class OneFitError(ValueError):
 
 class DataError(OneFitError):
     """X, y, weights or a parameter cannot be used as given."""
+
+
+class KeywordError(DataError, TypeError):
+    """A function has no such keyword."""
 
 
 class FoldError(OneFitError):

@@ -361,6 +361,10 @@ def _ids_of_array(folds: ArrayLike, n: int, name: str) -> IntArray:
         raise FoldError(
             f"{name} is not a table of fold ids ({error}); give an array (n_repeats, {n}), not training and test rows."
         ) from error
+    if array.ndim == 0 and array.dtype.kind in "iu" and name == "folds":
+        raise FoldError(
+            f"folds={array} is a number, and folds= takes the folds themselves; give n_folds={array} or cv={array}."
+        )
     if array.ndim == 1:
         array = array[None, :]
     if array.ndim != 2 or array.shape[0] == 0 or array.shape[1] != n:

@@ -9,7 +9,7 @@ import typer
 
 from .asking import Ask, check_usage
 from .ending import INTERRUPTED
-from .group import COMMAND, Guarded, will_write
+from .group import COMMAND, Command, Guarded, will_write
 from .options import STANDARD_INPUT, Debugging, Writing
 from .signatures import with_options
 
@@ -40,7 +40,7 @@ def _show_version(is_asked: bool) -> None:
 @app.callback()
 def common(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+        bool, typer.Option("--version", metavar="", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """Answer for all commands."""
@@ -88,7 +88,7 @@ def _write_files(ctx: typer.Context, answer: Answer) -> None:
         raise errors[0]
 
 
-@app.command()
+@app.command(cls=Command)
 @with_options
 def run(ctx: typer.Context, ask: Ask) -> None:
     """Tell how well one model predicts a column of a table, with an interval."""
@@ -98,7 +98,7 @@ def run(ctx: typer.Context, ask: Ask) -> None:
     _finish(ctx, answer_run(ask))
 
 
-@app.command()
+@app.command(cls=Command)
 @with_options
 def curve(ctx: typer.Context, ask: Ask) -> None:
     """Draw the error of one model along its penalty, or along another parameter."""
@@ -108,7 +108,7 @@ def curve(ctx: typer.Context, ask: Ask) -> None:
     _finish(ctx, answer_curve(ask))
 
 
-@app.command()
+@app.command(cls=Command)
 @with_options
 def compare(ctx: typer.Context, ask: Ask) -> None:
     """Compare two or more models on the same folds, by paired differences."""
@@ -118,7 +118,7 @@ def compare(ctx: typer.Context, ask: Ask) -> None:
     _finish(ctx, answer_compare(ask))
 
 
-@app.command()
+@app.command(cls=Command)
 @with_options
 def plan(
     *,
@@ -151,7 +151,7 @@ def plan(
     typer.echo(str(onefit.plan(rows, columns, int(folds), int(repeats), n_values or 1)))
 
 
-@app.command()
+@app.command(cls=Command)
 @with_options
 def demo(
     ctx: typer.Context,
@@ -167,7 +167,7 @@ def demo(
     run_demo(output, writing.force, writing.quiet, ctx.meta[COMMAND])
 
 
-@app.command()
+@app.command(cls=Command)
 @with_options
 def config(debugging: Debugging) -> None:
     """Show versions, and whether the compiled kernels are used."""

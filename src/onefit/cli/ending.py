@@ -8,13 +8,13 @@ import sys
 from collections.abc import Callable
 from typing import Any, ParamSpec, TextIO, TypeVar
 
-__all__ = ["CLOSED", "INTERRUPTED", "Output", "OutputError", "silence"]
+__all__ = ["CLOSED", "INTERRUPTED", "USAGE", "Output", "OutputError", "silence"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-INTERRUPTED, CLOSED = 130, 141
-"""Exit codes after Ctrl-C, and if whoever reads standard output goes away: those of a shell."""
+USAGE, INTERRUPTED, CLOSED = 2, 130, 141
+"""Exit codes: a command line that is not understood, Ctrl-C, and nobody reads standard output any more; a shell's."""
 
 
 def silence() -> None:

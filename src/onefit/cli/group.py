@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import shlex
 import sys
 import traceback
@@ -13,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from .ending import CLOSED, INTERRUPTED, OutputError, silence
+from .ending import CLOSED, INTERRUPTED, USAGE, OutputError, silence
 
-__all__ = ["COMMAND", "Guarded", "will_write"]
+__all__ = ["COMMAND", "Command", "Guarded", "will_write"]
 
 COMMAND = "onefit.command"
 """Where the context keeps the command line as it was typed."""
@@ -26,10 +27,39 @@ OUTPUTS = "onefit.outputs"
 """Where it keeps the files that are to be written, each with what was there before."""
 
 
-class Guarded(TyperGroup):
-    """Commands whose errors are one line with a remedy; tracebacks are for ``--debug``."""
+class _PlainHelp:
+    """Makes ``--help`` look, in the help, like an option that wants no value."""
 
     # the type of a context is click's, or that of the copy of click which newer versions of typer bring
+    def get_help_option(self, ctx: Any) -> Any:
+        """The option, without a type."""
+        option = super().get_help_option(ctx)  # type: ignore[misc]
+        if option is not None:
+            option.metavar = ""
+        return option
+
+
+class Command(_PlainHelp, TyperCommand):
+    """A command."""
+
+
+class Guarded(_PlainHelp, TyperGroup):
+    """Commands whose errors are one line with a remedy; tracebacks are for ``--debug``."""
+
+    def main(self, args: Any = None, prog_name: Any = None, *, standalone_mode: bool = True, **extra: Any) -> Any:  # type: ignore[override]
+        """Run the command line; what is wrong with it is one line, too, where typer would draw a box."""
+        try:
+            code = super().main(args, prog_name, standalone_mode=False, **extra)
+        except Exception as error:
+            if not hasattr(error, "format_message"):
+                raise
+            if type(error).__name__ == "NoArgsIsHelpError":
+                error.show()  # type: ignore[attr-defined]
+            else:
+                _say(_usage_line(error))
+            code = int(getattr(error, "exit_code", USAGE))
+        return sys.exit(code if isinstance(code, int) else 0) if standalone_mode else code
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Keep what was typed, for the report."""
         ctx.meta[COMMAND] = shlex.join(["onefit", *args])
@@ -71,6 +101,14 @@ def _written(ctx: typer.Context) -> str:
     """Which files are new."""
     new = [repr(path) for path, before in ctx.meta.get(OUTPUTS, {}).items() if _file_number(path) != before]
     return f"{' and '.join(new) or 'nothing'} {'were' if len(new) > 1 else 'was'} written"
+
+
+def _usage_line(error: Any) -> str:
+    """What is wrong with the command line, where, and where the options are explained."""
+    text = " ".join(error.format_message().split()).rstrip(".")
+    text = re.sub(r"^Invalid value for '(--[\w-]+)[^']*': ", r"\1: ", text).removeprefix("Invalid value: ")
+    path = getattr(getattr(error, "ctx", None), "command_path", "onefit")
+    return f"{text[:1].lower()}{text[1:]}{' See' if text.endswith('?') else '; see'} {path} --help."
 
 
 def _is_for_typer(error: Exception) -> bool:

@@ -78,15 +78,18 @@ class Roles:
         tuple[str, ...],
         _table("--categorical", metavar="COLUMN", help="A column whose numbers are codes of levels; repeat it."),
     ] = ()
-    classes: Annotated[bool, _table("--classes", help="The numbers of the target are classes.")] = False
+    classes: Annotated[bool, _table("--classes", metavar="", help="The numbers of the target are classes.")] = False
     impute: Annotated[
-        bool, _table("--impute", help="Fill missing values: medians, most frequent levels; in every training set.")
+        bool,
+        _table(
+            "--impute", metavar="", help="Fill missing values: medians, most frequent levels; in every training set."
+        ),
     ] = False
     drop_missing_target: Annotated[
-        bool, _table("--drop-missing-target", help="Leave out rows in which the target is missing.")
+        bool, _table("--drop-missing-target", metavar="", help="Leave out rows in which the target is missing.")
     ] = False
     max_levels: Annotated[
-        int, _table("--max-levels", min=2, help="Text with more distinct values is refused as free text.")
+        int, _table("--max-levels", min=2, metavar="N", help="Text with more distinct values is refused as free text.")
     ] = 30
     order: Annotated[
         str | None,
@@ -114,7 +117,9 @@ class Source:
         str | None,
         _table("--delimiter", parser=parse_delimiter, metavar="CHARACTER", help="Between fields. Default: found out."),
     ] = None
-    encoding: Annotated[str | None, _table("--encoding", help="Of the text, such as latin-1. Default: UTF-8.")] = None
+    encoding: Annotated[
+        str | None, _table("--encoding", metavar="NAME", help="Of the text, such as latin-1. Default: UTF-8.")
+    ] = None
     decimal: Annotated[
         str,
         _table("--decimal", parser=parse_mark, metavar="CHARACTER", help="Before decimals: a point or a comma."),
@@ -193,7 +198,7 @@ class Models:
         ONE_MODEL,
     ] = None
     freeze: Annotated[
-        bool, _model("--freeze", help="Scale, encode and impute once, on all rows; the result says so.")
+        bool, _model("--freeze", metavar="", help="Scale, encode and impute once, on all rows; the result says so.")
     ] = False
 
     @property
@@ -261,7 +266,7 @@ class Validation:
             help="How to compute; all routes give the same numbers.",
         ),
     ] = "auto"
-    seed: Annotated[int, _validation("--seed", min=0, help="Seed of the partitions.")] = 0
+    seed: Annotated[int, _validation("--seed", min=0, metavar="N", help="Seed of the partitions.")] = 0
     jobs: Annotated[int | None, _validation("--jobs", metavar="N", help="Jobs or threads; -1 is all cores.")] = None
 
 
@@ -286,8 +291,8 @@ class Files:
 class Writing:
     """How it is written and told."""
 
-    force: Annotated[bool, _output("--force", help="Overwrite files that are there."), ANSWERS] = False
-    quiet: Annotated[bool, _output("--quiet", help="No progress and no notes."), ANSWERS] = False
+    force: Annotated[bool, _output("--force", metavar="", help="Overwrite files that are there."), ANSWERS] = False
+    quiet: Annotated[bool, _output("--quiet", metavar="", help="No progress and no notes."), ANSWERS] = False
 
 
 def set_debug(ctx: typer.Context, is_on: bool) -> bool:
@@ -300,4 +305,4 @@ def set_debug(ctx: typer.Context, is_on: bool) -> bool:
 class Debugging:
     """What every command has."""
 
-    debug: Annotated[bool, _output("--debug", callback=set_debug, help="Show tracebacks.")] = False
+    debug: Annotated[bool, _output("--debug", metavar="", callback=set_debug, help="Show tracebacks.")] = False

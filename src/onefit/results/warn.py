@@ -11,7 +11,7 @@ from .nested import NestedCVResult
 
 __all__ = ["emit_warnings"]
 
-_CALLER = 3  # warn -> emit_warnings -> public function -> its caller, whose line is shown
+_CALLER = 4  # warn -> emit_warnings -> public function -> with_hints -> its caller, whose line is shown
 _OF_THE_JOB = ("interrupted", "few groups")  # said once, not for each of several models
 
 

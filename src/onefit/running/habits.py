@@ -1,0 +1,72 @@
+"""Keywords that people bring from other libraries: refused with the word that is used here."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Collection, Iterable
+from typing import ParamSpec, TypeVar
+
+from ..checks import did_you_mean
+from ..errors import KeywordError
+
+__all__ = ["check_keywords", "with_hints"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+SEE = "The page “Coming from” of the documentation (docs/coming-from) has the words side by side."
+SEARCH = (
+    "for the error of a search, pass the search itself: nested_cv(GridSearchCV(model, param_grid), X, y); for that of "
+    "every value, error_curve(model, X, y, param_name=..., param_range=...)"
+)
+HABITS: dict[str, str] = {
+    "n_splits": "the number of folds is n_folds= or cv=",
+    "k": "the number of folds is n_folds= or cv=",
+    "K": "the number of folds is n_folds= or cv=",
+    "nfolds": "the number of folds is n_folds= or cv=",
+    "repeats": "the number of random partitions is n_repeats=",
+    "param_grid": SEARCH,
+    "param_distributions": SEARCH,
+    "params": "weights of the rows are sample_weight=, and other parameters are set in the model itself",
+    "fit_params": "weights of the rows are sample_weight=, and other parameters are set in the model itself",
+    "weights": "weights of the rows are sample_weight=",
+    "metric": "scores are scoring=, losses loss=",
+    "metrics": "scores are scoring=, losses loss=",
+    "method": "the interval is chosen by interval=, and how it is computed by route=",
+    "alpha": "the level is confidence_level=, 0.95 for what others call alpha=0.05",
+    "level": "the level is confidence_level=",
+    "seed": "the seed of the partitions is random_state=",
+    "shuffle": "folds are always drawn at random, unless folds= gives them; random_state= is their seed",
+    "stratify": "folds of classes are stratified without being asked",
+    "verbose": "progress=True shows a bar",
+    "param_values": "the values of the curve are param_range=",
+    "return_estimator": "it is return_estimators= here",
+    "return_train_score": "errors on training rows are not computed: they say nothing of new data",
+    "return_indices": "folds can be given by folds=, so that they are known",
+    "error_score": "a training set that cannot be fitted is an error, and in error_curve and compare a reason",
+    "pre_dispatch": "n_jobs= is enough",
+    "n_bootstrap": "nothing is resampled; n_repeats= is the number of random partitions",
+}
+"""By keyword, what is said here instead."""
+
+
+def with_hints(function: Callable[P, T]) -> Callable[P, T]:
+    """The function, which names the right word for a keyword that it does not have."""
+    known = inspect.signature(function).parameters
+
+    @functools.wraps(function)
+    def checked(*arguments: P.args, **keywords: P.kwargs) -> T:
+        check_keywords(function.__name__, keywords, known)
+        return function(*arguments, **keywords)
+
+    return checked
+
+
+def check_keywords(function: str, keywords: Iterable[str], known: Collection[str]) -> None:
+    """Refuse a keyword that is not known, with the one that was probably meant."""
+    for name in keywords:
+        if name not in known:
+            hint = HABITS.get(name) or did_you_mean(name, known).rstrip("?")
+            words = f": {hint}" if hint else f"; it has {', '.join(known)}"
+            raise KeywordError(f"{function} has no keyword {name!r}{words}. {SEE}")
