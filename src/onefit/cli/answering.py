@@ -6,6 +6,7 @@ import importlib.util
 import os
 import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,6 +30,8 @@ from .preparing import TAKE_TEXT, Prepared, prepare
 from .reading import read_table
 from .recipes import Recipe, make_recipe
 from .script import Call, write_script
+from .showing import show_lines
+from .telling import CommandBar
 
 __all__ = ["Answer", "answer_compare", "answer_curve", "answer_plan", "answer_run", "check_outputs"]
 
@@ -59,12 +62,12 @@ class Answer:
 
     def call(self, function: Callable[..., T], *arguments: Any, **keywords: Any) -> T:
         """Call the library and keep its warnings, each once."""
-        with warnings.catch_warnings(record=True) as caught:
+        with warnings.catch_warnings(record=True) as caught, self._at_work(keywords):
             warnings.simplefilter("always")
             try:
                 found = function(*arguments, **keywords)
             except OneFitError as error:
-                raise _with_rarest(error, self.prepared) from error
+                raise _for_tables(error, self.ask, self.prepared) from error
         for each in caught:
             if not issubclass(each.category, DeprecationWarning | PendingDeprecationWarning | FutureWarning):
                 self.warnings.append(" ".join(str(each.message).split()))
@@ -72,12 +75,29 @@ class Answer:
         self.warnings = list(dict.fromkeys(self.warnings))
         return found
 
+    def note(self, *lines: str) -> None:
+        """Keep what the reader should know, and say it at once: what follows may take long."""
+        self.notes += lines
+        show_lines("note", [] if self.ask.quiet else lines)
+
+    def note_unused(self, result: NestedCVResult) -> None:
+        """Say so if repeats that were asked for were not drawn."""
+        if self.ask.repeats in ("auto", result.n_repeats) or self.was_interrupted:
+            return
+        why = "these folds are one partition" if self.folds is not None else "two rows or groups are left out at a time"
+        self.note(f"--repeats {self.ask.repeats} is not used: {why}, and nothing is random.")
+
+    def _at_work(self, keywords: dict[str, Any]) -> AbstractContextManager[object]:
+        """What is told while the library works: the plan, and how far it is."""
+        bar = keywords.get("progress")
+        return bar.at_work() if isinstance(bar, CommandBar) else nullcontext()
+
     def keywords(self) -> dict[str, Any]:
         """Keywords of the public functions."""
         data = {"groups": self.prepared.groups, "sample_weight": self.prepared.weights}
         code = self.ask.loss_code()
         loss = eval(code, {"onefit": onefit}) if code else None
-        plain = {**self.ask.keywords(), **data, "loss": loss, "progress": False if self.ask.quiet else None}
+        plain = {**self.ask.keywords(), **data, "loss": loss, "progress": False if self.ask.quiet else CommandBar()}
         return plain if self.folds is None else {**_without_folds(plain), "cv": self.folds[0]}
 
     @property
@@ -105,8 +125,23 @@ def _without_folds(keywords: dict[str, T]) -> dict[str, T]:
     return {name: value for name, value in keywords.items() if name not in ("n_folds", "n_repeats", "random_state")}
 
 
-def _with_rarest(error: OneFitError, prepared: Prepared) -> OneFitError:
-    """The error, and if a training set has dependent columns, the level that is lacking there most easily."""
+def _classifier(ask: Ask) -> str:
+    """The options that make a classification of it."""
+    needs_model = "logistic" not in ask.models and not any(":" in name for name in ask.models)
+    return "--classes --model logistic" if needs_model else "--classes"
+
+
+def _for_tables(error: OneFitError, ask: Ask, prepared: Prepared) -> OneFitError:
+    """The error in the words of options, with what the table tells of its cause.
+
+    If a training set has dependent columns, that is the level that is lacking there most easily.
+    """
+    if "is of classes, and the estimator predicts numbers" in str(error) and not prepared.has_classes:
+        return DataError(
+            f"--scoring {','.join(ask.scoring)} is of classes, and the target {ask.roles.target!r} holds numbers; if "
+            f"its {len(np.unique(prepared.y))} values are classes, give {_classifier(ask)}, else a score of numbers, "
+            "such as --scoring r2 or neg_mean_absolute_error."
+        )
     if "linear combinations" not in str(error) or prepared.rarest is None:
         return error
     column, level, count = prepared.rarest
@@ -141,17 +176,17 @@ def _start(ask: Ask, fits_frame: bool) -> tuple[Answer, str]:
         raise DataError(f"There are only {len(prepared.X)} row(s); nested cross-validation needs at least 3.")
     if ask.loss in ("zero_one", "log_loss", "brier") and not prepared.has_classes:
         raise DataError(
-            f"--loss {ask.loss} is for classes, and the target {ask.roles.target!r} holds numbers; give --classes if "
-            "they are classes, or leave --loss out."
+            f"--loss {ask.loss} is for classes, and the target {ask.roles.target!r} holds numbers; give "
+            f"{_classifier(ask)} if they are classes, or leave --loss out."
         )
     recipes = tuple(make_recipe(name, prepared, ask.lam, ask.tuned, ask.freeze) for name in ask.models)
     answer = Answer(ask, prepared, recipes)
-    answer.notes += [*prepared.notes, *dict.fromkeys(note for recipe in recipes for note in recipe.notes)]
+    answer.note(*prepared.notes, *dict.fromkeys(note for recipe in recipes for note in recipe.notes))
     if suggestion := suggested(prepared, ask.roles.target, ask.models):
-        answer.notes.append(suggestion)
+        answer.note(suggestion)
     if prepared.is_incomplete:
         how = "once: the error is that given the imputation" if ask.freeze else "anew in every training set"
-        answer.notes.append(f"Missing values were imputed (median, most frequent level) {how}.")
+        answer.note(f"Missing values are imputed (median, most frequent level) {how}.")
     return answer, read
 
 
@@ -162,6 +197,7 @@ def answer_run(ask: Ask) -> Answer:
     if ask.range is not None and not recipe.penalty:
         raise DataError(f"--lambda: the model {recipe.name} has no penalty; leave --lambda out.")
     answer.result = answer.call(onefit.nested_cv, recipe.estimator, X, y, **answer.keywords())
+    answer.note_unused(answer.result)
     calls = [Call("nested_cv", "result", recipe.code, answer.keywords_code())]
     if answer.was_interrupted:  # the repeats that are complete are the first ones of the seed
         calls = [Call("nested_cv", "result", recipe.code, answer.keywords_code(n_repeats=answer.result.n_repeats))]
@@ -255,13 +291,16 @@ def answer_curve(ask: Ask) -> Answer:
     path = {"param_name": name, "param_range": values, "simpler": ask.simpler}
     X, y = answer.prepared.X, answer.prepared.y
     answer.curve = answer.call(onefit.error_curve, at.estimator, X, y, **{**answer.keywords(), **path})
+    best = answer.curve.results[int(answer.curve.best)]
+    if best is not None:
+        answer.note_unused(best)
     other = {} if ask.simpler == "larger" else {"simpler": ask.simpler}
     call = Call("error_curve", "curve", at.code, answer.keywords_code(**other), (repr(name), code))
     answer.recipes = (at,)
     answer.python = write_script(ask, read, answer.prepared, [at], [call])
     if ask.wants_file and not answer.was_interrupted:
-        best = clone(at.estimator).set_params(**{name: answer.curve.select("min")})
-        answer.fitted = _fit(answer, replace(at, estimator=best))
+        chosen = clone(at.estimator).set_params(**{name: answer.curve.select("min")})
+        answer.fitted = _fit(answer, replace(at, estimator=chosen))
     return answer
 
 
@@ -279,6 +318,7 @@ def answer_compare(ask: Ask) -> Answer:
     answer.comparison = answer.call(
         onefit.compare, estimators, answer.prepared.X, answer.prepared.y, **answer.keywords()
     )
+    answer.note_unused(next(iter(answer.comparison.results.values())))
     call = Call("compare", "comparison", "", answer.keywords_code())
     answer.python = write_script(ask, read, answer.prepared, answer.recipes, [call])
     return answer

@@ -52,8 +52,6 @@ def _finish(ctx: typer.Context, answer: Answer) -> None:
     from .showing import as_options, show_answer, show_lines
 
     ask, command = answer.ask, ctx.meta[COMMAND]
-    if not ask.quiet:
-        show_lines("note", answer.notes)
     show_lines("warning", [as_options(line) for line in answer.warnings])
     try:
         # files first: whoever reads standard output may stop reading
@@ -138,7 +136,6 @@ def plan(
         from .showing import as_options, show_lines
 
         answer, found = answer_plan(ask)
-        show_lines("note", answer.notes)
         show_lines("warning", [as_options(line) for line in answer.warnings])
         typer.echo(as_options(str(found)))
         return

@@ -107,7 +107,7 @@ def _usage_line(error: Any) -> str:
     """What is wrong with the command line, where, and where the options are explained."""
     text = " ".join(error.format_message().split()).rstrip(".")
     text = re.sub(r"^Invalid value for '(--[\w-]+)[^']*': ", r"\1: ", text).removeprefix("Invalid value: ")
-    path = getattr(getattr(error, "ctx", None), "command_path", "onefit")
+    path = " ".join(["onefit", *getattr(getattr(error, "ctx", None), "command_path", "").split()[1:]])
     return f"{text[:1].lower()}{text[1:]}{' See' if text.endswith('?') else '; see'} {path} --help."
 
 

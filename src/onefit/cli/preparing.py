@@ -17,6 +17,7 @@ from ..typing import FloatArray
 from .columns import Column, read_column
 from .options import Roles
 from .ordering import Ordering, read_ordering
+from .problems import Problems
 
 __all__ = ["TAKE_TEXT", "Prepared", "listed", "prepare", "wrapped"]
 
@@ -81,13 +82,22 @@ class Prepared:
 
 def prepare(table: pd.DataFrame, roles: Roles, keeps_categories: bool = False) -> Prepared:
     """Check every column and take what is needed; ``keeps_categories`` leaves the encoding to steps."""
-    _check_roles(table, roles)
-    table, code, notes = _drop_rows(table, roles)
+    problems = Problems()
+    _check_roles(table, roles, problems)
+    table, code, notes = _drop_rows(table, roles, problems)
     table = _as_text(table, roles, code)
-    y, line, has_classes = _read_target(table, roles, notes)
-    code.append(line)
+    target = problems.tried(_read_target, table, roles, notes)
     _note_copies(table, roles, notes)
-    columns = _read_columns(table, roles, notes)
+    columns = _read_columns(table, roles, notes, problems)
+    last: list[str] = []
+    groups = problems.tried(_read_groups, table, roles, last)
+    weights = problems.tried(_read_weights, table, roles, last)
+    ordering = problems.tried(read_ordering, table, roles)
+    problems.refuse()
+    assert target is not None
+    assert ordering is not None
+    y, line, has_classes = target
+    code.append(line)
     incomplete = any(column.n_missing for column in columns)
     X = table[[column.name for column in columns]]
     code.append(f"X = table[{wrapped([column.name for column in columns])}]")
@@ -119,9 +129,7 @@ def prepare(table: pd.DataFrame, roles: Roles, keeps_categories: bool = False) -
             f"Categorical: {listed(categories)}. Each level but the first (in sorted order) is a column of zeros and "
             "ones; the levels are those of all rows."
         )
-    groups, weights = _read_groups(table, roles, code), _read_weights(table, roles, code)
-    ordering = read_ordering(table, roles)
-    lines, told = (*code, *ordering.code), tuple(notes)
+    lines, told = (*code, *last, *ordering.code), tuple(notes)
     return Prepared(X, y, groups, weights, tuple(columns), lines, told, is_encoded, has_classes, rarest, ordering)
 
 
@@ -143,8 +151,8 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names[:MOST_NAMED])) + more
 
 
-def _check_roles(table: pd.DataFrame, roles: Roles) -> None:
-    """Every column that is named is there, and has one role."""
+def _check_roles(table: pd.DataFrame, roles: Roles, problems: Problems) -> None:
+    """Every column that is named is there, and has one role; without that nothing more can be looked at."""
     known = list(table.columns)
     asked: dict[str, Sequence[str | None]] = {
         "--target": [roles.target],
@@ -158,18 +166,19 @@ def _check_roles(table: pd.DataFrame, roles: Roles) -> None:
     for option, names in asked.items():
         for name in (each for each in names if each is not None):
             if name not in known:
-                raise DataError(f"{option}: there is no column {name!r}; {_hint(name, known)}")
+                problems.add(f"{option}: there is no column {name!r}; {_hint(name, known)}")
             if seen.get(name, option) != option:
-                raise DataError(f"Column {name!r} is given by {seen[name]} and by {option}; leave one of them out.")
+                problems.add(f"Column {name!r} is given by {seen[name]} and by {option}; leave one of them out.")
             seen[name] = option
     for option, names in {"--order": [roles.order], "--coords": roles.coords or ()}.items():
         for lacking in (each for each in names if each is not None and each not in known):
-            raise DataError(f"{option}: there is no column {lacking!r}; {_hint(lacking, known)}")
+            problems.add(f"{option}: there is no column {lacking!r}; {_hint(lacking, known)}")
     for name in roles.categorical:  # which may be one of --features too
         if name not in known:
-            raise DataError(f"--categorical: there is no column {name!r}; {_hint(name, known)}")
+            problems.add(f"--categorical: there is no column {name!r}; {_hint(name, known)}")
         if seen.get(name, "--features") != "--features":
-            raise DataError(f"Column {name!r} is given by {seen[name]} and by --categorical; leave one of them out.")
+            problems.add(f"Column {name!r} is given by {seen[name]} and by --categorical; leave one of them out.")
+    problems.refuse()
 
 
 def _hint(name: str, known: list[str]) -> str:
@@ -178,7 +187,7 @@ def _hint(name: str, known: list[str]) -> str:
     return f"did you mean {close[0]!r}?" if close else f"the columns are {listed(known)}."
 
 
-def _drop_rows(table: pd.DataFrame, roles: Roles) -> tuple[pd.DataFrame, list[str], list[str]]:
+def _drop_rows(table: pd.DataFrame, roles: Roles, problems: Problems) -> tuple[pd.DataFrame, list[str], list[str]]:
     """Rows with a target, the code and the notes so far."""
     missing = int(table[roles.target].isna().sum())
     if not missing:
@@ -186,7 +195,7 @@ def _drop_rows(table: pd.DataFrame, roles: Roles) -> tuple[pd.DataFrame, list[st
     if missing == len(table):
         raise DataError(f"The target {roles.target!r} has no values; name another column by --target.")
     if not roles.drop_missing_target:
-        raise DataError(
+        problems.add(
             f"The target {roles.target!r} is missing in {missing} of {len(table)} rows; give --drop-missing-target to "
             "leave these rows out."
         )
@@ -236,21 +245,25 @@ def _read_target(table: pd.DataFrame, roles: Roles, notes: list[str]) -> tuple[F
     return values.astype(str).to_numpy(str), f"y = table[{name!r}].astype(str).to_numpy(str)", True
 
 
-def _read_columns(table: pd.DataFrame, roles: Roles, notes: list[str]) -> list[Column]:
-    """The columns to predict from."""
+def _read_columns(table: pd.DataFrame, roles: Roles, notes: list[str], problems: Problems) -> list[Column]:
+    """The columns to predict from, as far as they can be read."""
     taken = {roles.target, roles.groups, roles.weights, *roles.drop}
     taken |= {roles.order, *(roles.coords or ())} - {*roles.keep}
     names = list(dict.fromkeys(roles.features)) or [name for name in table.columns if name not in taken]
     asked = {*roles.features, *roles.keep}
-    found = [read_column(table[name], roles.max_levels, name in asked, name in roles.categorical) for name in names]
+    tried = [
+        problems.tried(read_column, table[name], roles.max_levels, name in asked, name in roles.categorical)
+        for name in names
+    ]
+    found = [column for column in tried if column is not None]
     refused = [column for column in found if column.kind == "refused"]
     if refused:
         what = " and ".join(f"{column.name!r} {column.cause}" for column in refused[:MOST_NAMED])
         more = f" and {len(refused) - MOST_NAMED} more" if len(refused) > MOST_NAMED else ""
         remedy = " ".join(f"--drop {column.name!r}" for column in refused[:MOST_NAMED])
         other = "".join(f"; or, {column.remedy}" for column in refused[:MOST_NAMED] if column.remedy)
-        raise DataError(f"Column {what}{more}; leave it out: {remedy}{other}.")
-    _check_missing(table, found, roles)
+        problems.add(f"Column {what}{more}; leave it out: {remedy}{other}.")
+    problems.tried(_check_missing, table, [column for column in found if column.kind != "refused"], roles)
     notes.extend(
         f"Column {c.name!r} {c.cause} and was left out{_BLANK if c.n_missing else ''}."
         for c in found
@@ -261,9 +274,9 @@ def _read_columns(table: pd.DataFrame, roles: Roles, notes: list[str]) -> list[C
         for c in found
         if c.counts_rows and c.name not in asked
     )
-    columns = [column for column in found if column.kind != "constant"]
-    if not columns:
-        raise DataError("No column is left to predict from; give --features, or fewer --drop.")
+    columns = [column for column in found if column.kind not in ("constant", "refused")]
+    if not columns and not problems.found:
+        problems.add("No column is left to predict from; give --features, or fewer --drop.")
     return columns
 
 

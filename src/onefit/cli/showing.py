@@ -18,7 +18,8 @@ from ..display.html import r2_text
 from ..display.method import method_line
 from ..display.numbers import Digits
 from ..display.style import loss_label
-from ..display.verdicts import article, baseline_text, better_of, superlative
+from ..display.verdicts import article, baseline_text, better_of, rule_reasons, superlative
+from ..vocabulary import RULE_WORDS
 
 if TYPE_CHECKING:
     from ..results.comparison import Comparison
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["as_options", "clean", "sentence", "show_answer", "show_lines", "show_result"]
 
-PLAIN_WIDTH = 160
+PLAIN_WIDTH, WIDE = 160, 130
+"""Columns where there is no terminal, and those from which a table has room for words beside its figures."""
+
 OPTIONS = {
     "loss": "--loss",
     "scoring": "--scoring",
@@ -51,6 +54,7 @@ def clean(text: object) -> str:
 def as_options(text: str) -> str:
     """A message of the library with its keywords as the options that they are here."""
     text = re.sub(r'transformers="freeze"', "--freeze", text)
+    text = re.sub(r", or stratified ones \(cv=StratifiedKFold[^;]*?\)\)", "", text)
     return re.sub(
         r'\b(\w+)=(?:"(\w+)"|(\d+)\b)',
         lambda m: f"{OPTIONS[m[1]]} {m[2] or m[3]}" if m[1] in OPTIONS else m[0],
@@ -103,7 +107,7 @@ def _number(value: float, decimals: int | None) -> str:
 def sentence(result: NestedCVResult) -> str:
     """The answer: "Expect a squared error of about 3,215, 95% interval 2,874 to 3,597; R2 0.48 (0.42 to 0.54)"."""
     estimate, low, high = numbers(result.estimate, *result.interval)
-    name = {"zero_one": "share of wrong classes"}.get(result.loss, loss_label(result.loss))
+    name = loss_label(result.loss)
     text = f"Expect {article(name)} {name} of about {estimate}, {_level(result)} interval {low} to {high}"
     if result.r2 is not None:
         estimate, low, high = r2_text(*(float(value) for value in result.r2))
@@ -139,15 +143,24 @@ def _show_result(console: Console, result: NestedCVResult, warned: Sequence[str]
     _show_beside(console, result)
     _show_metrics(console, result)
     console.print()
-    table = _table("rule", "estimate", "low", "high", "standard error")
-    for rule, row in result.intervals.iterrows():
-        figures = numbers(row["estimate"], row["low"], row["high"])
-        mark = f"{rule} *" if rule == result.rule else str(rule)
-        table.add_row(
-            mark, *figures, _number(float(row["standard_error"]), Digits.of([float(row["standard_error"])]).decimals)
-        )
-    console.print(table)
+    _show_rules(console, result)
     _show_method(console, result, warned)
+
+
+def _show_rules(console: Console, result: NestedCVResult) -> None:
+    """The interval of every rule with what the rule is, beside it where there is room, and why it has none."""
+    is_wide = console.width >= WIDE
+    table = _table("rule", "estimate", "low", "high", "standard error", *([""] if is_wide else []))
+    for rule, row in result.intervals.iterrows():
+        figures, error = numbers(row["estimate"], row["low"], row["high"]), float(row["standard_error"])
+        mark = f"{rule} *" if rule == result.rule else str(rule)
+        words = [RULE_WORDS[str(rule)]] if is_wide else []
+        table.add_row(mark, *figures, _number(error, Digits.of([error]).decimals), *words)
+    console.print(table)
+    if not is_wide:
+        console.print("; ".join(f"{rule}: {words}" for rule, words in RULE_WORDS.items()), style="dim")
+    for line in rule_reasons(result.intervals):
+        console.print(f"{ABSENT} for {clean(as_options(line))}", soft_wrap=True)
 
 
 def _show_beside(console: Console, result: NestedCVResult) -> None:

@@ -13,7 +13,16 @@ from .numbers import interval_text, number_text
 from .shown import ShownResult
 from .style import loss_label
 
-__all__ = ["article", "baseline_text", "better_of", "calibration_text", "favours", "other_metrics", "superlative"]
+__all__ = [
+    "article",
+    "baseline_text",
+    "better_of",
+    "calibration_text",
+    "favours",
+    "other_metrics",
+    "rule_reasons",
+    "superlative",
+]
 
 
 def article(name: str) -> str:
@@ -58,6 +67,15 @@ def _texts(table: pd.DataFrame) -> list[tuple[str, tuple[str, str, str]]]:
         (loss_label(str(name)), interval_text(row["estimate"], row["low"], row["high"]))
         for name, row in table.iterrows()
     ]
+
+
+def rule_reasons(intervals: pd.DataFrame, chosen: str = "") -> list[str]:
+    """Which rules have no interval and why, those with the same reason together; of ``chosen`` findings speak."""
+    alike: dict[str, list[str]] = {}
+    for rule, reason in intervals.attrs.get("reasons", {}).items():
+        if rule != chosen:
+            alike.setdefault(reason, []).append(str(rule))
+    return [f"{', '.join(rules)}: {reason}" for reason, rules in alike.items()]
 
 
 def baseline_text(result: ShownResult, output: int = 0) -> str:

@@ -11,6 +11,7 @@ from ..display.estimators import short_name
 from ..display.html import at, selections, span
 from ..display.numbers import number_text, percent
 from ..display.style import loss_label
+from ..display.verdicts import rule_reasons
 from ..results.curve import ErrorCurve, spans_decades
 from ..results.pictured import probabilities_of
 from ..typing import AnyArray, FloatArray
@@ -100,13 +101,9 @@ def _rules(subject: Subject, output: int) -> Section:
         loss=result.loss,
         title=title_of(result.loss),
     )
-    missing: dict[str, list[str]] = {}
-    for rule, reason in result.intervals.attrs.get("reasons", {}).items():
-        if rule != result.rule:  # of which the diagnostics speak
-            missing.setdefault(reason, []).append(rule)
     texts = [
         f"The same held-out errors{whose}, read by six rules. The answer above is that of “{result.rule}”.",
-        *(f"{', '.join(names)}: {reason}" for reason, names in missing.items()),
+        *rule_reasons(result.intervals, result.rule),  # of which the diagnostics speak
     ]
     level = percent(result.confidence_level)
     label = f"{title_of(result.loss)} with its {level} interval by each rule; the table below has the numbers."

@@ -18,10 +18,11 @@ from ..display.html import result_html
 from ..display.method import method_line
 from ..display.paper import latex_table, methods_sentence
 from ..display.style import loss_label
-from ..display.verdicts import baseline_text, calibration_text, other_metrics
+from ..display.verdicts import baseline_text, calibration_text, other_metrics, rule_reasons
 from ..errors import OneFitError
 from ..inference.figures import Figure
 from ..typing import BoolArray, FloatArray
+from ..vocabulary import RULE_WORDS
 from .dependence import Dependence
 from .findings import Finding
 from .pictured import draw_calibration, draw_roc
@@ -181,8 +182,14 @@ class NestedCVResult:
             self.skill  # noqa: B018
         return {**self.__dict__, "standard": None}
 
-    def summary(self) -> str:
-        """Return the answer, how it was computed and what was found, as text."""
+    def summary(self, *, rules: bool = False) -> str:
+        """Return the answer, how it was computed and what was found, as text.
+
+        Parameters
+        ----------
+        rules : bool, default=False
+            Whether the interval of every rule is added, with what the rule is, or the reason why it has none.
+        """
         level = f"{100 * self.confidence_level:g}%"
         lines = list[str]()
         for q, name in enumerate(self.output_names or ("",)):
@@ -198,6 +205,10 @@ class NestedCVResult:
         lines += _indented(calibration_text(self))
         lines.append(method_line(self))
         lines += [f"note: {finding.text}" for finding in self.findings]
+        if rules:
+            words = [RULE_WORDS[key[0] if isinstance(key, tuple) else key] for key in self.intervals.index]
+            table = self.intervals.assign(**{"what it is": words}).to_string(na_rep="-", float_format="{:.4g}".format)
+            lines += ["", table, *rule_reasons(self.intervals)]
         return "\n".join(lines)
 
     def methods(self) -> str:

@@ -13,6 +13,7 @@ from ..learners import Learner, RefitLearner, Refusal, Task, is_near_interpolati
 from .classes import ClassesRoute
 from .constant import ConstantRoute
 from .contract import FoldPlan, Offer, Route
+from .costs import ratio_text
 from .encoded import EncodedRoute
 from .gram import GramRoute
 from .learned import LearnedRoute
@@ -202,7 +203,8 @@ def explain(choice: str, offers: Mapping[str, Offer], refusals: Mapping[str, Ref
     text = f"{choice} {'takes' if choice == 'refit' else 'solves systems of'} {own.systems}"
     if others:
         other = offers[others[0]]
-        text += f" and should be {other.seconds / own.seconds:.1f} times faster than {others[0]} with {other.systems}"
+        ratio = ratio_text(other.seconds / own.seconds)
+        text += f" and should be {ratio} times faster than {others[0]} with {other.systems}"
     for name, refusal in (refusals or {}).items():
         if name not in offers and refusal.remedy:  # an obstacle of this design, not of another kind of model
             text += f"; {name} cannot serve: {refusal.reason}"

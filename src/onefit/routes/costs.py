@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..linalg import compiled
 
-__all__ = ["NANOSECONDS", "Shape", "seconds_of"]
+__all__ = ["NANOSECONDS", "Shape", "ratio_text", "seconds_of"]
 
 # Nanoseconds for one unit of each term of `work`, as `python -m benchmarks --calibrate` fits them to measured times:
 # with the compiled kernels, and without. Another machine changes all of them, and the choice hangs on their ratios.
@@ -129,3 +129,8 @@ def seconds_of(route: str, terms: Mapping[str, float]) -> float:
     """Estimated seconds of a route's units of work, with the compiled kernels or without them."""
     costs = NANOSECONDS[compiled.is_on()][route]
     return 1e-9 * sum(costs.get(term, 0.0) * amount for term, amount in terms.items())
+
+
+def ratio_text(ratio: float) -> str:
+    """How many times, with two digits: no estimate of a cost is better than that."""
+    return f"{float(f'{ratio:.2g}'):,g}" if ratio < 1e6 else f"{ratio:.2g}"

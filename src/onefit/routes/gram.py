@@ -9,7 +9,7 @@ from ..learners import DesignSmoother, Learner, Refusal, Smoother, SparseSmoothe
 from ..linalg import compiled
 from ..linalg.downdate import LARGE_COMPILED, MANY, MANY_COMPILED
 from .contract import Engine, FoldPlan, Offer, Workers
-from .costs import Shape, seconds_of
+from .costs import Shape, ratio_text, seconds_of
 from .gramstream import StreamedEngine, can_stream, has_many_blocks, is_tall_enough
 from .gramtables import GramEngine
 from .repeats import RepeatedRoute, not_a_smoother, shape_of
@@ -45,7 +45,7 @@ class GramRoute(RepeatedRoute):
 
 def offer_gram(shape: Shape) -> Offer:
     """What the route takes at a shape."""
-    reason = f"it needs {shape.refit_flops / gram_flops(shape):.0f} times fewer operations than refits"
+    reason = f"it needs {ratio_text(shape.refit_flops / gram_flops(shape))} times fewer operations than refits"
     return Offer(seconds_of("gram", gram_work(shape)), reason, f"{shape.q} x {shape.q} (columns)")
 
 

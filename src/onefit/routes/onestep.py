@@ -16,7 +16,7 @@ from ..metrics.losses import Loss
 from ..typing import FloatArray, IntArray
 from ..validation import Problem
 from .contract import Engine, FoldPlan, Offer, Workers
-from .costs import Shape, seconds_of
+from .costs import Shape, ratio_text, seconds_of
 from .engine import TABLE_BYTES, FailureLog, Piece, SmootherEngine, per_block, refit_or_log
 from .repeats import RepeatedRoute, not_a_smoother, shape_of
 from .sparsecosts import on_a_copy
@@ -64,7 +64,7 @@ class OneStepRoute(RepeatedRoute):
 
 def offer_onestep(shape: Shape) -> Offer:
     """What the route takes at a shape."""
-    reason = f"it needs {shape.refit_flops / onestep_flops(shape):.0f} times fewer operations than refits"
+    reason = f"it needs {ratio_text(shape.refit_flops / onestep_flops(shape))} times fewer operations than refits"
     size = math.ceil(shape.m)
     return Offer(seconds_of("onestep", onestep_work(shape)), reason, f"{size} x {size} (rows of a fold)")
 

@@ -38,7 +38,8 @@ from .checkpoints import make_checkpoint
 from .contenders import Contender, candidates_of
 from .dependent import Dependent, Pilot, find_dependent, pilot_task, refuse_beside
 from .lostcolumns import explain_lost_columns
-from .progress import Progress, check_progress
+from .progress import Progress, check_progress, time_text
+from .rareclasses import check_rare_classes
 from .settings import Settings
 
 __all__ = ["Contender", "Job", "Settings", "make_job"]
@@ -137,6 +138,7 @@ class Job:
 
     def run(self) -> Outcome:
         """Compute the fold errors."""
+        self.progress.plan(self._plan_words())
         units = self.computation.units
         # overflow is spoken of once, by the value that it is about
         with np.errstate(over="ignore", invalid="ignore"), self.progress.running(units):
@@ -146,10 +148,26 @@ class Job:
                 if isinstance(error, TrainingSetError):
                     _with_hints(error, self.problem, [bid.learner for bid in self.bids])
                 raise error.named(self._name_at(error.place)) from error.__cause__
+            self.progress.was_interrupted = bool(outcome.notes)
         for place, failure in outcome.failures.items():
             if isinstance(failure, TrainingSetError):
                 _with_hints(failure, self.problem, [self.bid_at(place).learner])
         return outcome
+
+    def _plan_words(self) -> str:
+        """Folds, repeats, routes and the expected time, for people who wait."""
+        K, at_most = self.partitions.source.n_folds, "at most " if self.n_repeats is None else ""
+        L = self.n_repeats or self.stopping.most
+        refitted = [bid for bid in self.bids if isinstance(bid.learner, RefitLearner)]
+        routes = " and ".join(dict.fromkeys(bid.route.name for bid in self.bids))
+        words = f"{K:,} folds, {at_most}{L} repeat{'s' if L > 1 else ''}, by {routes}"
+        if refitted and self.dependent is None:
+            fits = sum(bid.learner.n_values for bid in refitted) * L * K * (K + 1) // 2
+            return f"{words}: {at_most}{fits:,} fits, whose time the first ones will tell"
+        seconds = sum(bid.seconds for bid in self.bids)
+        if refitted or not 0 < seconds < np.inf:
+            return words
+        return f"{words}: {'less than a second' if seconds < 1 else f'about {time_text(seconds)}'}"
 
     def _name_at(self, place: int | None) -> str:
         """The name of the model that a place on the axis of computed values belongs to; empty if it has none."""
@@ -203,6 +221,7 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows | str, settings: 
     if isinstance(task.loss, KeptScores):
         task = replace(task, loss=replace(task.loss, width=whole.members.shape[2]))
         _check_folds(task.metrics, whole)
+        check_rare_classes(task.metrics, whole, problem)
     plan = _plan(problem, partitions, whole, is_automatic)
     names = tuple(contender.name for contender in contenders) if len(contenders) > 1 else ()
     failures = _unfit(candidates, problem, plan, names)

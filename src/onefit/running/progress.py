@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import reprlib
@@ -19,7 +20,7 @@ from ..errors import DataError
 from ..metrics.losses import takes_two
 from ..routes import Units
 
-__all__ = ["Bar", "Progress", "Stopped", "Units", "check_progress"]
+__all__ = ["Bar", "Progress", "Stopped", "Units", "check_progress", "time_text"]
 
 PATIENCE = 1.0
 """Seconds that a job may take without a bar, unless the user asks for one."""
@@ -44,12 +45,18 @@ class Progress:
     """Counts finished units, from any thread, and reports them as (done, total); ``None`` reports nothing.
 
     Reports come one at a time and never go back; the first is (0, total), and the last, of a job that ends well, is
-    (total, total).
+    (total, total). One that the user stopped does not end so, whatever is left of it.
     """
 
     def __init__(self, report: Report | None) -> None:
         self.report, self.done, self.total = report, 0, 0
+        self.was_interrupted = False
         self._lock, self._is_stopped = Lock(), False
+
+    def plan(self, words: str) -> None:
+        """Tell what will be done, before it is begun, if that is wanted."""
+        if isinstance(self.report, Bar):
+            self.report.plan(words)
 
     @contextmanager
     def running(self, units: Units) -> Iterator[None]:
@@ -61,7 +68,8 @@ class Progress:
                 bar.units = units
             self._tell(0)
             yield
-            self._tell(self.total)
+            if not self.was_interrupted:
+                self._tell(self.total)
         finally:
             if bar is not None:
                 bar.close()
@@ -111,33 +119,41 @@ class Bar:
         """Show that ``done`` of ``total`` units are done."""
         now = time.monotonic()
         if done == 0:
-            self._start = now
+            self._start, self._first = now, None
         elapsed = now - self._start
+        if self._first is None and (self.units.at_once == 1 or done >= self.units.at_once):
+            self._first = done, elapsed
         self._announce(done, total, elapsed)
         if done >= total:
             if self.is_asked_for:
-                self._draw(f"onefit  {self._full * SHORTEST}  done in {_words(elapsed)}", "\n")
+                self._draw(f"onefit  {self._full * SHORTEST}  done in {time_text(elapsed)}", "\n")
         elif now - self._last >= self._refresh and (self.is_asked_for or (elapsed >= PATIENCE and not self._is_file)):
             self._last = now
             self._draw(self.line(done, total, elapsed), "\n" if self._is_file else "")
 
     def _announce(self, done: int, total: int, elapsed: float) -> None:
-        """Say once how many fits there are and about how long they take, if the first ones tell that it is long.
-
-        Where several are fitted at once, those that come back first have waited for their workers to begin.
-        """
+        """Say once how many fits there are and about how long they take, if the first ones tell that it is long."""
         if self._is_announced or self.units.name != "fits" or done >= total:
             return
-        if self._first is None and (self.units.at_once == 1 or done >= self.units.at_once):
-            self._first = done, elapsed
         if self._first is None or done - self._first[0] < self.units.at_once or elapsed - self._first[1] < PATIENCE:
             return
-        each = (elapsed - self._first[1]) / (done - self._first[0])
-        seconds = elapsed + each * (total - done)
+        seconds = elapsed + self._left(done, total, elapsed)
         if seconds > LONG:
             self._is_announced = True
             most = "at most " if self.units.is_most else ""
-            self._draw(f"onefit: {most}{total} fits, about {_words(seconds)}", "\n")
+            self._draw(f"onefit: {most}{total} fits, about {time_text(seconds)}", "\n")
+
+    def plan(self, words: str) -> None:
+        """Be told what will be done; a bar in a terminal says it by its units."""
+
+    def _left(self, done: int, total: int, elapsed: float) -> float:
+        """Seconds to come, by the pace so far; infinite if it is not known.
+
+        Where several are fitted at once, those that come back first have waited for their workers to begin: they do
+        not count.
+        """
+        count, since = self._first or (0, 0.0)
+        return (elapsed - since) / (done - count) * (total - done) if done > count else math.inf
 
     @property
     def _refresh(self) -> float:
@@ -147,7 +163,8 @@ class Bar:
         """The bar, the share, the count and the time left, as far as they fit."""
         each, part = self.units.each, done / total
         about = "at most" if self.units.is_most else "about"
-        left = f"{about} {_words(elapsed / done * (total - done))} left" if done else ""
+        seconds = self._left(done, total, elapsed)
+        left = f"{about} {time_text(seconds)} left" if math.isfinite(seconds) else ""
         words = [f"{int(100 * part)}%", f"{done // each}/{total // each} {self.units.name}", left]
         room = _width(self.stream) - 1  # in the last column some terminals begin a new line
         while len(words) > 1 and len("  ".join(["onefit", *words])) + 2 + SHORTEST > room:
@@ -234,7 +251,7 @@ def _width(stream: TextIO) -> int:
         return shutil.get_terminal_size().columns
 
 
-def _words(seconds: float) -> str:
+def time_text(seconds: float) -> str:
     """A time in the unit that suits it."""
     if seconds < 99.5:
         return f"{seconds:.0f} s"

@@ -1,0 +1,160 @@
+"""What the command line says: at once, on one line, with cause and remedy, and everything that is wrong."""
+
+from __future__ import annotations
+
+import io
+import sys
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_cli import DROPPED, HOUSES, onefit_cli
+
+from onefit.cli import telling
+from onefit.cli.telling import CommandBar
+from onefit.running.progress import Progress, Units
+
+RUN = ["run", HOUSES, "--target", "price", *DROPPED]
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Writes columns to a file, and names it."""
+
+    def write(**columns):
+        pd.DataFrame(columns).to_csv(tmp_path / "table.csv", index=False)
+        return tmp_path / "table.csv"
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--loss", "log_los"], "--loss: 'log_los' is unknown; choose squared_error"),
+        (["--folds", "2"], "--folds: '2' must be a whole number, at least 3"),
+        (["--seed", "-1"], "--seed: "),
+        (["--nofolds"], "no such option: --nofolds"),
+        (["--lambda", "1", "--tuned", "gcv"], "--lambda fixes the penalty and --tuned chooses it"),
+    ],
+)
+def test_what_is_not_understood_is_one_line_with_the_option_and_the_way_to_help(options, said):
+    outcome = onefit_cli(*RUN, *options)
+    (line,) = outcome.stderr.splitlines()
+    assert outcome.exit_code == 2
+    assert line.startswith(f"onefit: {said}")
+    assert line.endswith("see onefit run --help.")
+    assert outcome.stdout == ""
+
+
+def test_a_command_that_does_not_exist_is_one_line_and_none_is_the_help():
+    unknown = onefit_cli("rnu")
+    assert unknown.exit_code == 2
+    assert unknown.stderr == "onefit: no such command 'rnu'. Did you mean 'run'? See onefit --help.\n"
+    assert "Commands" in onefit_cli().output
+
+
+def test_flags_do_not_look_as_if_they_wanted_a_value():
+    assert "bool" not in onefit_cli("run", "--help").stdout.lower()
+
+
+def test_all_problems_of_a_table_are_said_at_once(table):
+    n = 40
+    path = table(
+        y=[*np.arange(n - 1.0), np.nan],
+        amount=[f"{i},5" for i in range(n)],
+        when=["2020-01-01", "2020-01-02"] * (n // 2),
+        gap=[np.nan, *np.arange(n - 1.0)],
+        weight=["heavy", "light"] * (n // 2),
+    )
+    outcome = onefit_cli("run", path, "--target", "y", "--weights", "weight")
+    assert outcome.exit_code == 1
+    (line,) = outcome.stderr.splitlines()
+    assert line.startswith("onefit: The table has 5 problems: (1) The target 'y' is missing in 1 of 40 rows")
+    for part in (
+        "'amount' holds numbers with decimal commas",
+        "'when' holds dates",
+        "'gap' 1; give --impute",
+        "--weights",
+    ):
+        assert part in line
+
+
+def test_all_columns_that_are_not_there_are_named():
+    outcome = onefit_cli("run", HOUSES, "--target", "prize", "--drop", "street", "--groups", "towns")
+    assert "(1) --target: there is no column 'prize'" in outcome.stderr
+    assert "(2) --groups: there is no column 'towns'" in outcome.stderr
+
+
+def test_scores_of_classes_for_a_target_of_numbers_name_the_options_that_help(table):
+    rng = np.random.default_rng(0)
+    path = table(x=rng.standard_normal(30), y=rng.integers(0, 2, 30))
+    for options in (["--scoring", "roc_auc"], ["--loss", "log_loss"]):
+        outcome = onefit_cli("run", path, "--target", "y", *options)
+        assert outcome.exit_code == 1
+        assert "give --classes --model logistic" in outcome.stderr
+
+
+def test_rare_classes_are_all_named_before_anything_is_fitted(table):
+    rng = np.random.default_rng(0)
+    path = table(x=rng.standard_normal(60), y=["a", "b"] * 28 + ["rare", "rare", "odd", "few"])
+    for score, said in (("neg_log_loss", "would be infinite"), ("roc_auc_ovr", "is undefined where a fold has no row")):
+        outcome = onefit_cli("run", path, "--target", "y", "--model", "logistic", "--scoring", score)
+        assert outcome.exit_code == 1
+        assert said in outcome.stderr
+        assert "few (1 row), odd (1 row), rare (2 rows)" in outcome.stderr
+        assert "plan:" not in outcome.stderr
+
+
+def test_notes_and_the_plan_come_before_the_answer_and_not_if_silence_is_wanted():
+    outcome = onefit_cli(*RUN, "--folds", "5", "--repeats", "2")
+    lines = outcome.stderr.splitlines()
+    assert lines[0].startswith("note: Categorical")
+    assert lines[-1] == "plan: 5 folds, 2 repeats, by gram: less than a second"
+    assert onefit_cli(*RUN, "--folds", "5", "--repeats", "2", "--quiet").stderr == ""
+
+
+def test_the_plan_of_refits_counts_them():
+    lines = onefit_cli(*RUN, "--route", "refit", "--folds", "3", "--repeats", "1").stderr.splitlines()
+    assert lines[-1].startswith("plan: 3 folds, 1 repeat, by refit: 6 fits, whose time")
+
+
+def test_repeats_that_are_not_drawn_and_rules_without_an_interval_are_explained():
+    outcome = onefit_cli("run", HOUSES, "--target", "price", "--features", "area", "--model", "ols", "--repeats", "7")
+    assert "note: --repeats 7 is not used: two rows or groups are left out at a time" in outcome.stderr
+    assert "- for bates, paper, mlr3: The rule needs the variance within each fold" in outcome.stdout
+    assert "Cao and Stringer (2026), as written" in outcome.stdout
+
+
+# ---------------------------------------------------------------------------------------------- people who wait
+
+
+def test_where_nobody_sees_a_bar_a_line_says_now_and_then_that_the_work_goes_on(monkeypatch):
+    stream, told = io.StringIO(), threading.Event()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(telling, "BEAT_OF_FILE", 0.01)
+    show = CommandBar._show_life
+    monkeypatch.setattr(CommandBar, "_show_life", lambda bar: (show(bar), told.set()))
+    bar = CommandBar()
+    with bar.at_work():
+        assert told.wait(30)  # before anything is counted
+        progress = Progress(bar)
+        progress.plan("3 folds")
+        with progress.running(Units(4, "fits")):
+            progress.advance(1)
+            told.clear()
+            assert told.wait(30)
+    lines = stream.getvalue().splitlines()
+    assert lines[0].startswith("onefit: at work for")
+    assert "plan: 3 folds" in lines
+    assert any("25%  1/4 fits" in line for line in lines)
+
+
+def test_a_job_that_was_stopped_does_not_say_that_it_is_done():
+    reports = []
+    progress = Progress(lambda done, total: reports.append((done, total)))
+    with progress.running(Units(9, "fits")):
+        progress.advance(4)
+        progress.was_interrupted = True
+    assert reports == [(0, 9), (4, 9)]
