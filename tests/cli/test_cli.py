@@ -26,7 +26,7 @@ from typer.testing import CliRunner
 import onefit
 from helpers import quietly
 from onefit.cli.app import app
-from onefit.cli.showing import as_options
+from onefit.cli.texts import as_options
 
 ROOT = Path(__file__).resolve().parents[2]
 HOUSES = ROOT / "tests" / "data" / "cli" / "houses.csv"

@@ -30,8 +30,8 @@ from .preparing import TAKE_TEXT, Prepared, prepare
 from .reading import read_table
 from .recipes import Recipe, make_recipe
 from .script import Call, write_script
-from .showing import show_lines
 from .telling import CommandBar
+from .texts import show_lines
 
 __all__ = ["Answer", "answer_compare", "answer_curve", "answer_plan", "answer_run", "check_outputs"]
 

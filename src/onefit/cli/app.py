@@ -49,7 +49,8 @@ def common(
 def _finish(ctx: typer.Context, answer: Answer) -> None:
     """Print and write."""
     from .document import write_json
-    from .showing import as_options, show_answer, show_lines
+    from .showing import show_answer
+    from .texts import as_options, show_lines
 
     ask, command = answer.ask, ctx.meta[COMMAND]
     show_lines("warning", [as_options(line) for line in answer.warnings])
@@ -68,7 +69,7 @@ def _finish(ctx: typer.Context, answer: Answer) -> None:
 def _write_files(ctx: typer.Context, answer: Answer) -> None:
     """Write the report and the JSON; if one cannot be written, the other one still is."""
     from .document import write_json, write_report_of
-    from .showing import show_lines
+    from .texts import show_lines
 
     ask, errors = answer.ask, []
     json = None if ask.json == STANDARD_INPUT else ask.json
@@ -133,7 +134,7 @@ def plan(
     check_usage(ask)
     if ask.source.data and ask.roles.target and rows is columns is n_values is None:
         from .answering import answer_plan
-        from .showing import as_options, show_lines
+        from .texts import as_options, show_lines
 
         answer, found = answer_plan(ask)
         show_lines("warning", [as_options(line) for line in answer.warnings])

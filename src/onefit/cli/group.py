@@ -119,7 +119,7 @@ def _is_for_typer(error: Exception) -> bool:
 def _one_line(error: Exception) -> str:
     """Cause and remedy, on one line."""
     from ..errors import OneFitError
-    from .showing import as_options
+    from .texts import as_options
 
     text = " ".join(str(error).split())
     if isinstance(error, OneFitError):
@@ -137,7 +137,7 @@ def _one_line(error: Exception) -> str:
 
 
 def _say(line: str) -> None:
-    from .showing import clean
+    from .texts import clean
 
     with contextlib.suppress(OSError):  # who cannot be told is still given the exit code
         print(f"onefit: {clean(line)}", file=sys.stderr, flush=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, SupportsFloat, cast
@@ -20,6 +18,7 @@ from ..display.numbers import Digits
 from ..display.style import loss_label
 from ..display.verdicts import article, baseline_text, better_of, rule_reasons, superlative
 from ..vocabulary import RULE_WORDS
+from .texts import as_options, clean
 
 if TYPE_CHECKING:
     from ..results.comparison import Comparison
@@ -28,45 +27,13 @@ if TYPE_CHECKING:
     from ..typing import AnyArray
     from .answering import Answer
 
-__all__ = ["as_options", "clean", "sentence", "show_answer", "show_lines", "show_result"]
+__all__ = ["sentence", "show_answer", "show_result"]
 
 PLAIN_WIDTH, WIDE = 160, 130
 """Columns where there is no terminal, and those from which a table has room for words beside its figures."""
 
-OPTIONS = {
-    "loss": "--loss",
-    "scoring": "--scoring",
-    "interval": "--interval",
-    "n_folds": "--folds",
-    "n_repeats": "--repeats",
-    "max_fits": "--max-fits",
-    "route": "--route",
-}
 ABSENT = "-"
 """For a rule that does not apply."""
-
-
-def clean(text: object) -> str:
-    """A text on one line without control characters, which a header could use to write over the screen."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
-
-
-def as_options(text: str) -> str:
-    """A message of the library with its keywords as the options that they are here."""
-    text = re.sub(r'transformers="freeze"', "--freeze", text)
-    text = re.sub(r", or stratified ones \(cv=StratifiedKFold[^;]*?\)\)", "", text)
-    return re.sub(
-        r'\b(\w+)=(?:"(\w+)"|(\d+)\b)',
-        lambda m: f"{OPTIONS[m[1]]} {m[2] or m[3]}" if m[1] in OPTIONS else m[0],
-        text,
-    )
-
-
-def show_lines(kind: str, lines: Sequence[str]) -> None:
-    """Notes or warnings, a line each, on standard error."""
-    with contextlib.suppress(OSError):  # the answer does not hang on them
-        for line in lines:
-            print(f"{kind}: {clean(line)}", file=sys.stderr, flush=True)
 
 
 class _Console(Console):

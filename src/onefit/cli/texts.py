@@ -1,0 +1,43 @@
+"""Texts for the terminal: on one line, in the words of options, on standard error."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+from collections.abc import Sequence
+
+__all__ = ["as_options", "clean", "show_lines"]
+
+OPTIONS = {
+    "loss": "--loss",
+    "scoring": "--scoring",
+    "interval": "--interval",
+    "n_folds": "--folds",
+    "n_repeats": "--repeats",
+    "max_fits": "--max-fits",
+    "route": "--route",
+}
+
+
+def clean(text: object) -> str:
+    """A text on one line without control characters, which a header could use to write over the screen."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
+
+
+def as_options(text: str) -> str:
+    """A message of the library with its keywords as the options that they are here."""
+    text = re.sub(r'transformers="freeze"', "--freeze", text)
+    text = re.sub(r", or stratified ones \(cv=StratifiedKFold[^;]*?\)\)", "", text)
+    return re.sub(
+        r'\b(\w+)=(?:"(\w+)"|(\d+)\b)',
+        lambda m: f"{OPTIONS[m[1]]} {m[2] or m[3]}" if m[1] in OPTIONS else m[0],
+        text,
+    )
+
+
+def show_lines(kind: str, lines: Sequence[str]) -> None:
+    """Notes or warnings, a line each, on standard error."""
+    with contextlib.suppress(OSError):  # the answer does not hang on them
+        for line in lines:
+            print(f"{kind}: {clean(line)}", file=sys.stderr, flush=True)
