@@ -17,11 +17,14 @@ bias
     Mean of estimate - target over the mean target.
 buffer, effective
     Medians, of the methods that have them.
+
+Data sets are kept in ``validation/work`` as they are done, and the study goes on from there.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -42,6 +45,7 @@ from onefit.typing import Estimator, FloatArray, IntArray, Predictor
 __all__ = ["SETTINGS", "main", "study", "summary"]
 
 RESULT = Path(__file__).parent / "results" / "serial.csv"
+WORK = Path(__file__).parent / "work" / "serial"
 ROWS = (100, 200, 400)
 LEVEL, Z, SIGNAL, GAP = 0.90, 1.645, 1.0, 5
 COLUMNS = {"least squares": 20, "ridge": 40}
@@ -50,6 +54,7 @@ SPLINES = {"spline": ("AR .5 / .5", "AR .8 / .8"), "spline of time": ("AR 0 / 0"
 
 PENALTY, NODES, AT_ONCE = 20.0, 200, 10
 MEMORY, BURN_IN = 2000, 200
+FIGURES, SAME = ["estimate", "low", "high"], 1e-9
 
 
 @dataclass(frozen=True)
@@ -143,8 +148,7 @@ SETTINGS = {
 """Errors / columns."""
 
 CORE = ("AR 0 / 0", "AR .5 / .5", "AR .8 / 0", "AR .8 / .8")
-OTHERS_EVERY = 3
-"""Other settings, and splines, get every third data set, and are not compared with other methods than random folds."""
+"""Others, and splines, are not compared with other methods than random folds."""
 
 
 @dataclass(frozen=True)
@@ -244,25 +248,18 @@ def _of_means(estimator: Estimator, data: Data, cv: object, factor: float) -> tu
     return centre, centre - half, centre + half
 
 
-def jobs(rows: tuple[int, ...], seed: int, only: Sequence[str] = ()) -> list[tuple[str, str, int]]:
-    """Settings, models and numbers of rows of the data sets of one seed; what is not at the core gets fewer."""
-    every = _jobs(rows, seed)
-    return [job for job in every if job[0] in only] if only else every
+def jobs(name: str, rows: Sequence[int]) -> list[tuple[str, int]]:
+    """Models and numbers of rows of the data sets of a setting."""
+    models = [*COLUMNS, *(model for model, names in SPLINES.items() if name in names)]
+    return [(model, n) for model in models for n in rows]
 
 
-def _jobs(rows: tuple[int, ...], seed: int) -> list[tuple[str, str, int]]:
-    found = [(name, model, n) for name in SETTINGS if name in CORE for model in COLUMNS for n in rows]
-    if seed % OTHERS_EVERY:
-        return found
-    found += [(name, model, n) for name in SETTINGS if name not in CORE for model in COLUMNS for n in rows]
-    return found + [(name, model, n) for model, names in SPLINES.items() for name in names for n in rows]
-
-
-def study(datasets: range, rows: tuple[int, ...] = ROWS, only: Sequence[str] = ()) -> pd.DataFrame:
-    """A row for each data set and method; data sets of all settings are drawn in turn."""
+def study(name: str, datasets: range, rows: Sequence[int] | None = None) -> pd.DataFrame:
+    """A row for each data set and method of a setting."""
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return pd.DataFrame([row for seed in datasets for job in jobs(rows, seed, only) for row in figures(*job, seed)])
+        found = [row for seed in datasets for job in jobs(name, rows or ROWS) for row in figures(name, *job, seed)]
+    return pd.DataFrame(found)
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
@@ -288,24 +285,52 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows).round(4)
 
 
+def path_of(name: str, first: int) -> Path:
+    """Where the data sets of a setting from a first one on are kept."""
+    return WORK / "".join(each if each.isalnum() else "-" for each in name) / f"{first:05d}.csv"
+
+
+def compute(name: str, first: int) -> None:
+    """Draw some data sets of a setting and keep what came out; a file is there whole or not at all."""
+    path = path_of(name, first)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(f".{os.getpid()}.part")
+    study(name, range(first, first + AT_ONCE)).to_csv(part, index=False)
+    part.replace(path)
+
+
+def check(name: str) -> None:
+    """Stop if the code at hand does not give the first figures that are kept."""
+    path = path_of(name, 0)
+    if not path.exists():
+        return
+    again = study(name, range(1), ROWS[:1])[FIGURES].to_numpy(float)
+    kept = pd.read_csv(path).query(f"seed == 0 and n == {ROWS[0]}")[FIGURES].to_numpy(float)
+    if again.shape != kept.shape or not np.allclose(again, kept, rtol=SAME, atol=0):
+        raise SystemExit(f"{path} was made by other code; delete {path.parent} if the change of the code is right.")
+
+
+def kept() -> pd.DataFrame:
+    """A row for each data set and method of all settings, as far as they are there."""
+    files = [path for name in SETTINGS for path in sorted(path_of(name, 0).parent.glob("*.csv"))]
+    return pd.concat([pd.read_csv(path) for path in files])
+
+
 def main() -> None:
-    """Run the study; its table is written whenever some more data sets are done."""
+    """Run the study, or go on with it; then its table is written."""
     parser = argparse.ArgumentParser(prog="python -m validation.serial", description=__doc__.splitlines()[0])
     parser.add_argument("--datasets", type=int, default=500, help="data sets a setting, at most")
-    parser.add_argument("--minutes", type=float, default=25.0, help="of processor time, after which it ends")
-    parser.add_argument("--only", nargs="+", default=(), choices=SETTINGS, help="settings; others stay as they are")
+    parser.add_argument("--minutes", type=float, default=60.0, help="of processor time, after which it ends")
+    parser.add_argument("--only", nargs="+", default=list(SETTINGS), choices=SETTINGS, help="settings to go on with")
     asked = parser.parse_args()
-    parts: list[pd.DataFrame] = []
-    others = pd.read_csv(RESULT) if asked.only else pd.DataFrame()
-    if asked.only:
-        others = others[~others["setting"].isin(asked.only)]
-    for seed in range(0, asked.datasets, AT_ONCE):
-        parts.append(study(range(seed, min(seed + AT_ONCE, asked.datasets)), only=asked.only))
-        table = pd.concat([others, summary(pd.concat(parts))])
-        table.to_csv(RESULT, index=False)
-        if time.process_time() > 60 * asked.minutes:
-            break
-    print(table.to_string(index=False))
+    for name in asked.only:
+        check(name)
+    for first in range(0, asked.datasets, AT_ONCE):
+        for name in [name for name in asked.only if not path_of(name, first).exists()]:
+            if time.process_time() < 60 * asked.minutes:
+                compute(name, first)
+    summary(kept()).to_csv(RESULT, index=False)
+    print(pd.read_csv(RESULT).to_string(index=False))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from helpers import quietly
@@ -32,7 +33,7 @@ def test_errors_and_columns_have_unit_variances(name):
 
 
 def test_the_summary_counts_what_is_covered():
-    table = serial.study(range(2), rows=(100,))
+    table = pd.concat([serial.study(name, range(1 + (name == "AR .8 / .8")), rows=(100,)) for name in serial.SETTINGS])
     found = serial.summary(table)
     assert set(found["datasets"]) == {1, 2}
     assert set(found["setting"]) == set(serial.SETTINGS)
@@ -42,3 +43,18 @@ def test_the_summary_counts_what_is_covered():
     mine = mine[mine["method"] == "random folds"]
     inside = (mine["low"] <= mine["truth"]) & (mine["truth"] <= mine["high"])
     assert one.loc["random folds", "coverage"] == inside.mean()
+
+
+def test_the_study_goes_on_from_what_is_kept_and_refuses_what_other_code_made(monkeypatch, tmp_path):
+    monkeypatch.setattr(serial, "WORK", tmp_path)
+    monkeypatch.setattr(serial, "AT_ONCE", 1)
+    monkeypatch.setattr(serial, "ROWS", (100,))
+    for first in range(2):
+        serial.compute("AR .5 / .5", first)
+    assert sorted(set(serial.kept()["seed"])) == [0, 1]
+    serial.check("AR .5 / .5")
+    path = serial.path_of("AR .5 / .5", 0)
+    table = pd.read_csv(path)
+    table.assign(low=table["low"] * 1.001).to_csv(path, index=False)
+    with pytest.raises(SystemExit, match="other code"):
+        serial.check("AR .5 / .5")
