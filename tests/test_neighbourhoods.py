@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars
 import pytest
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import KFold, cross_val_score
+from sklearn.model_selection import KFold, PredefinedSplit, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.svm import SVR
 
 import onefit
 from helpers import quiet_nested_cv
 from onefit.arrangement import Line, Plane
 from onefit.errors import DataError, FoldError, IntervalError, OneFitError
+from onefit.rowplaces import read_coords
 
 N = 80
 RNG = np.random.default_rng(2)
@@ -98,6 +104,55 @@ def test_longitudes_and_latitudes_are_kilometres():
     assert named.dependence.buffer == 10.0
 
 
+def test_the_date_line_is_no_border_and_names_may_come_in_either_order():
+    table = pd.DataFrame({"a": X[:, 0], "lon": 10 + PLACES[:, 0], "lat": PLACES[:, 1] - 20})
+    across = table.assign(lon=(table["lon"] + 169.5 + 180) % 360 - 180)
+    assert across["lon"].min() < -179
+    assert across["lon"].max() > 179
+    expected = read_coords(table[["lon", "lat"]], table, N)
+    for columns in (["lon", "lat"], ["lat", "lon"]):
+        found = read_coords(across[columns], across, N)
+        np.testing.assert_allclose(found - found[0], expected - expected[0], atol=1e-9)
+
+
+def test_dates_are_an_order_and_no_predictor_unless_a_model_may_choose_them():
+    dates = pd.date_range("2020-01-31", periods=N, freq="ME")
+    table = pd.DataFrame(X, columns=list("abc")).assign(when=dates)
+    named = interval(onefit.TimeBlocks(buffer=3, order="when"), table)
+    assert named == interval(onefit.TimeBlocks(buffer=3, order=dates), table[list("abc")])
+    for other in (pd.Series(dates).dt.tz_localize("Europe/Berlin"), [Decimal(at) for at in range(N)]):
+        assert interval(onefit.TimeBlocks(buffer=3, order=other)) == pytest.approx(named, rel=1e-12)
+
+    def month(frame):
+        return frame.assign(when=frame["when"].dt.month)
+
+    seen = make_pipeline(FunctionTransformer(month), Ridge())
+    given = quiet_nested_cv(seen, table, Y, cv=onefit.TimeBlocks(buffer=3, order="when"))
+    expected = interval(onefit.TimeBlocks(buffer=3), month(table))
+    assert given.interval == pytest.approx(expected, rel=1e-9)
+    curve = onefit.error_curve(
+        Ridge(), table.assign(y=Y), "y", param_name="alpha", param_range=[1.0, 2.0],
+        cv=onefit.TimeBlocks(8, buffer=3, order="when"), progress=False,
+    )  # fmt: skip
+    assert curve.results[0].n_folds == 8
+    with pytest.raises(DataError, match="did you mean 'when'"):
+        interval(onefit.TimeBlocks(order="whn"), table)
+    with pytest.raises(DataError, match="no columns beside 'when'"):
+        interval(onefit.TimeBlocks(order="when"), table[["when"]])
+
+
+def test_rows_that_a_splitter_never_tests_are_always_trained_on():
+    ids = np.where(np.arange(N) < 20, -1, np.arange(N) % 6)
+    expected = quiet_nested_cv(Ridge(), X, Y, folds=ids)
+    assert interval(PredefinedSplit(ids)) == expected.interval
+
+
+def test_the_fits_of_a_pilot_are_counted_before_those_of_the_job():
+    seen = []
+    quiet_nested_cv(SVR(), X, Y, cv=onefit.TimeBlocks(5), progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(done, 10 + 15) for done in (*range(11), *range(10, 26))]
+
+
 def test_an_int_is_a_number_of_folds_and_a_partition_is_one():
     expected = quiet_nested_cv(Ridge(), X, Y, n_folds=5, n_repeats=3, random_state=1)
     assert interval(5, n_repeats=3, random_state=1) == expected.interval
@@ -135,6 +190,9 @@ BAD = {
         lambda: onefit.SpaceBlocks(coords=np.where(PLACES > 0.99, np.nan, PLACES)),
         "missing or infinite",
     ),
+    "a class": (lambda: onefit.TimeBlocks, "TimeBlocks is a class"),
+    "one time holds most rows": (lambda: onefit.TimeBlocks(order=np.maximum(np.arange(N), 50)), "holds 51 of the 80"),
+    "latitudes": (lambda: onefit.SpaceBlocks(coords=pd.DataFrame({"lon": X[:, 0], "lat": 100 * X[:, 1]})), "beyond 90"),
     "large buffer": (lambda: onefit.TimeBlocks(buffer=N), "no row to train on"),
     "buffers of two": (lambda: onefit.TimeBlocks(4, buffer=30), "none are left to train on"),
     "negative buffer": (lambda: onefit.TimeBlocks(buffer=-1), "not negative"),

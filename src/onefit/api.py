@@ -24,6 +24,7 @@ from .results.warn import emit_warnings
 from .running.habits import check_keywords, with_hints
 from .running.job import Contender, Settings, make_job
 from .running.progress import Report
+from .running.times import read_times
 from .typing import ArrayLike, CVLike, Data, Estimator, Rows, Seed, Splitter
 from .vocabulary import MAX_FITS, Folds, Repeats, RouteName, RuleName, Simpler, Transformers
 
@@ -280,6 +281,7 @@ route, transformers, max_fits, random_state, n_jobs, progress, checkpoint
     job = make_job([Contender(tuple(estimators), Path(param_name, tuple(values)))], X, y, settings)
     outcome = job.run()
     X, named = split_columns(X, y=y, groups=groups, sample_weight=sample_weight)
+    X, _ = read_times(X, settings.folds, estimators)
     deploy = Deployment(estimator, param_name, X, named["y"], named["sample_weight"])
     curve = build_curve(job, outcome, values, param_name, simpler, deploy)
     best = curve.results[int(np.atleast_1d(curve.best)[0])]

@@ -108,7 +108,8 @@ class Line(Arrangement):
         present, renumbered = np.unique(blocks_of_places, return_inverse=True)
         if len(present) < count:
             raise DataError(
-                f"There are {self.n_places} distinct times and n_blocks={count}; use at most {self.n_places} blocks."
+                f"One time holds {int(np.bincount(self.places).max())} of the {len(self.places)} rows, which stay "
+                f"together, so that there are no {count} blocks of about the same size; use fewer blocks."
             )
         return np.asarray(renumbered, dtype=np.intp)[self.places]
 

@@ -297,6 +297,8 @@ class GivenSplits:
 
 def as_folds(cv: object) -> Splitter:
     """A splitter of scikit-learn as it is, or one of the pairs of training and test rows that were given."""
+    if isinstance(cv, type) and hasattr(cv, "split"):
+        raise FoldError(f"cv={cv.__name__} is a class; give one of its kind, as cv={cv.__name__}().")
     if hasattr(cv, "split") and not isinstance(cv, str | bytes):
         return cast(Splitter, cv)
     wrong = FoldError(
@@ -417,10 +419,12 @@ def _ids_of_splitter(
             repeats.append(current)
             current = np.full(n, -1, dtype=np.intp)
             fold = 0
+    if fold and not repeats:
+        return current[None]  # rows that are in no test set are always trained on
     if fold or not repeats:
         raise FoldError(
-            f"The test sets of {type(splitter).__name__} do not cover every row; nested cross-validation needs "
-            "partitions (KFold, RepeatedKFold)."
+            f"The last test sets of {type(splitter).__name__} do not cover every row, as the ones before do; nested "
+            "cross-validation needs whole partitions (KFold, RepeatedKFold)."
         )
     if len({int(r.max()) for r in repeats}) > 1:
         raise FoldError(f"{type(splitter).__name__} gives repeats with different numbers of folds.")

@@ -108,7 +108,8 @@ class TimeBlocks(_Blocks):
         Steps of time that are left out beside a block; a step is the usual distance of neighbouring times. "auto" is
         how long held-out residuals of a pilot take to forget 70% of what they were.
     order : str or array-like of shape (n,), default=None
-        Times, numbers or dates, or the name of a column of X, which stays there. None takes rows as they come.
+        Times, numbers or dates, or the name of a column of X, which stays there if it holds numbers; dates stay if the
+        model may choose them, by a ColumnTransformer or FunctionTransformer. None takes rows as they come.
 
     Examples
     --------
@@ -392,4 +393,4 @@ def _check_count(name: str, value: object, least: int) -> None:
 def _check_buffer(buffer: object) -> None:
     is_auto = isinstance(buffer, str) and buffer == "auto"
     if not is_auto and not (is_number(buffer) and 0 <= buffer < np.inf):  # type: ignore[operator]
-        raise FoldError(f'buffer={buffer!r} must be a number that is not negative, or "auto".')
+        raise FoldError(f'buffer={buffer!r} must be a number of steps that is not negative, or "auto".')

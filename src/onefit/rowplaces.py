@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from .arrangement import Line
+from .checks import did_you_mean
 from .errors import DataError
 from .frames import as_array, find_frame
 from .typing import AnyArray, ArrayLike, Data, FloatArray
 
-__all__ = ["is_number", "read_coords", "read_line"]
+__all__ = ["column_of", "is_number", "read_coords", "read_line"]
 
 
 def is_number(value: object) -> bool:
@@ -25,7 +28,7 @@ def read_line(order: str | ArrayLike | None, X: Data, n: int) -> Line:
     """Rows in the order of their times, or as they come."""
     if order is None:
         return Line.as_they_come(n)
-    values = _column(order, X, "order") if isinstance(order, str) else as_array(order, "order")
+    values = column_of(order, X, "order") if isinstance(order, str) else as_array(order, "order")
     values = np.asarray(values)
     if values.shape != (n,):
         raise DataError(f"order has shape {values.shape}; it must hold one time for each of the {n} rows.")
@@ -62,22 +65,31 @@ def _from_objects(values: AnyArray) -> AnyArray:
     if isinstance(first, str):
         return values.astype(str)
     try:
-        return values.astype(np.float64) if is_number(first) else np.asarray(pd.to_datetime(values).to_numpy())
+        if is_number(first) or isinstance(first, Decimal):
+            return values.astype(np.float64)
+        # by way of UTC: local times come twice when clocks are put back, and are objects to NumPy
+        return np.asarray(pd.to_datetime(values, utc=True).tz_localize(None).to_numpy())
     except (TypeError, ValueError) as error:
         raise DataError(f"order cannot be read as times: {error}. Give numbers or dates.") from error
 
 
-def _column(name: str, X: Data, what: str) -> AnyArray:
+def column_of(name: str, X: Data, what: str) -> AnyArray:
     """A column of X by its name."""
     frame = find_frame(X)
     if frame is None:
         raise DataError(f"{what}={name!r} names a column, and X has no names; give a frame, or the values themselves.")
     names = list(map(str, frame.names))
     if name not in names:
-        raise DataError(f"{what}={name!r} is no column of X; it has {', '.join(names)}.")
+        raise DataError(f"{what}={name!r} is no column of X; {did_you_mean(name, names) or _listed(names)}")
     return np.asarray(frame.column(names.index(name)).to_numpy())
 
 
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return f"it has {', '.join(names[:MOST_NAMES])}{more}."
+
+
+MOST_NAMES = 20
 LONGITUDES, LATITUDES = ("lon", "lng", "long", "longitude"), ("lat", "latitude")
 KILOMETRES_A_DEGREE = 6371.0088 * np.pi / 180
 
@@ -88,7 +100,7 @@ def read_coords(coords: Any, X: Data, n: int) -> FloatArray:
     if isinstance(coords, str) or (is_named and len(coords) != 2):
         raise DataError(f"coords={coords!r} must name two columns of X.")
     if is_named:
-        values = np.column_stack([_column(name, X, "coords") for name in coords])
+        values = np.column_stack([column_of(name, X, "coords") for name in coords])
         names = tuple(map(str, coords))
     else:
         frame = find_frame(coords, "coords")
@@ -104,7 +116,29 @@ def read_coords(coords: Any, X: Data, n: int) -> FloatArray:
         raise DataError(
             f"coords is missing or infinite in {int((~np.isfinite(points)).any(axis=1).sum())} row(s); drop them."
         )
-    if len(names) == 2 and names[0].lower() in LONGITUDES and names[1].lower() in LATITUDES:
-        shrunk = np.cos(np.radians(np.median(points[:, 1])))
-        points = KILOMETRES_A_DEGREE * points * np.array([shrunk, 1.0])
-    return points
+    return _in_kilometres(points, names)
+
+
+def _in_kilometres(points: FloatArray, names: tuple[str, ...]) -> FloatArray:
+    """Degrees as kilometres, if the names say that they are such, in either order; else as they are."""
+    words = [name.lower() for name in names]
+    places = [next((at for at, word in enumerate(words) if word in known), -1) for known in (LONGITUDES, LATITUDES)]
+    if sorted(places) != [0, 1]:
+        return points
+    longitude, latitude = points[:, places[0]], points[:, places[1]]
+    if np.abs(latitude).max() > 90 or np.ptp(longitude) > 360:
+        raise DataError(
+            f"coords are named {names[0]!r} and {names[1]!r}, and hold latitudes beyond 90 or longitudes that span "
+            "more than 360 degrees. If they are no degrees, give them as an array, without names."
+        )
+    shrunk = np.cos(np.radians(np.median(latitude)))
+    return KILOMETRES_A_DEGREE * np.column_stack([_unrolled(longitude) * shrunk, latitude])
+
+
+def _unrolled(longitude: FloatArray) -> FloatArray:
+    """Longitudes from the far side of their widest gap on: places on both sides of the date line are neighbours."""
+    around = np.unique(longitude % 360)
+    gaps = np.diff(around, append=around[0] + 360)
+    start = around[(int(np.argmax(gaps)) + 1) % len(around)]
+    turned: FloatArray = start + (longitude - start) % 360
+    return turned

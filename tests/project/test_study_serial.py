@@ -50,11 +50,11 @@ def test_the_study_goes_on_from_what_is_kept_and_refuses_what_other_code_made(mo
     monkeypatch.setattr(serial, "AT_ONCE", 1)
     monkeypatch.setattr(serial, "ROWS", (100,))
     for first in range(2):
-        serial.compute("AR .5 / .5", first)
+        serial.compute("season / AR .5", first)
     assert sorted(set(serial.kept()["seed"])) == [0, 1]
-    serial.check("AR .5 / .5")
-    path = serial.path_of("AR .5 / .5", 0)
+    serial.check("season / AR .5")
+    path = serial.path_of("season / AR .5", 0)
     table = pd.read_csv(path)
     table.assign(low=table["low"] * 1.001).to_csv(path, index=False)
     with pytest.raises(SystemExit, match="other code"):
-        serial.check("AR .5 / .5")
+        serial.check("season / AR .5")

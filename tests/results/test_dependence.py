@@ -77,6 +77,13 @@ def test_a_smooth_function_of_time_wants_shorter_blocks():
     assert not any("n_blocks=20" in text for text in messages(many))
 
 
+def test_few_rows_and_short_blocks_are_told():
+    y = X.sum(axis=1) + RNG.normal(size=N)
+    for rows, blocks, is_told in ((120, 10, False), (60, 6, True), (120, 30, True)):
+        result = quiet_nested_cv(Ridge(), X[:rows], y[:rows], cv=onefit.TimeBlocks(blocks))
+        assert any(f"{rows} rows in {blocks} blocks are few" in text for text in messages(result)) == is_told
+
+
 def test_independent_rows_need_no_buffer_and_no_words():
     result = quiet_nested_cv(LinearRegression(), X, X.sum(axis=1) + RNG.normal(size=N), cv=onefit.TimeBlocks())
     assert result.dependence.buffer == 0

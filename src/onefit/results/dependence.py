@@ -15,6 +15,9 @@ __all__ = ["Dependence", "SerialKnown", "told_of"]
 FEWEST_EFFECTIVE = 20
 """Effective rows below which the variance of their mean is too uncertain."""
 
+FEWEST_ROWS, FEWEST_IN_BLOCKS = 100, 5
+"""Of the study: below, it is not known how often intervals cover."""
+
 LARGE_TREND = 0.5
 """Of the squares of held-out residuals, that a straight line in time explains."""
 
@@ -62,6 +65,7 @@ class SerialKnown:
     """What findings are made from."""
 
     dependent: Dependent
+    n_rows: int
     n_folds: int
     rho: FloatArray
     effective: FloatArray
@@ -88,6 +92,12 @@ def told_of(known: SerialKnown, level: float) -> Iterator[tuple[str, str]]:
             f"The losses say as much as {effective:.0f} independent rows: the interval may cover less often than "
             f"{100 * level:g}%.",
             "A longer series would help.",
+        )
+    if found.kind == "elsewhere" and (known.n_rows < FEWEST_ROWS or known.n_rows < FEWEST_IN_BLOCKS * known.n_folds):
+        yield (
+            f"{known.n_rows} rows in {known.n_folds} blocks are few: how often such intervals cover was measured from "
+            f"{FEWEST_ROWS} rows and blocks of {FEWEST_IN_BLOCKS} on.",
+            "More rows would help, or longer blocks by a smaller n_blocks.",
         )
     if found.has_smooth and known.n_folds < BLOCKS_OF_SMOOTHS:
         yield (

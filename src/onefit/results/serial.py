@@ -85,7 +85,8 @@ class SerialFigures:
 
     def known(self, value: int) -> SerialKnown:
         """What findings of one value are made from."""
-        return SerialKnown(self.dependent, self.errors.n_folds, self.rho[value], self.effective[value])
+        n, K = self.errors.n_scored, self.errors.n_folds
+        return SerialKnown(self.dependent, n, K, self.rho[value], self.effective[value])
 
     def dependence(self, value: int, pick: Callable[[AnyArray], Any]) -> Dependence:
         """What the result of one value says."""

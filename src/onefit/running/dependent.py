@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -33,6 +33,7 @@ from ..routes import Bid, Engine, FoldPlan, Kept, RepeatedRoute, Workers, choose
 from ..routes.sidebyside import joined_singles
 from ..typing import Data, Estimator, FloatArray, IntArray
 from ..validation import Problem
+from .progress import Progress, Units
 
 __all__ = ["Dependent", "Pilot", "decays_of", "find_dependent", "pilot_task", "refuse_beside"]
 
@@ -103,16 +104,31 @@ class Pilot:
     asked: str
     workers: Workers
     plan: Callable[[DropSets], FoldPlan]
+    progress: Progress
     kept: Kept = field(default_factory=dict)
 
-    def residuals(self, source: DropSets) -> HeldOut:
-        """Of every row with its own neighbourhood out."""
+    def residuals(self, source: DropSets, n_folds: int) -> HeldOut:
+        """Of every row with its own neighbourhood out; ``n_folds`` are those of the job that comes after it."""
         _, bids = choose_drop_routes(self.candidates, self.task, self.plan(source), self.asked, self.kept)
         engines = [self._engine(bid) for bid in bids]
         with ExitStack() as stack:
             for engine in engines:
                 stack.enter_context(engine.at_work())
+            stack.enter_context(self._counted(engines, source.n_folds, n_folds))
             return joined_singles([engine.singles(source.whole) for engine in engines])
+
+    def _counted(self, engines: Sequence[Engine], own: int, n_folds: int) -> AbstractContextManager[None]:
+        """Count fits or training sets, if that is what the job will count; all else takes no time."""
+        counted = [engine for engine in engines if engine.is_refitted] or list(engines)
+        for engine in counted:
+            engine.counts_sets = engine.goes_through_sets
+        names = {engine.units for engine in counted}
+        if names not in ({"fits"}, {"training sets"}):
+            return nullcontext()
+        for engine in counted:
+            engine.tick = self.progress.advance
+        units = Units(sum(each.n_units(n_folds, 1, True) for each in counted), *names, at_once=self.workers.n_threads)
+        return self.progress.piloting(sum(each.n_units(own, 1, False) for each in counted), units)
 
     def _engine(self, bid: Bid) -> Engine:
         assert isinstance(bid.route, RepeatedRoute)
@@ -217,7 +233,7 @@ def _blocks(cv: TimeBlocks | SpaceBlocks, arrangement: Arrangement, pilot: Pilot
         source = _checked(drop_sets(problem.n, cv.pairs_of(arrangement, problem.n), name))
         return Dependent(source, _serial(arrangement, source), "elsewhere", cv.meaning, float(cv.buffer))
     has_smooth = _has_smooth_of_time(pilot, arrangement)
-    held_out = pilot.residuals(_pilot_folds(arrangement, problem.n, has_smooth))
+    held_out = pilot.residuals(_pilot_folds(arrangement, problem.n, has_smooth), cv.n_blocks)
     decays = decays_of(held_out.residuals[0], arrangement, SMOOTH_LAGS if has_smooth else LAGS)
     value = _best_value(held_out)
     wanted = max(_wanted(decay, arrangement, has_smooth) for decay in decays[value])

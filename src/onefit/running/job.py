@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -41,6 +41,7 @@ from .lostcolumns import explain_lost_columns
 from .progress import Progress, check_progress, time_text
 from .rareclasses import check_rare_classes
 from .settings import Settings
+from .times import read_times
 
 __all__ = ["Contender", "Job", "Settings", "make_job"]
 
@@ -194,7 +195,8 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows | str, settings: 
     workers, progress = Workers(check_jobs(settings.n_jobs)), Progress(check_progress(settings.progress))
     firsts = [contender.estimators[0] for contender in contenders]
     X, named = split_columns(X, y=y, groups=settings.groups, sample_weight=settings.sample_weight)
-    settings = replace(settings, groups=named["groups"], sample_weight=named["sample_weight"])
+    X, folds = read_times(X, settings.folds, firsts)
+    settings = replace(settings, groups=named["groups"], sample_weight=named["sample_weight"], folds=folds)
     problem = check_problem(firsts, X, named["y"], settings.sample_weight, settings.groups)
     needs = {
         "fold variance": rule.needs_v_out,
@@ -210,7 +212,7 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows | str, settings: 
     is_automatic = K is None and settings.folds is None
     if is_automatic:
         K = automatic_folds(candidates, task, asked)
-    partitions, dependent = _folds_of(settings, candidates, task, workers, (K, L, entropy))
+    partitions, dependent = _folds_of(settings, candidates, task, workers, progress, (K, L, entropy))
     partitions = _with_checkpoint(partitions, problem, contenders, settings, entropy)
     whole = _whole(partitions.source)
     if rule.needs_v_out and not whole.sizes.min() > 1:
@@ -243,13 +245,15 @@ def _folds_of(
     candidates: Sequence[Sequence[Learner]],
     task: Task,
     workers: Workers,
+    progress: Progress,
     counts: tuple[int | None, int | None, int],
 ) -> tuple[Partitions, Dependent | None]:
     """Where folds come from, and how, if they are for rows that follow one another; counts are K, L and the seed."""
     K, L, entropy = counts
     problem, dependent = task.problem, None
     if settings.folds is not None:
-        pilot = Pilot(candidates, pilot_task(task), settings.route, workers, lambda source: _plan_of(problem, source))
+        plan = partial(_plan_of, problem)
+        pilot = Pilot(candidates, pilot_task(task), settings.route, workers, plan, progress)
         dependent = find_dependent(settings.folds, pilot)
     if dependent is None:
         return _partitions(problem, K, L, settings, entropy), None

@@ -49,7 +49,7 @@ class Progress:
     """
 
     def __init__(self, report: Report | None) -> None:
-        self.report, self.done, self.total = report, 0, 0
+        self.report, self.done, self.total, self.before = report, 0, 0, 0
         self.was_interrupted = False
         self._lock, self._is_stopped = Lock(), False
 
@@ -61,15 +61,27 @@ class Progress:
     @contextmanager
     def running(self, units: Units) -> Iterator[None]:
         """While the job runs; its end may come before the total, by a stopping rule or by the user."""
-        self.done, self.total, self._is_stopped = 0, units.total, False
+        with self._counting(self.before, self.before + units.total, units):
+            yield
+            if not self.was_interrupted:
+                self._tell(self.total)
+
+    @contextmanager
+    def piloting(self, own: int, units: Units) -> Iterator[None]:
+        """While a pilot of so many units runs, before the job of which ``units`` are expected."""
+        with self._counting(0, own + units.total, units):
+            yield
+        self.before = own
+
+    @contextmanager
+    def _counting(self, done: int, total: int, units: Units) -> Iterator[None]:
+        self.done, self.total, self._is_stopped = done, total, False
         bar = self.report if isinstance(self.report, Bar) else None
         try:
             if bar is not None:
                 bar.units = units
-            self._tell(0)
+            self._tell(done)
             yield
-            if not self.was_interrupted:
-                self._tell(self.total)
         finally:
             if bar is not None:
                 bar.close()
