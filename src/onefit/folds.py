@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, Protocol, cast
 
 import numpy as np
+from sklearn.model_selection import PredefinedSplit
 
 from .dealing import deal_groups
 from .errors import DataError, FoldError
@@ -419,12 +420,12 @@ def _ids_of_splitter(
             repeats.append(current)
             current = np.full(n, -1, dtype=np.intp)
             fold = 0
-    if fold and not repeats:
-        return current[None]  # rows that are in no test set are always trained on
+    if fold and not repeats and isinstance(splitter, PredefinedSplit | GivenSplits):
+        return current[None]  # rows that are in no test set are meant to be trained on always
     if fold or not repeats:
         raise FoldError(
-            f"The last test sets of {type(splitter).__name__} do not cover every row, as the ones before do; nested "
-            "cross-validation needs whole partitions (KFold, RepeatedKFold)."
+            f"The test sets of {type(splitter).__name__} do not cover every row; nested cross-validation needs "
+            "partitions (KFold, RepeatedKFold)."
         )
     if len({int(r.max()) for r in repeats}) > 1:
         raise FoldError(f"{type(splitter).__name__} gives repeats with different numbers of folds.")
