@@ -127,7 +127,8 @@ class Pilot:
             return nullcontext()
         for engine in counted:
             engine.tick = self.progress.advance
-        units = Units(sum(each.n_units(n_folds, 1, True) for each in counted), *names, at_once=self.workers.n_threads)
+        total = sum(each.n_units(n_folds, 1, True) for each in counted)
+        units = Units(total, names.pop(), at_once=self.workers.n_threads)
         return self.progress.piloting(sum(each.n_units(own, 1, False) for each in counted), units)
 
     def _engine(self, bid: Bid) -> Engine:
