@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Self
 
 __all__ = [
+    "ClusterError",
     "DataError",
     "ExtrapolationWarning",
     "FailedModelWarning",
@@ -76,6 +77,10 @@ class TrainingSetError(OneFitError):
 
 class RefitError(OneFitError):
     """The estimator itself failed on a training set."""
+
+
+class ClusterError(OneFitError):
+    """A Dask cluster was lost, or cannot compute what it was given."""
 
 
 class LossOverflowError(DataError):

@@ -15,7 +15,7 @@ from ..typing import AnyArray, FloatArray
 from .streams import Block
 from .table import Column, Table
 
-__all__ = ["table_of_array", "table_of_frame"]
+__all__ = ["ArrayRows", "FrameRows", "fields_of_frame", "table_of_array", "table_of_frame"]
 
 ROWS_OF_A_FRAGMENT = 2**18
 ROWS_AT_ONCE = 2**14
@@ -27,7 +27,7 @@ def table_of_array(X: AnyArray, source: str = "the array") -> Table:
     if X.ndim != 2 or X.shape[1] == 0 or X.dtype.kind not in "fiub":
         raise DataError(f"{source} has shape {X.shape} and dtype {X.dtype}; it must be a table of numbers.")
     _refuse_none(len(X), source)
-    parts = tuple(_ArrayRows(X, *ends) for ends in _parts(len(X)))
+    parts = tuple(ArrayRows(X, *ends) for ends in _parts(len(X)))
     return Table(parts, tuple(Column(str(at), str(X.dtype), "number") for at in range(X.shape[1])), source)
 
 
@@ -36,12 +36,17 @@ def table_of_frame(X: Any, source: str = "the frame") -> Table:
     frame = find_frame(X)
     assert frame is not None
     _refuse_none(len(frame.table), source)
+    fields = fields_of_frame(frame, source)
+    return Table(tuple(FrameRows(frame, *ends) for ends in _parts(len(frame.table))), fields, source)
+
+
+def fields_of_frame(frame: Frame, source: str) -> tuple[Column, ...]:
+    """What is known of the columns of a frame."""
     if len(set(map(str, frame.names))) < len(frame.names):
         raise DataError(f"Two columns of {source} share a name; give each a name of its own.")
-    fields = tuple(
+    return tuple(
         Column(str(name), str(frame.column(at).dtype), _kind(frame, at)) for at, name in enumerate(frame.names)
     )
-    return Table(tuple(_FrameRows(frame, *ends) for ends in _parts(len(frame.table))), fields, source)
 
 
 def _kind(frame: Frame, at: int) -> str:
@@ -90,7 +95,9 @@ class _Rows:
 
 
 @dataclass(frozen=True)
-class _ArrayRows(_Rows):
+class ArrayRows(_Rows):
+    """Of an array."""
+
     X: AnyArray
 
     def _block(self, start: int, stop: int) -> Block:
@@ -116,7 +123,9 @@ class _ArrayBlock:
 
 
 @dataclass(frozen=True)
-class _FrameRows(_Rows):
+class FrameRows(_Rows):
+    """Of a frame."""
+
     X: Frame
 
     def _block(self, start: int, stop: int) -> Block:

@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import DataError
 from ..frames import is_frame
 from .arrow import CSV_BYTES, CSVFile, IPCFile, Location, ParquetGroups, arrow, kind_of_type
+from .daskparts import is_dask, table_of_dask
 from .memoryparts import table_of_array, table_of_frame
 from .streams import ROWS_OF_A_PIECE, Fragment
 from .table import Column, Table
@@ -37,11 +38,12 @@ def scan(
 
     Parameters
     ----------
-    source : path, glob, directory, list of paths, or frame or array
+    source : path, glob, directory, list of paths, frame or array, or Dask array or DataFrame
         Parquet, Arrow (Feather) or CSV files, of one kind and with the same columns, in the order of their names. A
         directory is read with its folders; in paths such as ``year=2024/month=1/part.parquet`` the names before "=" are
         columns, too. Paths with "://" go through fsspec. A frame of pandas, polars or pyarrow, an array or a memory map
-        is read by blocks, without a copy of the whole.
+        is read by blocks, without a copy of the whole. Chunks of a Dask array or DataFrame are computed and read by
+        Dask's active scheduler: threads, processes, or the workers of a cluster.
     columns : sequence of str, default=None
         The columns to use; all if None. Only those that a job needs are read.
     storage_options : mapping, default=None
@@ -72,6 +74,8 @@ def scan(
         table = source
     elif isinstance(source, np.ndarray):
         table = table_of_array(source)
+    elif is_dask(source):
+        return table_of_dask(source, None if columns is None else list(columns))
     elif is_frame(source):
         table = table_of_frame(source)
     else:

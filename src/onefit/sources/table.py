@@ -12,12 +12,12 @@ import numpy as np
 
 from ..errors import DataError
 from ..typing import AnyArray, FloatArray, IntArray, Seed
-from .streams import Block, Fragment, PassRunner
+from .streams import Block, Fragment, PassRunner, Piece
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Column", "Table", "check_rows"]
+__all__ = ["Beside", "Column", "Table", "check_rows"]
 
 
 @dataclass(frozen=True)
@@ -99,6 +99,9 @@ class Table:
 
     def counts(self) -> IntArray:
         """Rows of each fragment; those that are not known are counted, which reads them."""
+        if self.n_rows is None and self.runner is not None:
+            alone = [Piece(place, (each,), None) for place, each in enumerate(self.fragments)]
+            return np.array(list(self.runner.some(_Count(self.columns[:1]), alone)), dtype=np.intp)
         return np.array([_count(each, self.columns[:1]) for each in self.fragments], dtype=np.intp)
 
     def select(self, columns: Sequence[str]) -> Table:
@@ -178,7 +181,7 @@ class Table:
                     f"value for each row, or name a column."
                 )
         parts = [
-            _Beside(fragment, {name: values[end - count : end] for name, values in vectors.items()})
+            Beside(fragment, {name: values[end - count : end] for name, values in vectors.items()})
             for fragment, count, end in zip(self.fragments, counts, ends, strict=True)
         ]
         kinds = {name: _kind_of(values) for name, values in vectors.items()}
@@ -206,6 +209,16 @@ def check_rows(fragment: Fragment, columns: Sequence[str], count: int) -> Iterat
         )
 
 
+@dataclass(frozen=True)
+class _Count:
+    """Rows of a piece."""
+
+    columns: tuple[str, ...]
+
+    def __call__(self, piece: Piece) -> int:
+        return sum(_count(fragment, self.columns) for fragment in piece.fragments)
+
+
 def _count(fragment: Fragment, columns: Sequence[str]) -> int:
     """Rows of a fragment, by reading it if there is no other way."""
     known = fragment.n_rows
@@ -230,7 +243,7 @@ def _kind_of(values: AnyArray) -> str:
 
 
 @dataclass(frozen=True)
-class _Beside:
+class Beside:
     """A fragment with further columns from memory."""
 
     fragment: Fragment
@@ -238,13 +251,16 @@ class _Beside:
 
     @property
     def name(self) -> str:
+        """Of the fragment."""
         return self.fragment.name
 
     @property
     def n_rows(self) -> int | None:
+        """Of the fragment."""
         return self.fragment.n_rows
 
     def blocks(self, columns: Sequence[str]) -> Iterator[Block]:
+        """Of the fragment, with the columns beside them."""
         inner = [name for name in columns if name not in self.vectors]
         count, at = len(next(iter(self.vectors.values()))), 0
         for block in check_rows(self.fragment, inner, count):
