@@ -464,3 +464,31 @@ def test_folds_of_one_row_have_no_r2_of_their_own():
     assert np.isfinite(
         onefit.nested_cv(Ridge(), X, y, scoring="r2", n_folds=20, n_repeats=2, random_state=0).cv_estimate
     )
+
+
+def test_all_metrics_of_models_and_values_stand_side_by_side():
+    X, y = classes(150)
+    settings = {"scoring": ["roc_auc", "neg_log_loss"], "n_folds": 5, "n_repeats": 2, "random_state": 0}
+    models = {"weak": LogisticRegression(C=1e-3), "strong": LogisticRegression()}
+    found = onefit.compare(models, X, y, **settings)
+    assert found.metrics.index.names == ["model", "metric"]
+    alone = onefit.nested_cv(models["strong"], X, y, **settings)
+    pd.testing.assert_frame_equal(found.metrics.loc["strong"], alone.metrics, rtol=1e-6, check_index_type=False)
+    curve = onefit.error_curve(LogisticRegression(), X, y, param_name="C", param_range=[1e-3, 1.0], **settings)
+    assert curve.metrics.index.names == ["C", "metric"]
+    pd.testing.assert_frame_equal(curve.metrics.loc[1.0], alone.metrics, rtol=1e-6, check_index_type=False)
+
+
+def test_whoever_asks_for_ranks_gets_calibration_and_pictures_if_there_are_probabilities():
+    X, y = classes(150)
+    settings = {"scoring": "roc_auc", "n_folds": 5, "n_repeats": 2, "random_state": 0}
+    result = onefit.nested_cv(LogisticRegression(), X, y, **settings)
+    both = onefit.nested_cv(LogisticRegression(), X, y, **settings | {"scoring": ["roc_auc", "neg_log_loss"]})
+    assert list(result.metrics.index) == ["roc_auc"]
+    pd.testing.assert_frame_equal(result.calibration, both.calibration)
+    assert result.route == "newton"
+    assert "AUC" in result.plot(kind="roc").get_title(loc="left")
+    without = onefit.nested_cv(RidgeClassifier(), X, y, **settings)
+    assert without.calibration is None
+    with pytest.raises(DataError, match="predict_proba"):
+        without.plot(kind="roc")

@@ -52,6 +52,11 @@ class Comparison:
     output_names: tuple[str, ...] | None
     reasons: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def metrics(self) -> pd.DataFrame:
+        """By model and metric, all that were asked for: estimate, low, high, standard_error; differences are of one."""
+        return pd.concat({name: result.metrics for name, result in self.results.items()}, names=["model", "metric"])
+
     def to_frame(self) -> pd.DataFrame:
         """Return the pairwise differences: estimate, low, high, standard_error."""
         return self.differences.copy()

@@ -279,8 +279,9 @@ class NestedCVResult:
         kind : {"intervals", "calibration", "roc"}, default="intervals"
             "calibration" shows the observed share of the second class in bins of its held-out probability, with
             Wilson's bars, and the recalibration line; "roc" the ROC curve of the held-out probabilities with a
-            pointwise band over 500 resamples of the rows, which holds the models fixed. Both need probabilities of two
-            classes, as metrics such as "neg_log_loss" keep them; a row has its mean over repeats.
+            pointwise band over 500 resamples of the rows, which holds the models fixed. Both need a classifier of two
+            classes with predict_proba, and a metric of its scores or probabilities, such as "roc_auc" or
+            "neg_log_loss"; a row has its mean over repeats.
         ax : matplotlib Axes, default=None
             Where to draw; a new figure if None. With several outputs, a sequence of axes, one for each.
 

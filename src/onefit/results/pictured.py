@@ -63,8 +63,8 @@ def _needed(result: Any, kind: str) -> Probabilities:
     if found is None:
         raise DataError(
             f'plot(kind="{kind}") needs held-out probabilities of two classes, and this result has none: ask for a '
-            'metric of probabilities, such as scoring="neg_log_loss" or scoring=["roc_auc", "neg_brier_score"], of a '
-            "classifier with predict_proba."
+            'metric of scores or probabilities, such as scoring="roc_auc" or "neg_log_loss", of a classifier with '
+            "predict_proba."
         )
     return found
 

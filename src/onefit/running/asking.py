@@ -64,17 +64,21 @@ def ask(
                 f'interval="{rule.name}" needs a loss of every row, and {metric.name} is no mean of such. Use '
                 'interval="covariance".'
             )
-    if (
-        problem.classes is not None
-        and len(problem.classes) == 2
-        and any(m.response == "predict_proba" for m in metrics)
-    ):
+    if _keeps_probabilities(metrics, problem, estimators):
         metrics += CALIBRATION
     if problem.output_names is None and any(m.response == PREDICTIVE for m in metrics):
         metrics += BANDS
     kept = KeptScores.of_classes(problem.classes)
     n_outputs = problem.n_outputs if problem.classes is None else 1
     return Question(kept, metrics, asked_of_metrics(metrics, n_outputs, kept.classes))
+
+
+def _keeps_probabilities(metrics: Sequence[Metric], problem: Problem, estimators: Sequence[Estimator]) -> bool:
+    """Whether there are probabilities of two classes: who asks for a metric of them, or of ranks, wants to see them."""
+    if problem.classes is None or len(problem.classes) != 2:
+        return False
+    kinds = {metric.response for metric in metrics}
+    return "predict_proba" in kinds or ("scores" in kinds and all(hasattr(e, "predict_proba") for e in estimators))
 
 
 def _check_responses(estimator: Estimator, metrics: Sequence[Metric]) -> None:
