@@ -143,7 +143,8 @@ class ErrorCurve:
     def metrics(self) -> pd.DataFrame:
         """By value and metric, all that were asked for: estimate, low, high, standard_error; the curve is of one."""
         by_value = {v: r.metrics for v, r in zip(self.values.tolist(), self.results, strict=True) if r is not None}
-        return pd.concat(by_value, names=[self.param_name, "metric"])
+        table: pd.DataFrame = pd.concat(by_value, names=[self.param_name, "metric"])
+        return table
 
     def select(self, rule: SelectionName = "min") -> Any:
         """Choose a value.
