@@ -17,7 +17,7 @@ import onefit
 import onefit.report
 from onefit.linalg import compiled
 
-OPTIONAL = ("matplotlib", "typer", "rich", "pyarrow", "plotly", "jinja2")
+OPTIONAL = ("matplotlib", "typer", "rich", "pyarrow", "jinja2")
 
 
 def core():

@@ -68,7 +68,7 @@ FILES_OF = {
     "jinja2": ["report/test_report.py", "report/test_report_browser.py"],
     "typer": ["cli/test_cli.py", "cli/test_cli_docs.py", "cli/test_cli_files.py", "cli/test_cli_options.py"],
 }
-LACKING = [name for name in (*FILES_OF, "plotly", "polars", "rich", "sympy") if find_spec(name) is None]
+LACKING = [name for name in (*FILES_OF, "polars", "rich", "sympy") if find_spec(name) is None]
 collect_ignore = [file for name in FILES_OF if name in LACKING for file in FILES_OF[name]]
 
 

@@ -80,7 +80,7 @@ def opened(browser, report, heard):
             page.on("pageerror", lambda error: heard.append(str(error)))
             page.on("request", lambda request: heard.append(request.url) if request.url != path.as_uri() else None)
             page.goto(path.as_uri())
-            page.wait_for_selector(".chart .main-svg")
+            page.wait_for_selector(".chart svg")
         return pages[key]
 
     yield open_page
@@ -95,16 +95,11 @@ def nothing_went_wrong(opened, heard):
     assert opened().evaluate("window.ran") is None
 
 
-def plot_box(page, name):
-    """Place of the upper panel of a chart on the screen."""
-    page.locator(f"#{name}").scroll_into_view_if_needed()
-    return page.locator(f"#{name} .nsewdrag").first.bounding_box()
-
-
 def test_page_opens_from_a_file_with_all_charts_and_asks_nobody_for_anything(opened):
     page = opened()
-    assert page.locator(".chart .main-svg").count() >= 3
-    assert page.locator(".chart").evaluate_all("all => all.every(chart => chart._fullData.length > 0)")
+    assert page.locator(".chart").count() >= 3
+    drawn = "all => all.every(chart => chart.querySelectorAll('svg path, svg circle').length > 0)"
+    assert page.locator(".chart").evaluate_all(drawn)
 
 
 def test_table_of_rules_has_the_numbers_of_the_result(opened, result_and_curve):
@@ -119,33 +114,35 @@ def test_table_of_rules_has_the_numbers_of_the_result(opened, result_and_curve):
 def test_hover_over_the_curve_shows_the_value_and_its_interval(opened, result_and_curve):
     curve = result_and_curve[3]
     page = opened()
-    box = plot_box(page, "chart-curve-0")
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.wait_for_selector("#chart-curve-0 .hovertext")
-    texts = page.locator("#chart-curve-0 .hovertext").all_text_contents()
+    page.locator("#chart-curve-0").scroll_into_view_if_needed()
     middle = int(np.argmin(np.abs(np.log10(curve.values) - 1.0)))
+    path = page.locator('#chart-curve-0 path[fill="none"]').first
+    # the points of the line stand in its path, in the order of the values
+    where = """(path, at) => {
+        const [x, y] = path.getAttribute("d").slice(1).split("L")[at].split(",").map(Number);
+        const spot = new DOMPoint(x, y).matrixTransform(path.ownerSVGElement.getScreenCTM());
+        return [spot.x, spot.y];
+    }"""
+    page.mouse.move(*path.evaluate(where, middle))
+    texts = page.locator("#chart-curve-0 .tip:visible p").all_text_contents()
     assert len(texts) == 2  # the error above, the paired difference below
     assert "lam 10, edf" in texts[0]
     assert f"{curve.estimate[middle]:,.0f} ({curve.low[middle]:,.0f} to {curve.high[middle]:,.0f})" in texts[0]
 
 
-def test_dragging_zooms_both_panels_and_a_double_click_goes_back(opened):
+def test_points_of_the_chart_stand_where_the_axis_says(opened, result_and_curve):
+    """The labels of the axis of errors, read back, give the estimates of the rules."""
+    result = result_and_curve[2]
     page = opened()
-    box = plot_box(page, "chart-curve-0")
-    drawn = "document.getElementById('chart-curve-0')._fullLayout"
-    ranges = f"() => ['xaxis', 'xaxis2'].map(name => {drawn}[name].range.slice())"
-    before = page.evaluate(ranges)
-    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.3 * box["height"])
-    page.mouse.down()
-    page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.32 * box["height"], steps=5)
-    page.mouse.up()
-    page.wait_for_function(f"before => ({ranges})()[0][0] > before + 0.5", arg=before[0][0])
-    during = page.evaluate(ranges)
-    width = before[0][1] - before[0][0]
-    assert during[0] == pytest.approx([before[0][0] + 0.3 * width, before[0][0] + 0.6 * width], abs=0.02 * width)
-    assert during[1] == pytest.approx(during[0])  # the axis of edf, on top, goes along
-    page.mouse.dblclick(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])
-    page.wait_for_function(f"before => Math.abs(({ranges})()[0][0] - before) < 1e-6", arg=before[0][0])
+    found = page.locator("#chart-rules-0").evaluate("""chart => ({
+        points: [...chart.querySelectorAll("circle.point")].map(c => Number(c.getAttribute("cx"))),
+        labels: [...chart.querySelectorAll("text[text-anchor=middle]:not(.xtitle)")].map(
+            t => [Number(t.firstChild.getAttribute("x")), Number(t.textContent.replace(",", ""))]),
+    })""")
+    pixels, values = np.array(found["labels"]).T
+    slope, start = np.polyfit(pixels, values, 1)
+    estimates = np.sort(result.intervals["estimate"].to_numpy())
+    np.testing.assert_allclose(np.sort(found["points"]) * slope + start, estimates, rtol=1e-3)
 
 
 def test_script_tags_in_names_are_shown_as_text_in_the_page_and_in_the_charts(opened):
@@ -157,38 +154,60 @@ def test_script_tags_in_names_are_shown_as_text_in_the_page_and_in_the_charts(op
     assert page.locator("img[src=x]").count() == 0
 
 
-def test_on_a_phone_nothing_sticks_out_and_a_finger_scrolls(opened):
+def test_on_a_phone_nothing_sticks_out_no_label_is_cut_and_wide_tables_say_so(opened):
     page = opened(viewport={"width": 360, "height": 740}, has_touch=True, is_mobile=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    edges = page.locator(".chart").evaluate_all("all => all.map(chart => chart.getBoundingClientRect().right)")
-    assert max(edges) <= 360
-    assert page.evaluate("document.getElementById('chart-curve-0')._fullLayout.dragmode") is False
+    edges = page.locator(".chart text").evaluate_all(
+        "all => all.map(text => [text.getBoundingClientRect().left, text.getBoundingClientRect().right])"
+    )
+    assert min(left for left, _ in edges) >= 0
+    assert max(right for _, right in edges) <= 360
+    tables = page.locator(".scroll:visible").evaluate_all(
+        "all => all.map(t => [t.scrollWidth > t.clientWidth + 1, getComputedStyle(t, '::before').content])"
+    )
+    assert any(is_wide for is_wide, _ in tables)
+    assert all((hint == '"more to the right →"') == is_wide for is_wide, hint in tables)
+
+
+def test_labels_of_the_curve_do_not_cover_each_other(opened):
+    for options in ({}, {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}):
+        boxes = (
+            opened(**options)
+            .locator("#chart-curve-0 text:not(.ytitle)")
+            .evaluate_all(
+                "all => all.map(t => t.getBoundingClientRect()).map(b => [b.left, b.right, b.top + 3, b.bottom - 3])"
+            )
+        )
+        for at, (left, right, top, bottom) in enumerate(boxes):
+            for other in boxes[:at]:
+                assert right <= other[0] or other[1] <= left or bottom <= other[2] or other[3] <= top
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_page_and_charts_follow_the_colour_scheme(opened, scheme):
     page = opened(color_scheme="dark")
     page.emulate_media(color_scheme=scheme)
-    palette = PALETTES[scheme]
-    rgb = f"rgb({', '.join(str(int(palette['page'][i : i + 2], 16)) for i in (1, 3, 5))})"
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == rgb
-    page.wait_for_function(
-        "color => document.getElementById('chart-rules-0')._fullLayout.paper_bgcolor === color", arg=palette["page"]
-    )
+
+    def rgb(name):
+        color = PALETTES[scheme][name]
+        return f"rgb({', '.join(str(int(color[i : i + 2], 16)) for i in (1, 3, 5))})"
+
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == rgb("page")
+    label = page.locator("#chart-rules-0 text").first
+    assert label.evaluate("text => getComputedStyle(text).fill") == rgb("text")
 
 
 def test_print_is_light_whole_and_not_empty(opened):
     page = opened(color_scheme="dark")
-    drawn = "document.getElementById('chart-curve-0')._fullLayout"
-    page.evaluate(f"addEventListener('beforeprint', () => {{ window.printed = {drawn}; }})")
+    page.evaluate(
+        "addEventListener('beforeprint', () => {"
+        " window.printed = document.querySelector('#chart-curve-0 svg').getAttribute('viewBox'); })"
+    )
     pdf = page.pdf(format="A4")
     assert pdf.startswith(b"%PDF")
     assert len(re.findall(rb"/Type /Page\b", pdf)) >= 3
-    printed = page.evaluate("[window.printed.width, window.printed.paper_bgcolor]")
-    assert printed == [680, PALETTES["light"]["page"]]
-    assert (
-        page.evaluate("document.getElementById('chart-curve-0')._fullLayout.paper_bgcolor") == PALETTES["dark"]["page"]
-    )
+    assert page.evaluate("window.printed").startswith("0 0 680 ")
+    assert not page.locator("#chart-curve-0 svg").get_attribute("viewBox").startswith("0 0 680 ")
 
 
 def test_copy_button_copies_the_python(opened):
@@ -203,8 +222,8 @@ def test_outputs_open_one_by_one_and_draw_their_charts(opened, tmp_path, two_out
     X, y = two_outputs
     result = onefit.nested_cv(Ridge(0.01), X, y, n_folds=12, n_repeats=3, random_state=0)
     page = opened(write_report(tmp_path / "two.html", result=result, y=y))
-    assert page.locator("#chart-rules-0 .main-svg").count() > 0
-    assert page.locator("#chart-rules-1 .main-svg").count() == 0
+    assert page.locator("#chart-rules-0 svg").count() == 1
+    assert page.locator("#chart-rules-1 svg").count() == 0
     page.locator('nav a[href="#output-1"]').click()
-    page.wait_for_selector("#chart-rules-1 .main-svg")
-    assert page.locator("#chart-rules-1").evaluate("chart => chart._fullLayout.width") > 600
+    page.wait_for_selector("#chart-rules-1 svg")
+    assert page.locator("#chart-rules-1 svg").evaluate("svg => svg.viewBox.baseVal.width") > 600

@@ -201,7 +201,7 @@ def test_the_command_line_its_json_and_its_report_say_each_finding_once(kind, tm
     from typer.testing import CliRunner
 
     from onefit.cli.app import app
-    from onefit.cli.showing import as_options
+    from onefit.cli.texts import as_options
 
     case, table, real = CASES[kind], tmp_path / "table.csv", onefit.nested_cv
     frame = pd.DataFrame(case.X).add_prefix("x").assign(y=case.y)

@@ -160,10 +160,8 @@ def check_outputs(report: Path | None, json: str | None, force: bool, data: str 
             raise OneFitError(f"{str(path)!r} is the table itself and is not overwritten; give another name.")
     if len({os.path.realpath(path) for path in files}) < len(files):
         raise OneFitError("--report and --json name the same file; give two names.")
-    if report is not None:
-        lacking = [name for name in ("jinja2", "plotly") if importlib.util.find_spec(name) is None]
-        if lacking:
-            raise OneFitError(f'--report needs {" and ".join(lacking)}; install them: pip install "onefit[cli]".')
+    if report is not None and importlib.util.find_spec("jinja2") is None:
+        raise OneFitError('--report needs jinja2; install it: pip install "onefit[cli]".')
 
 
 def _start(ask: Ask, fits_frame: bool) -> tuple[Answer, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
+
 import pandas as pd
 
 from ..vocabulary import RULE_WORDS
@@ -9,7 +11,7 @@ from .numbers import interval_text
 from .shown import ShownResult
 from .style import loss_label
 
-__all__ = ["latex_table", "methods_sentence"]
+__all__ = ["latex_table", "methods_sentence", "references_of"]
 
 CITATIONS = {
     "covariance": "by the covariance rule of onefit, version {version}",
@@ -29,6 +31,14 @@ WAYS = {
 }
 """How the held-out predictions were computed."""
 
+
+BATES = (
+    "Bates S, Hastie T, Tibshirani R (2024). Cross-validation: what does it estimate and how well does it do it? "
+    "Journal of the American Statistical Association 119(546), 1434-1445. doi:10.1080/01621459.2023.2197686"
+)
+CAO = "Cao S, Stringer A (2026). Fast computation of nested cross-validation for penalized regression. arXiv:2609.04126"
+NADEAU = "Nadeau C, Bengio Y (2003). Inference for the generalization error. Machine Learning 52, 239-281."
+MLR3 = "Fischer S, Schulz-Kümpel H. mlr3inferr: inference on the generalization error. R package."
 
 SPECIAL = {character: f"\\{character}" for character in "&%$#_{}"}
 SPECIAL |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
@@ -51,6 +61,15 @@ def methods_sentence(result: ShownResult) -> str:
         f"Generalization was estimated by nested cross-validation {folds}{repeats}, computed {way}, with intervals "
         f"{rule}. The estimated {'; the '.join(figures)}."
     )
+
+
+def references_of(result: ShownResult) -> list[str]:
+    """What a paper with the sentence cites: nested cross-validation, how it was computed, the rule, the software."""
+    found = [BATES]
+    if result.rule == "paper" or (result.route != "refit" and result.exactness == "exact"):
+        found.append(CAO)
+    found += {"corrected_t": [NADEAU], "mlr3": [MLR3]}.get(result.rule, [])
+    return [*found, f"onefit {version('onefit')}: exact nested cross-validation from one fit. Python package."]
 
 
 def _figures(metrics: pd.DataFrame) -> list[tuple[str, tuple[str, str, str]]]:

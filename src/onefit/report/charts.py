@@ -1,7 +1,9 @@
-"""Charts as plain plotly figures: arrays in, a dict out; nothing is estimated here.
+"""Charts as plain figures in the words of plotly: arrays in, a dict out; nothing is estimated here.
+
+The page's own script, ``templates/charts.js``, draws what is used of these words.
 
 Colours are names of the palette ("@chosen", "@chosen/0.2" with an opacity), which the page replaces by those of the
-reader's scheme. Texts that a user gave pass through `label_text`, because plotly reads some HTML in its labels.
+reader's scheme. Texts that a user gave pass through `label_text`, because labels may hold some HTML.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from .words import loss_text
 __all__ = ["Figure", "axis", "axis_title", "band", "forest", "label_text", "layout_of", "loss_axis", "predictions"]
 
 Figure: TypeAlias = dict[str, object]
-"""A figure of plotly, or a part of one, as JSON has it."""
+"""A figure, or a part of one, as JSON has it."""
 
 LONGEST = 32  # characters of a label; the tables have the whole name
 MOST_POINTS = 3000  # of a scatter, so that the page stays quick
@@ -30,7 +32,7 @@ NARROW = 22  # characters of a line of a row's name, of which there are two at m
 
 
 def label_text(text: object, longest: int = LONGEST) -> str:
-    """Text that plotly shows as it stands: HTML escaped, line breaks gone, cut if long."""
+    """Text that a chart shows as it stands: HTML escaped, line breaks gone, cut if long."""
     flat = " ".join(str(text).split())
     return escape(flat if len(flat) <= longest else flat[: longest - 1] + "…", quote=False)
 
@@ -40,10 +42,6 @@ def axis(**options: object) -> Figure:
     look: Figure = {
         "gridcolor": "@grid",
         "linecolor": "@other",
-        "tickcolor": "@other",
-        "zeroline": False,
-        "automargin": True,
-        "separatethousands": True,
     }
     return {**look, **options}
 
@@ -55,7 +53,7 @@ def loss_axis(loss: str, **options: object) -> Figure:
 
 def axis_title(text: object) -> Figure:
     """Title of an axis; the text is a user's."""
-    return {"text": label_text(text), "standoff": 8, "font": {"size": 13}}
+    return {"text": label_text(text)}
 
 
 def layout_of(height: float, **options: object) -> Figure:
@@ -63,13 +61,7 @@ def layout_of(height: float, **options: object) -> Figure:
     look: Figure = {
         "height": height,
         "margin": {"l": 8, "r": 16, "t": 16, "b": 44},
-        "paper_bgcolor": "@page",
-        "plot_bgcolor": "@page",
-        "font": {"color": "@text", "size": 13},
-        "showlegend": False,
         "hovermode": "closest",
-        "hoverlabel": {"bgcolor": "@card", "bordercolor": "@line", "font": {"color": "@text"}, "align": "left"},
-        "separators": ".,",
     }
     return {**look, **options}
 
@@ -80,7 +72,7 @@ def band(
     """Filled areas between two lines, one for each stretch without a gap."""
     present = np.concatenate([[False], np.isfinite(low) & np.isfinite(high), [False]]).astype(int)
     starts, stops = np.flatnonzero(np.diff(present) == 1), np.flatnonzero(np.diff(present) == -1)
-    shape = {"type": "scatter", "mode": "lines", "fill": "toself", "fillcolor": f"{name}/0.22", "hoverinfo": "skip"}
+    shape = {"type": "scatter", "mode": "lines", "fill": "toself", "fillcolor": f"{name}/0.22"}
     return [
         {
             **shape,
@@ -118,25 +110,25 @@ def forest(
     lines = ["<br>".join(map(label_text, textwrap.wrap(name, NARROW, max_lines=2, placeholder="…"))) for name in names]
     ticks = [f"<b>{line}</b>" if strong else line for line, strong in zip(lines, emphasised, strict=True)]
     absent = [
-        {"text": "not available", "x": 0, "xref": "paper", "xanchor": "left", "y": int(row), "showarrow": False,
+        {"text": "not available", "x": 0, "xref": "paper", "xanchor": "left", "y": int(row),
          "font": {"color": "@muted", "size": 12}}
         for row in rows[~present]
     ]  # fmt: skip
     bare = [
-        {"text": "no interval", "x": float(estimate[row]), "y": int(row), "showarrow": False, "xanchor": "left",
+        {"text": "no interval", "x": float(estimate[row]), "y": int(row), "xanchor": "left",
          "xshift": 10, "font": {"color": "@muted", "size": 12}}
         for row in rows[present & ~np.isfinite(low + high)]
     ]  # fmt: skip
-    upright = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
+    upright = {"type": "line", "yref": "paper", "y0": 0, "y1": 1}
     marks = [{**upright, "x0": 0, "x1": 0, "line": {"color": "@other", "width": 1.2}}] if zero else []
     marks += [
         {**upright, "x0": float(value), "x1": float(value), "line": {"color": "@chosen/0.35", "width": 1}}
         for value in ([] if zero else estimate[emphasised & present])
     ]
-    y = axis(tickvals=rows.tolist(), ticktext=ticks, range=[len(names) - 0.5, -0.5], showgrid=False, fixedrange=True)
+    y = axis(tickvals=rows.tolist(), ticktext=ticks, range=[len(names) - 0.5, -0.5], showgrid=False)
     layout = layout_of(
         64 + ROW * max(len(names), 2),
-        xaxis=loss_axis(loss, title=axis_title(title), range=[left, right], tickangle=0),
+        xaxis=loss_axis(loss, title=axis_title(title), range=[left, right]),
         yaxis={**y, "ticklabelstandoff": 8},
         annotations=[*absent, *bare],
         shapes=marks,
@@ -169,7 +161,6 @@ def _intervals(
             f"<b>{label_text(name, 60)}</b><br>{say}"
             for name, say in zip((names[row] for row in rows), says, strict=True)
         ],
-        "hovertemplate": "%{text}<extra></extra>",
         "marker": {
             "color": color,
             "size": 12 if strong else 9,
@@ -178,7 +169,6 @@ def _intervals(
         },
         "error_x": {
             "type": "data",
-            "symmetric": False,
             "array": np.where(has_interval, high - estimate, 0.0),
             "arrayminus": np.where(has_interval, estimate - low, 0.0),
             "color": color,
@@ -211,10 +201,9 @@ def predictions(
         "x": predicted[shown],
         "y": observed[shown],
         "text": texts,
-        "hovertemplate": "%{text}<extra></extra>",
         "marker": {"color": "@chosen", "size": 6, "opacity": 0.55},
     }
-    line = {"type": "scatter", "mode": "lines", "x": ends, "y": ends, "hoverinfo": "skip",
+    line = {"type": "scatter", "mode": "lines", "x": ends, "y": ends,
             "line": {"color": "@other", "width": 1, "dash": "dash"}}  # fmt: skip
     layout = layout_of(
         400,

@@ -1,4 +1,4 @@
-"""The error curve as a plotly figure: the error with its band, and below it the paired difference from the best."""
+"""The error curve as a figure: the error with its band, and below it the paired difference from the best."""
 
 from __future__ import annotations
 
@@ -89,10 +89,8 @@ def curve_chart(curve: CurveData, *, log: bool) -> Figure:
         shapes=[*_shaded(curve, x, is_log=is_log, is_category=not is_curve), _zero_line(), *shapes],
         annotations=notes,
         hovermode="x",
-        hoversubplots="axis",
     )
     if curve.edf is not None and is_curve:
-        data.append({"type": "scatter", "x": [None], "y": [None], "xaxis": "x2", "yaxis": "y", "hoverinfo": "skip"})
         layout["xaxis2"] = _edf_axis(curve, curve.edf, x, below)
         notes.append(_note("edf", "paper", 0, 1, xanchor="right", yanchor="bottom", xshift=-8, yshift=6))
     return {"data": data, "layout": layout}
@@ -130,14 +128,13 @@ def _panel(
         "y": estimate,
         "yaxis": y_axis,
         "text": list(texts),
-        "hovertemplate": "%{text}<extra></extra>",
         "line": {"color": "@chosen", "width": 2.4},
         "marker": {"color": "@chosen", "size": 6},
         "mode": "lines+markers" if len(x) <= FEW_VALUES else "lines",
     }
     if is_curve:
         return [*band(list(x), low, high, yaxis=y_axis), points]
-    bars = {"type": "data", "symmetric": False, "array": high - estimate, "arrayminus": estimate - low,
+    bars = {"type": "data", "array": high - estimate, "arrayminus": estimate - low,
             "color": "@chosen", "thickness": 3, "width": 0}  # fmt: skip
     return [{**points, "mode": "markers", "marker": {"color": "@chosen", "size": 10}, "error_y": bars}]
 
@@ -145,10 +142,8 @@ def _panel(
 def _x_axis(curve: CurveData, places: Positions, x: FloatArray, zero: float | None) -> Figure:
     """The axis that both panels share, at the foot of the lower one."""
     options: Figure = {
-        "anchor": "y2",
         "title": axis_title(curve.param_name),
         "showgrid": False,
-        "ticks": "outside",
     }
     if places.names is not None:
         ticks = [label_text(name, 24) for name in places.names]
@@ -180,9 +175,9 @@ def _edf_axis(curve: CurveData, edf: FloatArray, x: FloatArray, below: Figure) -
     wanted = np.linspace(at.min(), at.max(), 5)
     kept = np.unique([free[np.abs(at[free] - place).argmin()] for place in wanted]) if len(free) else free
     return axis(
-        overlaying="x", anchor="y", side="top", matches="x", type="log" if is_log else "linear", showgrid=False,
-        ticks="outside", tickvals=x[kept].tolist(), ticktext=[number_text(float(v), 3) for v in edf[kept]],
-        range=below["range"], tickfont={"size": 12}, automargin=False,
+        type="log" if is_log else "linear", showgrid=False,
+        tickvals=x[kept].tolist(), ticktext=[number_text(float(v), 3) for v in edf[kept]],
+        range=below["range"], tickfont={"size": 12},
     )  # fmt: skip
 
 
@@ -197,7 +192,7 @@ def _shaded(curve: CurveData, x: FloatArray, *, is_log: bool, is_category: bool)
     starts, stops = np.flatnonzero(np.diff(padded) == 1), np.flatnonzero(np.diff(padded) == -1)
     ends = [(edges[a], edges[b]) for a, b in zip(starts, stops, strict=True)]
     return [
-        {"type": "rect", "layer": "below", "xref": "x", "yref": "y2 domain", "y0": 0, "y1": 1,
+        {"type": "rect", "xref": "x", "yref": "y2 domain", "y0": 0, "y1": 1,
          "x0": float(10**a if is_log else a), "x1": float(10**b if is_log else b),
          "fillcolor": "@shade", "line": {"width": 0}}
         for a, b in ends
@@ -205,7 +200,7 @@ def _shaded(curve: CurveData, x: FloatArray, *, is_log: bool, is_category: bool)
 
 
 def _zero_line() -> Figure:
-    return {"type": "line", "xref": "paper", "yref": "y2", "x0": 0, "x1": 1, "y0": 0, "y1": 0, "layer": "below",
+    return {"type": "line", "xref": "paper", "yref": "y2", "x0": 0, "x1": 1, "y0": 0, "y1": 0,
             "line": {"color": "@other", "width": 1}}  # fmt: skip
 
 
@@ -223,21 +218,21 @@ def _selected(curve: CurveData, x: FloatArray, top: float, *, is_log: bool) -> t
         color, dash = f"@selected-{place % len(DASHES)}", DASHES[place % len(DASHES)]
         height, value = 1 + (top - 8 - LEVEL * place) / PLOT, float(x[position])
         shapes.append({"type": "line", "xref": "x", "yref": "paper", "x0": value, "x1": value, "y0": 0, "y1": height,
-                       "line": {"color": color, "width": 1.6, "dash": dash}, "layer": "below"})  # fmt: skip
+                       "line": {"color": color, "width": 1.6, "dash": dash}})  # fmt: skip
         text = f"{', '.join(curve.selected[position])}: {label_text(number_text(curve.values[position], 3))}"
         side, shift = ("left", 5) if at[position] <= middle else ("right", -5)
-        # plotly wants the logarithm here, and the value itself in a shape
+        # the logarithm here, and the value itself in a shape, as in plotly, whose words these are
         notes.append(_note(text, "x", float(at[position]), height, color, xanchor=side, yanchor="top", xshift=shift))
     return shapes, notes
 
 
 def _note(text: str, xref: str, x: float, y: float, color: str = "@text", **options: object) -> Figure:
     """Small text on the page's colour, so that lines behind it do not cross it."""
-    return {"text": text, "xref": xref, "yref": "paper", "x": x, "y": y, "showarrow": False, "bgcolor": "@page/0.85",
-            "borderpad": 1, "font": {"color": color, "size": 12}, **options}  # fmt: skip
+    return {"text": text, "xref": xref, "yref": "paper", "x": x, "y": y, "bgcolor": "@page/0.85",
+            "font": {"color": color, "size": 12}, **options}  # fmt: skip
 
 
 def _caption(is_shaded: bool) -> Figure:
     """Title of the lower panel."""
     text = "Paired difference from the best value" + ("<br>shaded: too close to call" if is_shaded else "")
-    return _note(text, "paper", 0, LOWER[1], xanchor="left", yanchor="bottom", yshift=5, align="left")
+    return _note(text, "paper", 0, LOWER[1], xanchor="left", yanchor="bottom", yshift=5)

@@ -14,6 +14,7 @@ from ..config import LIBRARIES
 from ..display.estimators import last_step, short_name
 from ..display.html import at, figures
 from ..display.numbers import column_texts, number_text, percent
+from ..display.paper import references_of
 from ..display.style import loss_label
 from ..typing import AnyArray, Predictor
 from ..vocabulary import CONVERGED, EXACT, LOSS_WORDS
@@ -21,7 +22,7 @@ from .subject import Subject
 from .tables import ReportTable, Row
 from .words import loss_text, title_of
 
-__all__ = ["asked", "coefficients", "computed", "fitted_facts", "headline", "python_call", "tiles"]
+__all__ = ["asked", "coefficients", "computed", "fitted_facts", "headline", "methods_text", "python_call", "tiles"]
 
 MOST_COEFFICIENTS = 20
 EXACTNESS_WORDS = {
@@ -155,6 +156,18 @@ def _names(fitted: Any) -> AnyArray | None:
     except (AttributeError, ValueError, NotImplementedError):
         return None  # a transformer that does not name its columns
     return names
+
+
+def methods_text(subject: Subject) -> str:
+    """The paragraph for the methods of a paper, and what it cites."""
+    result = subject.main(0)
+    text = result.methods()
+    if subject.comparison is not None:
+        text += (
+            " Models were compared by paired differences on the same rows and folds; those of the model with the best "
+            "estimate are reported, which was chosen on the same rows."
+        )
+    return "\n".join([text, "", *references_of(result)])
 
 
 def python_call(subject: Subject) -> str:

@@ -24,7 +24,7 @@ from .words import answer, remarks
 
 __all__ = ["render", "write_report"]
 
-NEEDED = 'Reports need jinja2 and plotly, which are not installed: run `pip install "onefit[cli]"`.'
+NEEDED = 'Reports need jinja2, which is not installed: run `pip install "onefit[cli]"`.'
 
 
 def render(
@@ -66,40 +66,35 @@ def render(
     (True, False)
     """
     subject = Subject(Request() if request is None else request, result, curve, comparison, fitted, y)
-    environment, plotly = _libraries()
+    environment = _environment()
     parts = [sections(subject, q) for q in range(subject.n_outputs)]
     charts = {chart.name: chart.figure for part in parts for section in part for chart in section.charts}
-    scripts = {
-        "plotly": plotly,
-        "page": environment.loader.get_source(environment, "report.js")[0],
-        "data": script_safe({"charts": charts, "palettes": PALETTES}),
-    }
+    scripts = {name: environment.loader.get_source(environment, f"{name}.js")[0] for name in ("charts", "report")}
+    scripts["data"] = script_safe(charts)
     page: str = environment.get_template("report.html").render(
         subject=subject,
         parts=parts,
         palettes=PALETTES,
         scripts=scripts,
-        hashes=[_hash(scripts[name]) for name in ("plotly", "page")],
+        hashes=[_hash(scripts[name]) for name in ("charts", "report")],
         **_texts(subject, parts),
     )
     return page.encode("utf-8", "replace").decode("utf-8")  # a file name may hold bytes that are no text
 
 
-def _libraries() -> tuple[Any, str]:
-    """The environment of the templates, and plotly's script."""
+def _environment() -> Any:
+    """The environment of the templates."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
-        from plotly.offline import get_plotlyjs  # type: ignore[import-untyped]
     except ImportError as error:
         raise OneFitError(NEEDED) from error
-    environment = Environment(
+    return Environment(
         loader=PackageLoader("onefit.report"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment, get_plotlyjs()
 
 
 def _texts(subject: Subject, parts: Sequence[Sequence[Section]]) -> dict[str, object]:
@@ -118,6 +113,7 @@ def _texts(subject: Subject, parts: Sequence[Sequence[Section]]) -> dict[str, ob
         "computed": facts.computed(subject),
         "fitted": [] if subject.fitted is None else facts.fitted_facts(subject.fitted),
         "coefficients": None if subject.fitted is None else facts.coefficients(subject.fitted),
+        "methods": facts.methods_text(subject),
         "python": facts.python_call(subject),
     }
 

@@ -1,4 +1,4 @@
-"""Charts of held-out probabilities of two classes, as plotly figures."""
+"""Charts of held-out probabilities of two classes."""
 
 from __future__ import annotations
 
@@ -27,11 +27,9 @@ def calibration_chart(bins: Reliability, line: tuple[FloatArray, FloatArray] | N
         "x": bins.probability,
         "y": bins.share,
         "text": texts,
-        "hovertemplate": "%{text}<extra></extra>",
         "marker": {"color": "@chosen", "size": 9},
         "error_y": {
             "type": "data",
-            "symmetric": False,
             "array": bins.high - bins.share,
             "arrayminus": bins.share - bins.low,
             "color": "@chosen",
@@ -42,7 +40,7 @@ def calibration_chart(bins: Reliability, line: tuple[FloatArray, FloatArray] | N
     data = [_diagonal(), points]
     if line is not None:
         look = {"color": "@chosen/0.75", "width": 2}
-        data.append({"type": "scatter", "mode": "lines", "x": line[0], "y": line[1], "line": look, "hoverinfo": "skip"})
+        data.append({"type": "scatter", "mode": "lines", "x": line[0], "y": line[1], "line": look})
     name = label_text(label)
     return {"data": data, "layout": _layout(f"held-out probability of {name}", f"observed share of {name}")}
 
@@ -59,7 +57,6 @@ def roc_chart(roc: RocBand, label: str) -> Figure:
             f"{percent(t)} found ({percent(a)} to {percent(b)}),<br>{percent(f)} false alarms"
             for f, t, a, b in zip(*roc, strict=True)
         ],
-        "hovertemplate": "%{text}<extra></extra>",
         "line": {"color": "@chosen", "width": 2.4},
     }
     name = label_text(label)
@@ -70,7 +67,7 @@ def roc_chart(roc: RocBand, label: str) -> Figure:
 def _diagonal() -> Figure:
     ends = np.array([0.0, 1.0])
     look = {"color": "@other", "width": 1, "dash": "dash"}
-    return {"type": "scatter", "mode": "lines", "x": ends, "y": ends, "hoverinfo": "skip", "line": look}
+    return {"type": "scatter", "mode": "lines", "x": ends, "y": ends, "line": look}
 
 
 def _layout(x: str, y: str) -> Figure:

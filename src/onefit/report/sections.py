@@ -30,7 +30,7 @@ __all__ = ["Chart", "Section", "sections"]
 
 @dataclass(frozen=True)
 class Chart:
-    """A plotly figure, its name in the page, and what it shows for those who cannot see it."""
+    """A figure, its name in the page, and what it shows for those who cannot see it."""
 
     name: str
     figure: Figure
