@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import pairwise
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -18,12 +18,14 @@ from ..typing import FloatArray, IntArray
 
 __all__ = [
     "BLOCK_CELLS",
+    "Chunk",
     "Design",
     "FoldOrder",
     "FoldStatistics",
     "RowBlocks",
     "Span",
     "collect",
+    "collect_chunks",
     "numbers_of_a_row",
     "rows_of_a_block",
 ]
@@ -76,19 +78,43 @@ class Design(Protocol):
         """Roots of the weights of some rows."""
 
 
+class Chunk(NamedTuple):
+    """Consecutive rows as a pass sees them: columns, y, folds (L, b), weights that count in the pass, and groups.
+
+    ``observed`` is y as it was given, and ``start`` the number of the first row.
+    """
+
+    columns: Columns
+    y: FloatArray
+    ids: IntArray
+    weights: FloatArray | None
+    groups: IntArray | None
+    observed: FloatArray
+    start: int
+
+    def fill(self, rows: FloatArray) -> None:
+        """Write ``(columns, y)`` into the first of ``rows`` (b, p + Q)."""
+        (count, Q), r = self.y.shape, self.columns.E.shape[1]
+        rows[:count, :r], rows[:count, r:-Q], rows[:count, -Q:] = self.columns.E, self.columns.N, self.y
+
+
 @dataclass(frozen=True)
 class RowBlocks:
-    """The rows of a design in order, a block at a time."""
+    """The rows of a design in memory in order, a block at a time."""
 
     design: Design
     y: FloatArray
-    n_folds: int
+    folds: Folds
     n_values: int
+    observed: FloatArray
+    groups: IntArray | None = None
 
     @property
     def rows_each(self) -> int:
         """Rows of a block."""
-        return rows_of_a_block(numbers_of_a_row(self.design.n_columns, self.n_values, self.y.shape[1]), self.n_folds)
+        return rows_of_a_block(
+            numbers_of_a_row(self.design.n_columns, self.n_values, self.y.shape[1]), self.folds.n_folds
+        )
 
     def spans(self) -> list[Span]:
         """All blocks, in parts that may be summed apart from each other."""
@@ -97,11 +123,19 @@ class RowBlocks:
         edges = [len(blocks) * part // N_SPANS for part in range(N_SPANS + 1)]
         return [blocks[low:high] for low, high in pairwise(edges) if high > low]
 
-    def fill(self, start: int, stop: int, rows: FloatArray) -> None:
-        """Write a block's rows ``(columns, y)`` into the first of ``rows`` (b, p + Q)."""
-        columns, Q, count = self.design.block(slice(start, stop)), self.y.shape[1], stop - start
-        r = columns.E.shape[1]
-        rows[:count, :r], rows[:count, r:-Q], rows[:count, -Q:] = columns.E, columns.N, self.y[start:stop]
+    def chunks(self, span: Span, weights: FloatArray | None) -> Iterator[Chunk]:
+        """The blocks of a span, with weights of all rows."""
+        for start, stop in span:
+            some = slice(start, stop)
+            yield Chunk(
+                self.design.block(some),
+                self.y[some],
+                self.folds.ids[:, some],
+                None if weights is None else weights[some],
+                None if self.groups is None else self.groups[some],
+                self.observed[some],
+                start,
+            )
 
 
 @dataclass(frozen=True)
@@ -151,6 +185,12 @@ class FoldStatistics:
     others: FloatArray
     squares: FloatArray
 
+    @classmethod
+    def zeros(cls, shape: tuple[int, int, int], d: int) -> FoldStatistics:
+        """Of no rows, for repeats, folds and outputs, and so many coordinates."""
+        L, K, Q = shape
+        return cls(np.zeros((L, K, d + Q, d + Q)), np.zeros((d + Q, d + Q)), np.zeros(Q))
+
     def plus(self, other: FoldStatistics) -> FoldStatistics:
         """With those of other rows."""
         np.add(self.products, other.products, out=self.products)  # large, and of nobody else
@@ -166,40 +206,47 @@ class FoldStatistics:
 def collect(
     blocks: RowBlocks,
     coordinates: Coordinates,
-    folds: Folds,
     run: Callable[..., Iterable[FoldStatistics]],
     tick: Callable[[], None],
 ) -> FoldStatistics:
     """Statistics of all folds, from one pass over the rows in order."""
-    return reduce(FoldStatistics.plus, run(partial(_collect_span, blocks, coordinates, folds, tick), blocks.spans()))
+    return reduce(FoldStatistics.plus, run(partial(_collect_span, blocks, coordinates, tick), blocks.spans()))
 
 
-def _collect_span(
-    blocks: RowBlocks,
-    coordinates: Coordinates,
-    folds: Folds,
-    tick: Callable[[], None],
-    span: Span,
-) -> FoldStatistics:
+def _collect_span(blocks: RowBlocks, coordinates: Coordinates, tick: Callable[[], None], span: Span) -> FoldStatistics:
     """Statistics of some of the blocks."""
-    L, K, Q = folds.n_repeats, folds.n_folds, blocks.y.shape[1]
-    width = coordinates.T.shape[1] + Q
-    products, others, squares = np.zeros((L, K, width, width)), np.zeros((width, width)), np.zeros(Q)
-    rows, own = np.empty((2, blocks.rows_each, width))
-    weights, one, ones = blocks.design.weights, np.empty((width, width)), np.ones(blocks.rows_each)
+    chunks = blocks.chunks(span, blocks.design.weights)
+    shape = (blocks.folds.n_repeats, blocks.folds.n_folds, blocks.y.shape[1])
+    statistics = FoldStatistics.zeros(shape, coordinates.T.shape[1])
+    collect_chunks(statistics, chunks, coordinates, blocks.rows_each, tick)
+    return statistics
+
+
+def collect_chunks(
+    statistics: FoldStatistics,
+    chunks: Iterable[Chunk],
+    coordinates: Coordinates,
+    rows_each: int,
+    tick: Callable[[], None],
+) -> None:
+    """Add rows that come in chunks of at most so many."""
+    products, others, squares = statistics.products, statistics.others, statistics.squares
+    L, K, width, _ = products.shape
+    Q = len(squares)
+    rows, own = np.empty((2, rows_each, width))
+    one, ones = np.empty((width, width)), np.ones(rows_each)
     is_compiled = compiled.collects(width)
-    for start, stop in span:
-        count = stop - start
-        columns, y = blocks.design.block(slice(start, stop)), blocks.y[start:stop]
+    for columns, y, ids, weights, *_ in chunks:
+        count = len(y)
         coordinates.put(columns, rows[:count, :-Q])
         rows[:count, -Q:] = y - columns.times(coordinates.pilot)
         if weights is not None:
-            root = np.sqrt(weights[start:stop])[:, None]
+            root = np.sqrt(weights)[:, None]
             rows[:count] *= root
             y = root * y
         squares += np.square(y).sum(axis=0)
         for repeat in range(L):
-            order = FoldOrder.of(folds.ids[repeat, start:stop], K)
+            order = FoldOrder.of(ids[repeat], K)
             if is_compiled:
                 members, sizes = order.members()
                 products[repeat] += compiled.collect(rows[:count], rows[:count, :1], ones[:count], members, sizes)[0]
@@ -211,4 +258,3 @@ def _collect_span(
                 rest = rows[order.order[: order.ends[0]]]
                 others += rest.T @ rest
         tick()
-    return FoldStatistics(products, others, squares)

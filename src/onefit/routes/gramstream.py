@@ -182,9 +182,9 @@ class StreamedEngine(Engine):
         return self._errors(folds, run, with_pairs=False)
 
     def _errors(self, folds: Folds, run: Run, with_pairs: bool) -> _Streamed:
-        blocks = RowBlocks(self.design, self.y, folds.n_folds, self.n_values)
+        blocks = RowBlocks(self.design, self.y, folds, self.n_values, self.observed, self.roles.groups)
         coordinates = self._prepare()
-        statistics = collect(blocks, coordinates, folds, run, self.still_wanted)
+        statistics = collect(blocks, coordinates, run, self.still_wanted)
         self.learner.remember(None)
         solver = self.learner.solver(statistics, coordinates, folds, run, self.still_wanted)
         if solver is None:
@@ -321,17 +321,16 @@ class _Streamed:
             self._totals = RowTotals(folds.n, V, Q, self.mean.shape[-1], by_value=True)
             question = Question(
                 sets=self.sets,
-                folds=folds,
                 loss=engine.loss,
-                observed=engine.observed,
-                roles=engine.roles,
+                n_groups=None if engine.roles.groups is None else int(engine.roles.groups.max()) + 1,
                 refitted=self._refitted,
+                folds=folds,
                 chain=chain,
                 shift=shift,
                 middle=self.cv_means(engine.roles) if self.has_means else shift[:, :1].repeat(V, axis=1),
                 with_pairs=self.scores_pairs,
             )
-            self._scores = score(self.blocks, question, self._totals, self.run, self.meter.block)
+            self._scores = score(self.blocks, engine.roles.weights, question, self._totals, self.run, self.meter.block)
             if len(chain) > 1 and max(each.cancelled() for each in self._scores.repeats) > MOST_CANCELLED:
                 raise CannotStream
             self._put_moments(self._scores, shift)

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial, reduce
+from typing import Protocol
 
 import numpy as np
 
 from ..folds import Folds
 from ..inference.chain import Chain
-from ..inference.fold_errors import RowRoles
 from ..inference.row_sums import RowSums
 from ..inference.rowtotals import RowTotals
 from ..linalg import compiled
 from ..metrics.losses import Loss
 from ..typing import FloatArray
-from .collect import FoldOrder, RowBlocks, Span
+from .collect import Chunk, FoldOrder, RowBlocks, Span
 from .solve import TrainingSets
 
-__all__ = ["PairSums", "Question", "Refitted", "Scores", "score"]
+__all__ = ["PairSums", "Question", "Refitted", "Scores", "score", "score_chunks"]
 
 Refitted = Mapping[tuple[int, int, int], FloatArray]
 """By repeat, fold and value: residuals (rows, Q) of a fold without it, where its training set was fitted from rows."""
@@ -32,12 +32,11 @@ class Question:
     Attributes
     ----------
     sets : TrainingSets
-    folds : Folds
     loss : Loss
-    observed : (n, Q)
-        Y as it was given, which a loss may look at.
-    roles : RowRoles
+    n_groups : int or None
     refitted : Refitted
+    folds : Folds or None
+        All folds, if some were refitted.
     chain : Chain
         How values are paired.
     shift : (L, K, R)
@@ -49,20 +48,19 @@ class Question:
     """
 
     sets: TrainingSets
-    folds: Folds
     loss: Loss
-    observed: FloatArray
-    roles: RowRoles
-    refitted: Refitted
+    n_groups: int | None
     chain: Chain
     shift: FloatArray
     middle: FloatArray
     with_pairs: bool
+    refitted: Refitted = field(default_factory=dict)
+    folds: Folds | None = None
 
     @property
     def is_for_the_kernel(self) -> bool:
         """Whether a compiled kernel computes the losses of single folds: squares of one output, from coefficients."""
-        is_plain = self.loss.is_squared and self.shift.shape[2] == 1 and not self.refitted and self.roles.groups is None
+        is_plain = self.loss.is_squared and self.shift.shape[2] == 1 and not self.refitted and self.n_groups is None
         return is_plain and compiled.is_on()
 
 
@@ -105,68 +103,106 @@ class Scores:
         return Scores(self.repeats, pairs)
 
 
+class RowSink(Protocol):
+    """Takes what is known of the rows of a chunk: sums over the repeats of their residuals and losses."""
+
+    def put(self, chunk: Chunk, rows: RowTotals) -> None:
+        """The first of ``rows`` are those of the chunk."""
+
+
+class _IntoTotals:
+    """Tables of all rows in memory."""
+
+    def __init__(self, totals: RowTotals) -> None:
+        self.totals = totals
+
+    def put(self, chunk: Chunk, rows: RowTotals) -> None:
+        self.totals.put(chunk.start, chunk.start + len(chunk.y), rows)
+
+
 def score(
     blocks: RowBlocks,
+    weights: FloatArray | None,
     question: Question,
     totals: RowTotals,
     run: Callable[..., Iterable[Scores]],
     tick: Callable[[], None],
 ) -> Scores:
-    """Score every row without its own fold, in one pass; its residuals and losses are added to ``totals``."""
-    scores = reduce(Scores.plus, run(partial(_score_span, blocks, question, totals, tick), blocks.spans()))
-    totals.count += (question.folds.ids >= 0).sum(axis=0)
+    """Score every row without its own fold, in one pass; its residuals and losses are added to ``totals``.
+
+    ``weights`` are relative to their mean.
+    """
+    scores = reduce(Scores.plus, run(partial(_score_span, blocks, weights, question, totals, tick), blocks.spans()))
+    totals.count += (blocks.folds.ids >= 0).sum(axis=0)
     return scores
 
 
 def _score_span(
-    blocks: RowBlocks, question: Question, totals: RowTotals, tick: Callable[[], None], span: Span
+    blocks: RowBlocks,
+    weights: FloatArray | None,
+    question: Question,
+    totals: RowTotals,
+    tick: Callable[[], None],
+    span: Span,
 ) -> Scores:
     """Some of the blocks."""
-    folds, roles, (L, _, R) = question.folds, question.roles, question.shift.shape
-    K, V, Q = folds.n_folds, *question.sets.own.shape[3:]
-    n_groups = None if roles.groups is None else int(roles.groups.max()) + 1
+    return score_chunks(blocks.chunks(span, weights), question, blocks.rows_each, _IntoTotals(totals), tick)
+
+
+def score_chunks(
+    chunks: Iterable[Chunk], question: Question, rows_each: int, sink: RowSink, tick: Callable[[], None]
+) -> Scores:
+    """Score rows that come in chunks of at most so many."""
+    (L, K, R), (p, V, Q) = question.shift.shape, question.sets.own.shape[2:]
     about = zip(question.shift, question.middle, strict=True)
-    repeats = [RowSums(question.chain, shift, middle, n_groups) for shift, middle in about]
+    repeats = [RowSums(question.chain, shift, middle, question.n_groups) for shift, middle in about]
     pairs = PairSums(*np.zeros((2, L, K, K, V, R))) if question.with_pairs else None
-    design, own = np.empty((2, blocks.rows_each, blocks.design.n_columns + Q))
-    space = np.empty((3, blocks.rows_each, V, Q))  # fresh memory for every block would take longer than its use
-    tables = np.empty((2, blocks.rows_each, V + 2))
-    rows, is_compiled = RowTotals(blocks.rows_each, V, Q, R), question.is_for_the_kernel
-    alone = RowTotals(blocks.rows_each, V, Q, R) if is_compiled and L > 1 else rows  # of one repeat
-    for start, stop in span:
-        blocks.fill(start, stop, design)
+    design, own = np.empty((2, rows_each, p + Q))
+    space = np.empty((3, rows_each, V, Q))  # fresh memory for every block would take longer than its use
+    tables = np.empty((2, rows_each, V + 2))
+    rows, is_compiled = RowTotals(rows_each, V, Q, R), question.is_for_the_kernel
+    alone = RowTotals(rows_each, V, Q, R) if is_compiled and L > 1 else rows  # of one repeat
+    for chunk in chunks:
+        count = len(chunk.y)
+        chunk.fill(design)
         rows.both.fill(0.0)
         for repeat in range(L):
-            order = FoldOrder.of(folds.ids[repeat, start:stop], K)
+            order = FoldOrder.of(chunk.ids[repeat], K)
             if is_compiled:
                 alone.both.fill(0.0)
-                _score_compiled(question, repeat, start, order, design[: stop - start], alone, repeats[repeat])
+                _score_compiled(question, repeat, chunk.weights, order, design[:count], alone, repeats[repeat])
                 if alone is not rows:
                     rows.both += alone.both
             if is_compiled and pairs is None:
                 continue
-            np.take(design[: stop - start], order.order, axis=0, out=own[: stop - start], mode="clip")
-            block = _Block(question, repeat, start, order, own[: stop - start])
+            np.take(design[:count], order.order, axis=0, out=own[:count], mode="clip")
+            block = _Block(question, repeat, chunk, order, own[:count])
             if not is_compiled:
-                losses = block.own(rows, space[:, : stop - start])
+                losses = block.own(rows, space[:, :count])
                 repeats[repeat].add(losses, order.parts(), *block.roles, tables)
             for fold, part in order.parts() if pairs is not None else ():
                 assert pairs is not None
                 pairs.add((repeat, fold), block.pair_losses(fold, part) - question.shift[repeat, fold])
-        totals.put(start, stop, rows)
+        sink.put(chunk, rows)
         tick()
     return Scores(repeats, pairs)
 
 
 def _score_compiled(
-    question: Question, repeat: int, start: int, order: FoldOrder, rows: FloatArray, totals: RowTotals, sums: RowSums
+    question: Question,
+    repeat: int,
+    weights: FloatArray | None,
+    order: FoldOrder,
+    rows: FloatArray,
+    totals: RowTotals,
+    sums: RowSums,
 ) -> None:
     """Rows (b, p + 1) of a block: what `_Block.own` and `RowSums.add` do, without tables in between."""
-    b, weights = len(rows), question.roles.weights
+    b = len(rows)
     compiled.score(
         rows,
         question.sets.own_residuals[repeat],
-        np.ones(b) if weights is None else weights[start : start + b],
+        np.ones(b) if weights is None else weights,
         question.shift[repeat, :, 0],
         sums.thirds.about[..., 0],
         *order.members(),
@@ -178,14 +214,12 @@ def _score_compiled(
 class _Block:
     """Some rows, sorted by their folds in one repeat: columns and y beside each other, (b, p + Q)."""
 
-    def __init__(self, question: Question, repeat: int, start: int, order: FoldOrder, rows: FloatArray) -> None:
-        self.question, self.repeat, self.start, self.order, self.rows = question, repeat, start, order, rows
-        these = slice(start, start + len(rows))
-        weights, groups = question.roles.weights, question.roles.groups
-        self.observed = question.observed[these].take(order.order, axis=0)
+    def __init__(self, question: Question, repeat: int, chunk: Chunk, order: FoldOrder, rows: FloatArray) -> None:
+        self.question, self.repeat, self.start, self.order, self.rows = question, repeat, chunk.start, order, rows
+        self.observed = chunk.observed.take(order.order, axis=0)
         self.roles = (
-            None if weights is None else weights[these].take(order.order),
-            None if groups is None else groups[these].take(order.order),
+            None if chunk.weights is None else chunk.weights.take(order.order),
+            None if chunk.groups is None else chunk.groups.take(order.order),
         )
 
     def own(self, totals: RowTotals, space: FloatArray) -> FloatArray:
@@ -216,7 +250,7 @@ class _Block:
         """Weighted losses (b, K, V, R) of the rows of a fold with it and another out."""
         question = self.question
         residuals = self.rows[part] @ question.sets.pair_residuals[self.repeat, fold]
-        residuals = residuals.reshape(-1, question.folds.n_folds, *question.sets.own.shape[3:])
+        residuals = residuals.reshape(-1, question.shift.shape[1], *question.sets.own.shape[3:])
         return self._weighted(question.loss.of(self.observed[part][:, None, None], residuals), part)
 
     def _weighted(self, losses: FloatArray, part: slice) -> FloatArray:
@@ -225,6 +259,7 @@ class _Block:
 
     def _places(self, fold: int) -> slice:
         """Where the rows of a fold in this block stand among all of its rows."""
+        assert self.question.folds is not None
         before = int((self.question.folds.ids[self.repeat, : self.start] == fold).sum())
         part = self.order.part(fold)
         return slice(before, before + part.stop - part.start)
