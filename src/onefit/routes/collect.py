@@ -19,13 +19,13 @@ from ..typing import FloatArray, IntArray
 __all__ = [
     "BLOCK_CELLS",
     "Chunk",
+    "Collector",
     "Design",
     "FoldOrder",
     "FoldStatistics",
     "RowBlocks",
     "Span",
     "collect",
-    "collect_chunks",
     "numbers_of_a_row",
     "rows_of_a_block",
 ]
@@ -215,46 +215,45 @@ def collect(
 
 def _collect_span(blocks: RowBlocks, coordinates: Coordinates, tick: Callable[[], None], span: Span) -> FoldStatistics:
     """Statistics of some of the blocks."""
-    chunks = blocks.chunks(span, blocks.design.weights)
     shape = (blocks.folds.n_repeats, blocks.folds.n_folds, blocks.y.shape[1])
-    statistics = FoldStatistics.zeros(shape, coordinates.T.shape[1])
-    collect_chunks(statistics, chunks, coordinates, blocks.rows_each, tick)
-    return statistics
+    collector = Collector(FoldStatistics.zeros(shape, coordinates.T.shape[1]), coordinates, blocks.rows_each)
+    for chunk in blocks.chunks(span, blocks.design.weights):
+        collector.add(chunk)
+        tick()
+    return collector.statistics
 
 
-def collect_chunks(
-    statistics: FoldStatistics,
-    chunks: Iterable[Chunk],
-    coordinates: Coordinates,
-    rows_each: int,
-    tick: Callable[[], None],
-) -> None:
-    """Add rows that come in chunks of at most so many."""
-    products, others, squares = statistics.products, statistics.others, statistics.squares
-    L, K, width, _ = products.shape
-    Q = len(squares)
-    rows, own = np.empty((2, rows_each, width))
-    one, ones = np.empty((width, width)), np.ones(rows_each)
-    is_compiled = compiled.collects(width)
-    for columns, y, ids, weights, *_ in chunks:
-        count = len(y)
-        coordinates.put(columns, rows[:count, :-Q])
-        rows[:count, -Q:] = y - columns.times(coordinates.pilot)
+class Collector:
+    """Takes in rows in chunks of at most ``rows_each``."""
+
+    def __init__(self, statistics: FoldStatistics, coordinates: Coordinates, rows_each: int) -> None:
+        self.statistics, self.coordinates = statistics, coordinates
+        width = statistics.products.shape[2]
+        self._rows, self._own = np.empty((2, rows_each, width))
+        self._one, self._ones = np.empty((width, width)), np.ones(rows_each)
+        self._is_compiled = compiled.collects(width)
+
+    def add(self, chunk: Chunk) -> None:
+        """Add the products of some rows."""
+        columns, y, ids, weights, *_ = chunk
+        (L, K), (count, Q) = self.statistics.products.shape[:2], y.shape
+        rows, own, products = self._rows[:count], self._own[:count], self.statistics.products
+        self.coordinates.put(columns, rows[:, :-Q])
+        rows[:, -Q:] = y - columns.times(self.coordinates.pilot)
         if weights is not None:
             root = np.sqrt(weights)[:, None]
-            rows[:count] *= root
+            rows *= root
             y = root * y
+        squares, others = self.statistics.squares, self.statistics.others
         squares += np.square(y).sum(axis=0)
         for repeat in range(L):
             order = FoldOrder.of(ids[repeat], K)
-            if is_compiled:
-                members, sizes = order.members()
-                products[repeat] += compiled.collect(rows[:count], rows[:count, :1], ones[:count], members, sizes)[0]
+            if self._is_compiled:
+                products[repeat] += compiled.collect(rows, rows[:, :1], self._ones[:count], *order.members())[0]
             else:
-                np.take(rows[:count], order.order, axis=0, out=own[:count], mode="clip")
+                np.take(rows, order.order, axis=0, out=own, mode="clip")
                 for fold, part in order.parts():
-                    products[repeat, fold] += np.matmul(own[part].T, own[part], out=one)
+                    products[repeat, fold] += np.matmul(own[part].T, own[part], out=self._one)
             if repeat == 0 and order.ends[0]:
                 rest = rows[order.order[: order.ends[0]]]
                 others += rest.T @ rest
-        tick()
