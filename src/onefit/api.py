@@ -22,9 +22,11 @@ from .results.nested import NestedCVResult
 from .results.planning import Plan, plan_of
 from .results.warn import emit_warnings
 from .running.habits import check_keywords, with_hints
-from .running.job import Contender, Settings, make_job
+from .running.job import Contender, Job, Settings, make_job
 from .running.progress import Report
+from .running.streaming import make_streamed_job
 from .running.times import read_times
+from .sources import Table
 from .typing import ArrayLike, CVLike, Data, Estimator, Rows, Seed, Splitter
 from .vocabulary import MAX_FITS, Folds, Repeats, RouteName, RuleName, Simpler, Transformers
 
@@ -161,11 +163,17 @@ def nested_cv(
     (True, 'onestep', 442)
     """
     settings = Settings.of(locals())
-    job = make_job([Contender((estimator,))], X, y, settings)
+    job = _job([Contender((estimator,))], X, y, settings)
     outcome = job.run()
     result = build_result(job, outcome)
     emit_warnings([result])
     return result
+
+
+def _job(contenders: list[Contender], X: Data, y: Rows | str, settings: Settings) -> Job:
+    """A job on rows in memory, or on a table."""
+    make = make_streamed_job if isinstance(X, Table) else make_job
+    return make(contenders, X, y, settings)  # type: ignore[arg-type]
 
 
 def plan_for(estimator: Estimator, X: Data, y: Rows | str, **keywords: Any) -> Plan:
@@ -198,7 +206,7 @@ def plan_for(estimator: Estimator, X: Data, y: Rows | str, **keywords: Any) -> P
     check_keywords("plan_for", keywords, inspect.signature(nested_cv).parameters)
     given = inspect.signature(nested_cv).bind(estimator, X, y, **keywords)
     given.apply_defaults()
-    return plan_of(make_job([Contender((estimator,))], X, y, Settings.of(given.arguments)), estimator)
+    return plan_of(_job([Contender((estimator,))], X, y, Settings.of(given.arguments)), estimator)
 
 
 @with_hints
@@ -278,10 +286,12 @@ route, transformers, max_fits, random_state, n_jobs, progress, checkpoint
     check_choice("simpler", simpler, ("larger", "smaller"))
     values = _check_range(estimator, param_name, param_range)
     estimators = [clone(estimator).set_params(**{param_name: value}) for value in values]
-    job = make_job([Contender(tuple(estimators), Path(param_name, tuple(values)))], X, y, settings)
+    job = _job([Contender(tuple(estimators), Path(param_name, tuple(values)))], X, y, settings)
     outcome = job.run()
-    X, named = split_columns(X, y=y, groups=groups, sample_weight=sample_weight)
-    X, _ = read_times(X, settings.folds, estimators)
+    named: dict[str, Any] = {"y": y, "sample_weight": sample_weight}
+    if not isinstance(X, Table):
+        X, named = split_columns(X, y=y, groups=groups, sample_weight=sample_weight)
+        X, _ = read_times(X, settings.folds, estimators)
     deploy = Deployment(estimator, param_name, X, named["y"], named["sample_weight"])
     curve = build_curve(job, outcome, values, param_name, simpler, deploy)
     best = curve.results[int(np.atleast_1d(curve.best)[0])]
@@ -383,7 +393,7 @@ route, transformers, max_fits, random_state, n_jobs, progress, checkpoint
     contenders = [
         Contender((estimator,), name=name) for name, estimator in zip(names, estimators.values(), strict=True)
     ]
-    job = make_job(contenders, X, y, settings)
+    job = _job(contenders, X, y, settings)
     outcome = job.run()
     comparison = build_comparison(job, outcome, names)
     emit_warnings([comparison.results[name] for name in names if name in comparison.results], comparison.reasons)

@@ -12,7 +12,7 @@ from ..typing import FloatArray, IntArray
 from .fold_errors import FoldErrors, RowRoles
 from .intervals import Interval
 
-__all__ = ["Figure", "Neighbours", "r2", "relative_loss", "rmse"]
+__all__ = ["Figure", "Neighbours", "r2", "ratio_figure", "relative_loss", "rmse"]
 
 
 class Figure(NamedTuple):
@@ -88,9 +88,7 @@ def relative_loss(
     own, constant = losses[scored], base_losses[scored]
     if rows.weights is not None:
         own, constant = rows.weights[scored, None] * own, rows.weights[scored, None] * constant
-    t = special.stdtrit(n_units - 1 if neighbours is None else neighbours.degrees, 0.5 + level / 2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = estimate / base
         gaps = own / own.mean(axis=0) - constant / constant.mean(axis=0)
         if neighbours is not None:
             paired = neighbours.variance(gaps, np.flatnonzero(scored))
@@ -98,6 +96,17 @@ def relative_loss(
             totals = RowRoles(None, groups).totals(gaps)
             squares = np.einsum("gq,gq->q", totals, totals)
             paired = len(totals) / (len(totals) - 1) * squares / len(own) ** 2
+    degrees = n_units - 1 if neighbours is None else neighbours.degrees
+    return ratio_figure(estimate, base, paired, extra, level, degrees)
+
+
+def ratio_figure(
+    estimate: FloatArray, base: FloatArray, paired: FloatArray, extra: FloatArray, level: float, degrees: float
+) -> Figure:
+    """One minus the ratio of two losses, given the variance of the log ratio over rows and what a rule adds to it."""
+    t = special.stdtrit(degrees, 0.5 + level / 2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = estimate / base
         half = t * np.sqrt(np.square(ratio) * paired + extra / np.square(base))
         on_log = half < t * ratio  # as for the error itself, whose interval leaves the log scale when it is that wide
         spread = np.exp(np.where(on_log, half / ratio, 0.0))

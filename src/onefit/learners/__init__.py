@@ -22,6 +22,7 @@ from .kernel import KernelSmoother
 from .neighbourlists import NeighbourLists, RankedRows
 from .neighbours import NeighbourLearner
 from .refitted import RefitLearner
+from .scaled import ScaledLearner
 from .searched import SearchedLearner
 from .setstatistics import Moments, SetFailure, SetStatistics
 from .smoother import Smoother
@@ -55,6 +56,7 @@ __all__ = [
     "RefitLearner",
     "Refusal",
     "RowsOfSet",
+    "ScaledLearner",
     "Scores",
     "SearchedLearner",
     "SetFailure",

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from ..criteria import AllRows, criteria_of_all_rows
-from ..linalg.columns import Columns, Penalty, Shift, column_map, norms
+from ..linalg.columns import ColumnMap, Columns, Penalty, Shift, column_map, norms
 from ..linalg.dual import Dual, dual_of
 from ..linalg.refined import ExactRows
 from ..linalg.reinsch import Reinsch, demmler_reinsch
@@ -63,6 +63,15 @@ class DesignSmoother(Smoother):
         self.is_ridge = is_ridge
         size = norms(X if seen is None else X[seen]) if self._map.mixes else self._map.E_size
         self._check_span(size, self._map.mixes)
+
+    @property
+    def column_map(self) -> ColumnMap:
+        """How rows of X become rows of the design: of these rows, and of any others."""
+        return self._map
+
+    def is_made_of(self, X: FloatArray) -> bool:
+        """Whether its design is made of these columns and nothing else."""
+        return self._X is X or np.array_equal(self._X, X)
 
     @cached_property
     def _unmixed(self) -> Columns:

@@ -141,6 +141,15 @@ class SmoothedLearner(StatisticsLearner):
         return len(self._columns)
 
     @property
+    def centre_of_columns(self) -> FloatArray:
+        """What is subtracted from the columns, (p,)."""
+        return self._centre
+
+    def is_made_of(self, X: FloatArray) -> bool:
+        """Whether its design is made of these columns and nothing else."""
+        return self._columns is X or np.array_equal(self._columns, X)
+
+    @property
     def n_columns(self) -> int:
         """The constant is one."""
         return 1 + int(self._columns.shape[1])

@@ -16,6 +16,7 @@ from ..inference.intervals import RULE_VERSION, RULES, Interval
 from ..learners import Refusal, Scores
 from ..metrics import Shown
 from ..routes import Bid, Outcome, usual_folds
+from ..routes.streams import StreamedOutcome
 from ..running.job import Job
 from ..typing import AnyArray, FloatArray
 from ..vocabulary import CRITERIA, Simpler
@@ -25,10 +26,12 @@ from .curve import Difference, ErrorCurve, as_values, simplest_minimum, simplici
 from .figured import AllFigures, Figures, HeldOutRows, all_figures
 from .findings import Known, findings_of, reason_of
 from .nested import FoldErrorTables, NestedCVResult
+from .streamed import NoStandard, streamed_skill
 from .unsteady import Unsteady
 
 __all__ = ["build_comparison", "build_curve", "build_result"]
 
+NOT_OF_TABLES = "they are computed from rows in memory, and these stay where they are"
 OF_ANOTHER_TARGET = Refusal("they would be those of a function of y")
 
 
@@ -48,7 +51,7 @@ def build_result(job: Job, outcome: Outcome, value: int = 0, figures: AllFigures
         picked.setflags(write=False)
         return picked.item() if picked.ndim == 0 else picked
 
-    return NestedCVResult(
+    result = NestedCVResult(
         estimate=pick(first.shown("estimate")),
         interval=(pick(first.shown("low")), pick(first.shown("high"))),
         confidence_level=job.confidence_level,
@@ -86,9 +89,24 @@ def build_result(job: Job, outcome: Outcome, value: int = 0, figures: AllFigures
         r2=None if first.r2 is None else Figure(*map(pick, first.r2)),
         findings=findings_of(known),
         row_value="loss" if first.asked.has_row_losses else "influence",
-        standard=standard_of(job, first.asked, errors, first.sampling[value], build_result, first.neighbours),
+        standard=standard_of(job, first.asked, errors, first.sampling[value], build_result, first.neighbours)
+        if not isinstance(outcome, StreamedOutcome)
+        else NoStandard(),
         dependence=None if first.serial is None else first.serial.dependence(value, pick),
     )
+    if isinstance(outcome, StreamedOutcome):
+        _with_constant(result, job, outcome, value, figures)
+    return result
+
+
+def _with_constant(result: NestedCVResult, job: Job, outcome: StreamedOutcome, value: int, figures: AllFigures) -> None:
+    """Let a result on a table know the best constant, which was computed in the same passes."""
+    first, last = figures.first, outcome.errors.raw.shape[1] - 1
+    if not job.loss.is_squared_error:
+        return
+    skill = streamed_skill(first.own, first.sampling, outcome, job.confidence_level, value)
+    result.__dict__["skill"] = Figure(*(part if job.problem.output_names else part[0] for part in skill))
+    result.__dict__["baseline"] = result if value == last else build_result(job, outcome, last, figures)
 
 
 def _metric_table(figures: Sequence[Figures], output_names: tuple[str, ...] | None, value: int) -> pd.DataFrame:
@@ -105,7 +123,7 @@ def _known(job: Job, outcome: Outcome, every: AllFigures, value: int) -> Known:
     """What the findings of one parameter value are made from."""
     learner, figures = job.bid_at(value).learner, every.first
     reason, remedy = figures.own.cause_at(value)
-    problem, source, Q = job.problem, job.partitions.source, job.problem.n_outputs
+    source, Q = job.partitions.source, job.problem.n_outputs
     return Known(
         reason=reason,
         remedy=remedy,
@@ -126,7 +144,7 @@ def _known(job: Job, outcome: Outcome, every: AllFigures, value: int) -> Known:
         usual_folds=usual_folds(learner, job.problem.n) if job.has_default_folds else 0,
         exactness=learner.exactness,
         rows=figures.rows,
-        y=problem.y,
+        y=every.rows.y,
         predictions=every.rows.both[:, value, :Q],
         losses=figures.losses[:, value],
         heavy_tailed=figures.heavy_tailed[value],
@@ -134,6 +152,7 @@ def _known(job: Job, outcome: Outcome, every: AllFigures, value: int) -> Known:
         folds=source.block(0, 1).ids[0] if source.is_exhaustive else None,
         serial=None if figures.serial is None else figures.serial.known(value),
         unsteady=Unsteady.of(figures.own, figures.errors, figures.asked, value, job.rule.name),
+        has_all_rows=not isinstance(outcome, StreamedOutcome),
     )
 
 
@@ -163,6 +182,8 @@ def _heldout_table(job: Job, figures: Figures, rows: HeldOutRows, value: int) ->
     Of numbers their standard deviations, if a metric has asked for them.
     """
     problem, index, classes = job.problem, rows.names, job.loss.classes
+    if job.is_streamed:  # rows are not kept
+        return pd.DataFrame({"prediction": np.zeros(0), "loss": np.zeros(0)})
     Q, losses = problem.n_outputs, figures.losses[:, value]
     row_value = "loss" if figures.asked.has_row_losses else "influence"
     if classes is not None:
@@ -250,6 +271,8 @@ def build_curve(
 
 def _scores(job: Job) -> Scores:
     """Criteria by value as far as the models have them, with leave-one-out from their route if it has no formula."""
+    if job.is_streamed:
+        return Scores({}, reasons=dict.fromkeys(CRITERIA, NOT_OF_TABLES))
     each = [_scores_of(job, bid) for bid in job.bids]
     if len(each) == 1:
         return each[0]
@@ -319,7 +342,7 @@ def build_comparison(job: Job, outcome: Outcome, names: Sequence[str]) -> Compar
     every = all_figures(job, outcome)
     figures = every.first
     own, shown = figures.own, figures.asked.shown
-    order = np.argsort(own.estimate.mean(axis=1), kind="stable")
+    order = np.argsort(own.estimate[: len(names)].mean(axis=1), kind="stable")
     order = order[[at not in outcome.failures for at in order]]
     outputs = job.problem.output_names
     columns = ("estimate", "low", "high", "standard_error")

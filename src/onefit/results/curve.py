@@ -18,6 +18,7 @@ from ..checks import check_choice, check_level
 from ..display.html import curve_html
 from ..errors import DataError
 from ..learners.refitted import weight_name
+from ..sources import Table
 from ..typing import AnyArray, ArrayLike, BoolArray, Data, Estimator, FloatArray, IntArray, Rows
 from ..vocabulary import SELECTION_WORDS, SelectionName, Simpler
 from .nested import NestedCVResult
@@ -61,6 +62,11 @@ class Deployment:
 
     def __call__(self, value: object) -> Any:
         """Fit at ``value``."""
+        if isinstance(self.X, Table):
+            raise DataError(
+                "A model of scikit-learn is fitted to rows in memory, and these stay where they are; fit it to a part "
+                "of them: table.sample(n, random_state)."
+            )
         one = clone(self.estimator).set_params(**{self.param_name: self._one(value)})
         weights = {} if self.sample_weight is None else {weight_name(one): self.sample_weight}
         return one.fit(self.X, self.y, **weights)

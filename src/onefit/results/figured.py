@@ -13,12 +13,14 @@ from ..inference.figures import Neighbours, r2, rmse
 from ..inference.fold_errors import FoldErrors, RowRoles
 from ..inference.intervals import RULES, Context, Interval, Rule, cv_estimate, paired, raw_estimate
 from ..inference.montecarlo import half_width_error
-from ..inference.tails import heavy_tailed
+from ..inference.tails import UnitSizes, heavy_tailed
 from ..metrics import Asked
 from ..routes import Outcome
+from ..routes.streams import StreamedOutcome
 from ..running.job import Job
 from ..typing import FloatArray, IntArray
 from .serial import SerialFigures
+from .streamed import streamed_r2
 
 __all__ = ["AllFigures", "Figures", "HeldOutRows", "all_figures"]
 
@@ -35,12 +37,24 @@ class HeldOutRows:
     """What is known of the rows at all parameter values: mean held-out predictions and losses."""
 
     def __init__(self, job: Job, outcome: Outcome) -> None:
+        if isinstance(outcome, StreamedOutcome):
+            self._of_first_rows(outcome)
+            return
         residuals, self.losses = outcome.totals.means()
+        self.y = job.problem.y
         self.kept = residuals  # predictions, and probabilities if there are any
         own = residuals[..., : job.problem.n_outputs]
         np.subtract(job.problem.y[:, None], own, out=own)  # in place: tables of all rows and values are large
         self.both = outcome.totals.both
         self.names, self.roles = row_names(job.problem.X), job.rows
+
+    def _of_first_rows(self, outcome: StreamedOutcome) -> None:
+        """Of a table only the first rows are kept, to see whether neighbours resemble each other."""
+        assert outcome.summary is not None
+        self.y, residuals, self.losses, weights = outcome.summary.first_rows()
+        self.kept = self.y[:, None] - residuals
+        self.both = np.concatenate([self.kept, self.losses], axis=2)
+        self.names, self.roles = None, RowRoles(weights, None)
 
 
 def paired_by(errors: FoldErrors, level: float, scale: str) -> Callable[[IntArray, IntArray], Interval]:
@@ -78,11 +92,14 @@ class Figures:
             self.sampling = self.serial.long_run.total
             self.monte_carlo_error = np.zeros(self.own.estimate.shape)  # nothing is drawn
             self.difference, self.degrees = self.serial.difference, self.serial.degrees
-        self.heavy_tailed = heavy_tailed(errors, self.rows, asked.kind)
+        self.heavy_tailed = heavy_tailed(errors, _unit_sizes(outcome, rows), asked.kind)
         self.rmse = self.r2 = None
         if job.loss.is_squared_error and asked.family == "mean" and not job.task.metrics:
             self.rmse = rmse(self.own)
-            self.r2 = r2(self.own, errors, self.losses, job.problem.y, self.rows, level, self.neighbours)
+            if isinstance(outcome, StreamedOutcome):
+                self.r2 = streamed_r2(self.own, self.sampling, outcome, level)
+            else:
+                self.r2 = r2(self.own, errors, self.losses, job.problem.y, self.rows, level, self.neighbours)
 
     @property
     def neighbours(self) -> Neighbours | None:
@@ -96,6 +113,13 @@ class Figures:
             return found.standard_error
         other = {"low": "high", "high": "low"} if shown.greater_is_better else {}
         return shown.of(getattr(found, other.get(key, key)))
+
+
+def _unit_sizes(outcome: Outcome, rows: HeldOutRows) -> UnitSizes:
+    """Sizes of rows, or of groups."""
+    if isinstance(outcome, StreamedOutcome) and outcome.units is not None:
+        return outcome.units
+    return UnitSizes.of(rows.roles, outcome.errors.n_rows)
 
 
 def _errors_of(errors: FoldErrors, asked: Asked, losses: FloatArray, rows: RowRoles) -> FoldErrors:

@@ -147,6 +147,8 @@ class Known:
         What is known of rows that follow one another, if the folds are for them.
     unsteady : Unsteady
         Where the error is hardly known.
+    has_all_rows : bool
+        Whether y, predictions and losses are of all rows, or of the first ones of a table.
     """
 
     reason: str
@@ -176,10 +178,13 @@ class Known:
     folds: IntArray | None
     unsteady: Unsteady
     serial: SerialKnown | None = None
+    has_all_rows: bool = True
 
     @cached_property
     def made_by_few(self) -> BoolArray:
         """Outputs (Q,) whose error is as uncertain as it is large because a row or two make it."""
+        if not self.has_all_rows:
+            return np.zeros(self.unsteady.found.shape, dtype=bool)
         return self.unsteady.made_by_few(self.losses, self.rows)
 
 
@@ -278,7 +283,7 @@ def _or_covariance(known: Known) -> str:
 
 def _interpolation(known: Known) -> Iterator[Finding]:
     """Whether a model without a penalty has hardly fewer columns than its training sets have rows."""
-    n, K, p = len(known.losses), known.n_folds, known.n_free
+    n, K, p = known.errors.n_rows, known.n_folds, known.n_free
     if is_near_interpolation(n, K, p):
         message = (
             f"Training sets without two of the {K} folds have about {(1 - 2 / K) * n:.0f} rows for {p} columns and no "
@@ -315,6 +320,8 @@ def _few_rows(known: Known) -> Iterator[Finding]:
 def _calmer_loss(known: Known, found: BoolArray) -> str:
     """The absolute error where its losses do not have heavy tails, too."""
     look = "at the rows with the largest losses in result.heldout"
+    if not known.has_all_rows:
+        return "" if known.loss.kind != "squared_error" else 'Consider loss="absolute_error".'
     if known.loss.kind != "squared_error":
         return f"Look {look}."
     if have_heavy_tails(np.sqrt(known.losses[:, found]), known.rows, "absolute_error").any():
@@ -323,7 +330,7 @@ def _calmer_loss(known: Known, found: BoolArray) -> str:
 
 
 def _units(known: Known) -> str:
-    return "rows" if known.rows.groups is None else "groups"
+    return "rows" if known.errors.n_groups is None else "groups"
 
 
 def _leverage(known: Known) -> Iterator[Finding]:
@@ -365,7 +372,7 @@ def _dependence(known: Known) -> Iterator[Finding]:
         for message, remedy in told_of(known.serial, known.confidence_level):
             yield Finding("dependence", message, remedy)
         return
-    if known.rows.groups is not None or known.loss.rule_scale == "logit" or known.loss.classes is not None:
+    if known.errors.n_groups is not None or known.loss.rule_scale == "logit" or known.loss.classes is not None:
         return
     y = known.y[:MOST]
     residuals = y - known.predictions[:MOST]

@@ -25,7 +25,7 @@ from .gramstream import StreamedEngine, Streaming, can_stream
 from .solve import BatchSolver, Downdated, FoldSystems
 from .trainingsets import MOST_WORK, BasisSets, Sets, TrainingSetsEngine, TrainingSetsRoute, inverse_factors
 
-__all__ = ["LearnedEngine", "LearnedRoute"]
+__all__ = ["LearnedEngine", "LearnedRoute", "streamed_learner"]
 
 
 class LearnedRoute(TrainingSetsRoute):
@@ -234,6 +234,11 @@ class _Sets(BasisSets):
         return TrainingStatistics(
             R[None], z[None], np.square(left).sum(axis=0)[None], np.array([float(len(rows))]), in_rows
         )
+
+
+def streamed_learner(learner: StatisticsLearner) -> Streaming:
+    """How a learner that asks for no rows is computed in passes over blocks of them."""
+    return _StreamedLearner(learner)
 
 
 class _StreamedLearner(Streaming):

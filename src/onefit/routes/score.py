@@ -17,7 +17,7 @@ from ..linalg import compiled
 from ..metrics.losses import Loss
 from ..typing import FloatArray
 from .collect import Chunk, FoldOrder, RowBlocks, Span
-from .solve import TrainingSets
+from .solve import JoinedSets, TrainingSets
 
 __all__ = ["PairSums", "Question", "Refitted", "Scores", "score", "score_chunks"]
 
@@ -31,7 +31,7 @@ class Question:
 
     Attributes
     ----------
-    sets : TrainingSets
+    sets : TrainingSets or JoinedSets
     loss : Loss
     n_groups : int or None
     refitted : Refitted
@@ -47,7 +47,7 @@ class Question:
         Whether the losses of each fold with it and another out are asked for, too.
     """
 
-    sets: TrainingSets
+    sets: TrainingSets | JoinedSets
     loss: Loss
     n_groups: int | None
     chain: Chain

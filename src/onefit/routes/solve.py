@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import NamedTuple, Protocol
@@ -22,6 +22,7 @@ __all__ = [
     "Doubtful",
     "Downdated",
     "FoldSystems",
+    "JoinedSets",
     "SetSolver",
     "TrainingSets",
     "solve",
@@ -70,6 +71,48 @@ class TrainingSets:
         K, d, V, Q = steps.shape
         moved = self._T @ np.moveaxis(steps, 0, 1).reshape(d, -1)
         return _residual_map(self._pilot[:, None, None] + moved.reshape(-1, K, V, Q))
+
+
+class JoinedSets:
+    """Training sets of models side by side: columns, and values, of one after the other.
+
+    ``own`` (L, K, p, V, Q) is zero where a model does not look at a column; ``squares`` is None where a model has none.
+    """
+
+    def __init__(self, models: Sequence[TrainingSets]) -> None:
+        self._models = models
+        (L, K), Q = models[0].own.shape[:2], models[0].own.shape[-1]
+        p, V = (sum(each.own.shape[axis] for each in models) for axis in (2, 3))
+        self.own = np.zeros((L, K, p, V, Q))
+        for each, columns, values in self._places():
+            self.own[:, :, columns, values] = each.own
+        parts = [each.squares for each in models]
+        known = [part for part in parts if part is not None]
+        self.squares = np.concatenate(known, axis=3) if len(known) == len(parts) else None
+
+    def _places(self) -> Iterator[tuple[TrainingSets, slice, slice]]:
+        column = value = 0
+        for each in self._models:
+            p, V = each.own.shape[2:4]
+            yield each, slice(column, column + p), slice(value, value + V)
+            column, value = column + p, value + V
+
+    @cached_property
+    def own_residuals(self) -> FloatArray:
+        """As `TrainingSets.own_residuals`."""
+        return np.stack([[_residual_map(c[:, None]) for c in each] for each in self.own])
+
+    @cached_property
+    def pair_residuals(self) -> FloatArray:
+        """As `TrainingSets.pair_residuals`."""
+        L, K, p, V, Q = self.own.shape
+        found = np.zeros((L, K, p + Q, K, V, Q))
+        for each, columns, values in self._places():
+            own = each.own.shape
+            part = each.pair_residuals.reshape(L, K, own[2] + Q, K, own[3], Q)
+            found[:, :, columns, :, values] = part[:, :, : own[2]]
+            found[:, :, p:, :, values] = part[:, :, own[2] :]
+        return found.reshape(L, K, p + Q, -1)
 
 
 def _residual_map(coefficients: FloatArray) -> FloatArray:

@@ -79,6 +79,8 @@ class Job:
         How the folds came about, if they are for rows that follow one another.
     names : tuple of str
         Of the models, if there are several; by the places of their values.
+    is_streamed : bool
+        Whether the rows stay where they are: the problem then holds some of them.
     """
 
     task: Task
@@ -96,6 +98,7 @@ class Job:
     entropy: int
     dependent: Dependent | None = None
     names: tuple[str, ...] = ()
+    is_streamed: bool = False
 
     @cached_property
     def computation(self) -> Computation:

@@ -1,0 +1,26 @@
+"""Nested cross-validation of tables whose rows are read twice, whatever the repeats, values and models.
+
+`rows` reads them where they are and gives them their folds, `models` know how their columns are made of them and how
+their training sets are solved, `passes` are the tasks that are sent to whoever reads, and `compute` puts them together.
+"""
+
+from .compute import Sample, StreamedComputation, StreamedFolds, StreamedOutcome
+from .models import MeanModel, StreamedModel, streamed_model
+from .rows import Deal, GivenFolds, GroupDeal, ReadRows, RowDeal, RowReader, Target
+
+__all__ = [
+    "Deal",
+    "GivenFolds",
+    "GroupDeal",
+    "MeanModel",
+    "ReadRows",
+    "RowDeal",
+    "RowReader",
+    "Sample",
+    "StreamedComputation",
+    "StreamedFolds",
+    "StreamedModel",
+    "StreamedOutcome",
+    "Target",
+    "streamed_model",
+]

@@ -1,0 +1,384 @@
+"""From a table to fold errors: a first pass for statistics, small systems, and a second pass for losses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy import linalg
+
+from ...errors import LossOverflowError, TrainingSetError
+from ...folds import Folds
+from ...inference.chain import Chain, ascending, outward, over_kept
+from ...inference.fold_errors import Failure, PairErrors, RowRoles, overflowing, summarize
+from ...inference.intervals import Rule
+from ...inference.montecarlo import Stopping, is_precise
+from ...inference.row_sums import spread_tables
+from ...inference.rowtotals import RowTotals
+from ...inference.tails import UnitSizes
+from ...linalg.columns import Columns
+from ...linalg.precondition import Coordinates
+from ...metrics.losses import Loss
+from ...sources import Keep, PassRunner, Piece
+from ...typing import FloatArray, IntArray
+from ..collect import FoldStatistics
+from ..contract import Outcome, Ticks, Units
+from ..engine import FailureLog
+from ..gramstream import MOST_CANCELLED
+from ..repeats import OVERFLOW, first_errors
+from ..score import Question
+from ..solve import JoinedSets, TrainingSets, solve
+from ..threads import threads
+from .models import StreamedModel
+from .passes import Collected, CollectTask, Scored, ScoreTask, add_collected, add_scored
+from .rows import RowReader
+from .summary import RowSummary, SummaryPlan
+
+__all__ = ["Sample", "StreamedComputation", "StreamedFolds", "StreamedOutcome"]
+
+ROUNDS = (2, 5, 10, 20, 40)
+"""Repeats at which ``n_repeats="auto"`` looks: every time takes two passes, so there are few of them."""
+
+MOST_LOOKS = 3
+"""First passes until coordinates are good enough for all rows; a second one is rare."""
+
+
+DEPENDENT = 1e-10
+"""Squared length of what the others leave of a column, all of length one in coordinates of a sample."""
+
+NOT_UNIQUE = (
+    "Columns are linear combinations of the others (the intercept counts as a column of ones), or so nearly so that "
+    "sums over rows cannot tell, so the fit is not unique. Drop such columns, or use a larger penalty."
+)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Some rows of a table: columns of each design, y less its middle, and weights."""
+
+    designs: tuple[Columns, ...]
+    y: FloatArray
+    weights: FloatArray | None
+
+    def root(self) -> FloatArray:
+        """Roots of the weights."""
+        return np.ones(len(self.y)) if self.weights is None else np.sqrt(self.weights)
+
+
+@dataclass(frozen=True)
+class StreamedOutcome(Outcome):
+    """What was computed of a table; its totals are of no rows."""
+
+    summary: RowSummary | None = None
+    units: UnitSizes | None = None
+
+
+@dataclass(frozen=True)
+class StreamedFolds(Folds):
+    """Sizes of the folds of some repeats; nobody has the ids of all rows."""
+
+    n_rows: int = 0
+
+    @property
+    def n_repeats(self) -> int:
+        """Number of partitions."""
+        return len(self.sizes)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.n_rows
+
+    @classmethod
+    def of(cls, reader: RowReader, n_rows: int) -> StreamedFolds:
+        """Those of a reader's repeats."""
+        found = cls(np.zeros((0, 0), dtype=np.intp), reader.deal.n_folds, reader.repeats[0], n_rows=n_rows)
+        found.__dict__["sizes"] = np.stack([reader.deal.sizes(repeat) for repeat in reader.repeats])
+        return found
+
+
+class _Held:
+    """Errors of single folds, as `summarize` asks for them."""
+
+    def __init__(self, spread: dict[str, FloatArray]) -> None:
+        self._spread = spread
+        self.failures: list[Failure] = []
+
+    def spread(self, rows: RowRoles, chain: Chain) -> dict[str, FloatArray]:
+        return self._spread
+
+    def blank(self, repeat: int, value: int) -> None:
+        raise NotImplementedError
+
+    def cv_means(self, rows: RowRoles) -> FloatArray:
+        raise NotImplementedError
+
+    def add_to(self, totals: RowTotals) -> None:
+        raise NotImplementedError
+
+
+@dataclass
+class StreamedComputation:
+    """All models of a job on a table, the last of which is the best constant.
+
+    Attributes
+    ----------
+    models : sequence of StreamedModel
+    reader : RowReader
+    sample : Sample
+    pieces : sequence of Piece
+    n_rows : int
+    runner : PassRunner
+    loss : Loss
+    rule : Rule
+    n_repeats : int or None
+        None is "auto".
+    stopping : Stopping
+    ticks : Ticks
+    needs_scatter : bool
+        Whether the rule needs losses of every row with each pair of folds out.
+    group_counts : array or None
+        Rows of each group.
+    keep : function
+        Of the name of a pass: where its sums are kept, or None.
+    """
+
+    models: Sequence[StreamedModel]
+    reader: RowReader
+    sample: Sample
+    pieces: Sequence[Piece]
+    n_rows: int
+    runner: PassRunner
+    loss: Loss
+    rule: Rule
+    n_repeats: int | None
+    stopping: Stopping
+    ticks: Ticks
+    needs_scatter: bool
+    group_counts: IntArray | None
+    keep: Callable[[str], Keep | None]
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def units(self) -> Units:
+        """Pieces, in two passes."""
+        return Units(2 * len(self.pieces), "pieces of the table")
+
+    def run(self) -> StreamedOutcome:
+        """Compute all repeats; of "auto", as many as suffice."""
+        rounds = ROUNDS if self.n_repeats is None else (self.n_repeats,)
+        try:
+            for at, count in enumerate(rounds):
+                outcome = self._run(replace(self.reader, repeats=tuple(range(count))))
+                kept = np.ones(outcome.errors.raw.shape[1], dtype=bool)
+                kept[[-1, *outcome.failures]] = False
+                if at == len(rounds) - 1 or is_precise(outcome.errors, self.rule, self.loss.scale, kept, self.stopping):
+                    break
+        except BaseException:
+            self.ticks.stop()
+            raise
+        return outcome
+
+    def _run(self, reader: RowReader) -> StreamedOutcome:
+        folds = StreamedFolds.of(reader, self.n_rows)
+        collected, sets = self._first_pass(reader, folds)
+        joined = JoinedSets(sets)
+        log = FailureLog(*(model.n_values for model in self.models))
+        self._refuse_doubtful(sets, folds, log)
+        failed = {failure.value for failure in log.found}
+        mean_weight = collected.weights.first / collected.weights.n
+        means = None
+        if self.loss.is_squared and joined.squares is not None:
+            means = joined.squares / (mean_weight * folds.sizes[:, :, None, None, None])
+        guess = self._own_squares(joined, folds, mean_weight) if means is None else None
+        own = np.einsum("ljjvr->ljvr", means) if means is not None else guess
+        assert own is not None
+        share = folds.sizes[:, :, None, None] / self.n_rows
+        middle = (share * own).sum(axis=1)
+        chain = self._chain(middle[0].mean(axis=1), failed)
+        scored = self._second_pass(reader.relative(mean_weight), joined, collected, chain, own, middle, means is None)
+        return self._outcome(folds, scored, means, chain, log.found, collected)
+
+    def _first_pass(self, reader: RowReader, folds: Folds) -> tuple[Collected, list[TrainingSets]]:
+        """Statistics, and coefficients of all training sets; again, in better coordinates, where digits were lost."""
+        share = len(self.sample.y) / self.n_rows
+        root = self.sample.root()
+        coordinates = [
+            model.coordinates(columns, self.sample.y, root, share)
+            for model, columns in zip(self.models, self.sample.designs, strict=True)
+        ]
+        for look in range(MOST_LOOKS):
+            task = CollectTask(reader, tuple(model.rows for model in self.models), tuple(coordinates))
+            keep = self.keep(f"statistics of {len(reader.repeats)} repeats, look {look}")
+            collected = self.runner.sum(task, self.pieces, add_collected, self.ticks.advance, keep)
+            with threads(1):
+                found = [
+                    self._solved(model, statistics, where, folds)
+                    for model, statistics, where in zip(self.models, collected.statistics, coordinates, strict=True)
+                ]
+            lost = [at for at, sets in enumerate(found) if sets is None or sets.squares is None]
+            if not [at for at in lost if found[at] is None or look == 0]:
+                break
+            for at in lost:
+                coordinates[at] = better(coordinates[at], collected.statistics[at])
+        else:
+            raise TrainingSetError(NOT_UNIQUE)
+        return collected, [sets for sets in found if sets is not None]
+
+    def _solved(
+        self, model: StreamedModel, statistics: FoldStatistics, coordinates: Coordinates, folds: Folds
+    ) -> TrainingSets | None:
+        solver = model.solver(statistics, coordinates, folds, map, self._still_wanted)
+        return None if solver is None else solve(solver, with_pairs=True)
+
+    def _still_wanted(self) -> None:
+        self.ticks.advance(0)
+
+    def _refuse_doubtful(self, sets: Sequence[TrainingSets], folds: Folds, log: FailureLog) -> None:
+        """Note values of models at which a training set cannot be had from statistics."""
+        first = 0
+        for model, each in zip(self.models, sets, strict=True):
+            for repeat, out, values in each.doubtful:
+                error = TrainingSetError(
+                    f"{folds.words(repeat, out)}: the training set does not determine the fit, or so nearly not that "
+                    "sums over its rows have lost the digits. Drop such columns, use a larger penalty, or read a part "
+                    "into memory: table.sample(n, random_state)."
+                )
+                for value in values:
+                    log.add(error, folds.first + repeat, out, first + value)
+            first += model.n_values
+        first_errors([each for each in log.found if each.value < first - 1], first - 1)  # raises if nothing is left
+
+    def _own_squares(self, joined: JoinedSets, folds: Folds, mean_weight: float) -> FloatArray:
+        """About how large the losses of each fold are, (L, K, V, R), where squares do not tell."""
+        L, K, _, V, Q = joined.own.shape
+        R = self.loss.n_losses(Q)
+        if joined.squares is None:
+            return np.zeros((L, K, V, R))
+        squares = np.einsum("ljjvq->ljvq", joined.squares) / (mean_weight * folds.sizes[:, :, None, None])
+        typical: FloatArray = np.sqrt(np.maximum(squares, 0.0))
+        return typical if typical.shape[-1] == R else typical.mean(axis=-1, keepdims=True)
+
+    def _chain(self, errors: FloatArray, failed: set[int]) -> Chain:
+        """How values are paired; the constant, the last one, is paired with the best of the others."""
+        is_path = len(self.models) == 2 and self.models[0].is_path
+        return over_kept(outward if is_path else ascending, errors, failed | {len(errors) - 1})
+
+    def _second_pass(
+        self,
+        reader: RowReader,
+        joined: JoinedSets,
+        collected: Collected,
+        chain: Chain,
+        own: FloatArray,
+        middle: FloatArray,
+        by_rows: bool,
+    ) -> Scored:
+        _, _, _, V, Q = joined.own.shape
+        R = own.shape[-1]
+        n_groups = None if self.group_counts is None else len(self.group_counts)
+        question = Question(
+            sets=joined,
+            loss=self.loss,
+            n_groups=n_groups,
+            chain=chain,
+            shift=own[:, :, chain.root],
+            middle=middle,
+            with_pairs=by_rows or self.needs_scatter,
+        )
+        total = collected.statistics[-1].total
+        pilot = self._constant_pilot
+        mean = pilot + total[0, 1:] / total[0, 0]
+        typical = np.vstack([middle.mean(axis=0), np.full((1, R), middle[:, -1].mean())])
+        typical = np.where(typical > 0, typical, 1.0)
+        plan = SummaryPlan(V, Q, R, len(reader.repeats), mean, float(self.n_rows), typical, n_groups)
+        task = ScoreTask(reader, tuple(model.rows for model in self.models), question, plan)
+        keep = self.keep(f"scores of {len(reader.repeats)} repeats")
+        return self.runner.sum(task, self.pieces, add_scored, self.ticks.advance, keep)
+
+    @property
+    def _constant_pilot(self) -> FloatArray:
+        """What the best constant is counted from, (Q,)."""
+        model, columns = self.models[-1], self.sample.designs[-1]
+        pilot: FloatArray = model.coordinates(columns, self.sample.y, self.sample.root(), 1.0).pilot[0]
+        return pilot
+
+    def _outcome(
+        self,
+        folds: Folds,
+        scored: Scored,
+        means: FloatArray | None,
+        chain: Chain,
+        failures: list[Failure],
+        collected: Collected,
+    ) -> StreamedOutcome:
+        """Tables of fold errors."""
+        scores = scored.scores
+        if len(chain) > 1 and max(each.cancelled() for each in scores.repeats) > MOST_CANCELLED:
+            raise TrainingSetError(
+                "At some values the losses of a fold are more than a million times those at the best value, and sums "
+                "over rows lose their digits. Ask for these values by themselves, or leave them out."
+            )
+        L, K = folds.sizes.shape
+        moments = [each.fold_moments() for each in scores.repeats]
+        mean, scatter = (np.stack(parts) for parts in zip(*moments, strict=True))
+        pairs, scatters = np.full((2, L, K, K, *mean.shape[2:]), np.nan)
+        every = np.arange(K)
+        if scores.pairs is not None:
+            counts = folds.sizes[:, :, None, None, None].astype(float)
+            shift = self._shift_of(scored, chain)
+            pairs, scatters = scores.pairs.moments(shift, counts)
+        pairs[:, every, every], scatters[:, every, every] = mean, scatter
+        if means is not None:
+            pairs = means
+        held = _Held(spread_tables(scores.repeats))
+        errors = summarize(PairErrors(held, pairs, scatters), folds, RowRoles(None, None), chain)
+        if self.group_counts is not None:
+            errors = replace(errors, n_groups=len(self.group_counts))
+        if overflowing(errors, folds.first):
+            raise LossOverflowError(OVERFLOW)
+        last = errors.raw.shape[1] - 1
+        failed = first_errors([each for each in failures if each.value < last], last)
+        no_rows = RowTotals(0, errors.raw.shape[1], 1, 1)
+        return StreamedOutcome(
+            errors,
+            no_rows,
+            None,
+            failed,
+            (),
+            tuple(self.notes),
+            summary=scored.summary,
+            units=self._units(collected, scored),
+        )
+
+    def _shift_of(self, scored: Scored, chain: Chain) -> FloatArray:
+        return np.stack([each.shift for each in scored.scores.repeats])
+
+    def _units(self, collected: Collected, scored: Scored) -> UnitSizes:
+        """Sizes of rows, or of groups."""
+        w = collected.weights
+        spread = w.second * w.n / w.first**2
+        if self.group_counts is None:
+            return UnitSizes(w.first**2 / w.second, w.second**2 / w.fourth, spread, w.n, False)
+        sums = scored.scores.repeats[0]
+        return UnitSizes.of_sizes(sums.group_sizes + sums.group_weights, spread, True)
+
+
+def better(coordinates: Coordinates, statistics: FoldStatistics) -> Coordinates:
+    """Coordinates in which all rows are orthonormal, as far as those that there were can tell; and their fit as pilot.
+
+    What a sample of rows has missed is there by now; digits that were lost are had in the next pass.
+    """
+    d, total = len(coordinates.T), statistics.total
+    M = total[:d, :d] + coordinates.tau * coordinates.penalty
+    size = np.sqrt(np.diag(M))
+    size = np.where(size > 0, size, 1.0)
+    scaled = M / np.multiply.outer(size, size)
+    if not linalg.eigvalsh(scaled, subset_by_index=(0, 0))[0] > DEPENDENT:
+        raise TrainingSetError(NOT_UNIQUE)
+    R = linalg.cholesky(scaled)
+    A = linalg.solve_triangular(R, np.eye(d)) / size[:, None]
+    held = coordinates.T[: coordinates.n_penalized].T @ coordinates.pilot[: coordinates.n_penalized]
+    step = A @ (A.T @ (total[:d, d:] - coordinates.tau * held))
+    return replace(coordinates, T=coordinates.T @ A, pilot=coordinates.pilot + coordinates.T @ step, is_diagonal=False)

@@ -1,0 +1,158 @@
+"""The two passes over a table: statistics of all folds, and losses of all rows; tasks that can be sent anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ...linalg.columns import Columns
+from ...linalg.precondition import Coordinates
+from ...sources import Piece
+from ...typing import FloatArray
+from ..collect import Chunk, Collector, FoldStatistics, numbers_of_a_row, rows_of_a_block
+from ..score import Question, Scores, score_chunks
+from ..threads import threads
+from .rows import ReadRows, RowReader
+from .summary import RowSummary, SummaryPlan
+
+__all__ = ["CollectTask", "Collected", "ScoreTask", "Scored", "add_collected", "add_scored"]
+
+RowsOf = Callable[[ReadRows], Columns]
+
+
+@dataclass(frozen=True)
+class WeightSums:
+    """Over rows: how many, sums of weights, of their squares and fourth powers, and how many are positive."""
+
+    n: int = 0
+    first: float = 0.0
+    second: float = 0.0
+    fourth: float = 0.0
+    positive: int = 0
+
+    def plus(self, other: WeightSums) -> WeightSums:
+        """With those of other rows."""
+        return WeightSums(
+            self.n + other.n,
+            self.first + other.first,
+            self.second + other.second,
+            self.fourth + other.fourth,
+            self.positive + other.positive,
+        )
+
+    @classmethod
+    def of(cls, n: int, weights: FloatArray | None) -> WeightSums:
+        """Of some rows; without weights each counts once."""
+        if weights is None:
+            return cls(n, float(n), float(n), float(n), n)
+        squares = np.square(weights)
+        return cls(n, float(weights.sum()), float(squares.sum()), float(squares @ squares), int((weights > 0).sum()))
+
+
+@dataclass
+class Collected:
+    """What the first pass finds: statistics of each model, and sums of the weights."""
+
+    statistics: list[FoldStatistics]
+    weights: WeightSums
+
+
+def add_collected(one: Collected, other: Collected) -> Collected:
+    """Of earlier and later rows."""
+    statistics = [a.plus(b) for a, b in zip(one.statistics, other.statistics, strict=True)]
+    return Collected(statistics, one.weights.plus(other.weights))
+
+
+def _parts(rows: ReadRows, columns: Sequence[Columns], middle: FloatArray, most: int) -> Iterator[list[Chunk]]:
+    """Rows that were read together as chunks of at most so many, one of each design."""
+    y, n = rows.observed - middle, len(rows.observed)
+    for start in range(0, n, most):
+        some = slice(start, min(start + most, n))
+        yield [
+            Chunk(
+                each.rows(some),
+                y[some],
+                rows.ids[:, some],
+                None if rows.weights is None else rows.weights[some],
+                None if rows.groups is None else rows.groups[some],
+                rows.observed[some],
+                rows.start + start,
+            )
+            for each in columns
+        ]
+
+
+@dataclass(frozen=True)
+class CollectTask:
+    """The first pass over a piece."""
+
+    reader: RowReader
+    designs: tuple[RowsOf, ...]
+    coordinates: tuple[Coordinates, ...]
+
+    def __call__(self, piece: Piece) -> Collected:
+        """Statistics of its rows."""
+        Q, K, L = len(self.reader.target.middle), self.reader.deal.n_folds, len(self.reader.repeats)
+        widths = [len(each.T) for each in self.coordinates]
+        most = rows_of_a_block(max(widths) + Q, K)
+        collectors = [Collector(FoldStatistics.zeros((L, K, Q), len(each.T)), each, most) for each in self.coordinates]
+        weights = WeightSums()
+        with threads(1):
+            for rows in self.reader.rows(piece):
+                weights = weights.plus(WeightSums.of(len(rows.observed), rows.weights))
+                columns = [design(rows) for design in self.designs]
+                for chunks in _parts(rows, columns, self.reader.target.middle, most):
+                    for collector, chunk in zip(collectors, chunks, strict=True):
+                        collector.add(chunk)
+        return Collected([each.statistics for each in collectors], weights)
+
+
+@dataclass
+class Scored:
+    """What the second pass finds."""
+
+    scores: Scores
+    summary: RowSummary
+
+
+def add_scored(one: Scored, other: Scored) -> Scored:
+    """Of earlier and later rows."""
+    return Scored(one.scores.plus(other.scores), one.summary.plus(other.summary))
+
+
+@dataclass(frozen=True)
+class ScoreTask:
+    """The second pass over a piece."""
+
+    reader: RowReader
+    designs: tuple[RowsOf, ...]
+    question: Question
+    summary: SummaryPlan = field(repr=False)
+
+    def __call__(self, piece: Piece) -> Scored:
+        """Losses of its rows."""
+        p, V, Q = self.question.sets.own.shape[2:]
+        most = rows_of_a_block(numbers_of_a_row(p, V, Q), self.reader.deal.n_folds)
+        summary = self.summary.begin()
+        with threads(1):
+            scores = score_chunks(self._chunks(piece, most), self.question, most, summary, _nothing)
+        return Scored(scores, summary)
+
+    def _chunks(self, piece: Piece, most: int) -> Iterator[Chunk]:
+        for rows in self.reader.rows(piece):
+            columns = [design(rows) for design in self.designs]
+            for chunks in _parts(rows, columns, self.reader.target.middle, most):
+                parts = [part for chunk in chunks for part in (chunk.columns.E, chunk.columns.N)]
+                whole = np.hstack(parts)
+                yield chunks[0]._replace(columns=Columns(whole[:, :0], whole, np.zeros(0), np.zeros(whole.shape[1])))
+
+
+def _nothing() -> None:
+    """Count nothing: pieces are counted where they are added up."""
+
+
+def with_repeats(reader: RowReader, repeats: Sequence[int]) -> RowReader:
+    """The same for other repeats."""
+    return replace(reader, repeats=tuple(repeats))

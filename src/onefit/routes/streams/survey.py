@@ -1,0 +1,238 @@
+"""A first look at a table: how many rows it has, some of them, and what else must be known before the passes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...errors import DataError
+from ...sources import Block, Fragment, PassRunner, Piece, Table, check_rows, pieces_of
+from ...typing import AnyArray, IntArray
+
+__all__ = ["ColumnFacts", "Survey", "SurveyPlan", "survey"]
+
+ROWS_OF_FIRST_BLOCK, ROWS_OF_A_BLOCK = 4096, 512
+"""Rows that are drawn of the first block of a piece, and of each other one."""
+
+FRAGMENTS = 32
+"""Fragments, at equal distances, of which the first block is looked at if nothing else must be known."""
+
+MOST_LEVELS = 10_000
+"""Distinct values of a column up to which they are noted."""
+
+SEED = 20261118
+
+
+@dataclass(frozen=True)
+class SurveyPlan:
+    """What to look for.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Of which rows are drawn.
+    counted : tuple of str
+        Columns whose values are counted: groups, classes.
+    described : tuple of str
+        Columns whose levels, extremes and missing values are noted.
+    """
+
+    columns: tuple[str, ...]
+    counted: tuple[str, ...] = ()
+    described: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns that are read."""
+        return tuple(dict.fromkeys([*self.columns, *self.counted, *self.described]))
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """What a column holds: its levels (None if too many), extremes of numbers, and whether some are missing."""
+
+    levels: frozenset[Any] | None = frozenset()
+    low: float = np.inf
+    high: float = -np.inf
+    has_missing: bool = False
+
+    @classmethod
+    def of(cls, values: AnyArray) -> ColumnFacts:
+        """Of some rows."""
+        missing = pd.isna(values)
+        seen = values[~missing]
+        if values.dtype.kind == "f":
+            return cls(None, *_ends(seen), bool(missing.any()))
+        levels = pd.unique(pd.Series(seen)).tolist() if len(seen) else []
+        ends = _ends(seen) if values.dtype.kind in "iu" else (np.inf, -np.inf)
+        return cls(frozenset(levels) if len(levels) <= MOST_LEVELS else None, *ends, bool(missing.any()))
+
+    def plus(self, other: ColumnFacts) -> ColumnFacts:
+        """With other rows."""
+        levels = None if self.levels is None or other.levels is None else self.levels | other.levels
+        if levels is not None and len(levels) > MOST_LEVELS:
+            levels = None
+        ends = min(self.low, other.low), max(self.high, other.high)
+        return ColumnFacts(levels, *ends, self.has_missing or other.has_missing)
+
+
+def _ends(seen: AnyArray) -> tuple[float, float]:
+    return (float(seen.min()), float(seen.max())) if len(seen) else (np.inf, -np.inf)
+
+
+@dataclass
+class Survey:
+    """What was found.
+
+    Attributes
+    ----------
+    rows : list of int
+        Of each fragment.
+    drawn : dict of lists of arrays
+        Values of the rows that were drawn, by columns.
+    counts : dict of dicts
+        By column, how often it has each value.
+    facts : dict of ColumnFacts
+    """
+
+    rows: list[int] = field(default_factory=list)
+    drawn: dict[str, list[AnyArray]] = field(default_factory=dict)
+    counts: dict[str, dict[Any, int]] = field(default_factory=dict)
+    facts: dict[str, ColumnFacts] = field(default_factory=dict)
+
+    def take(self, block: Block, plan: SurveyPlan, rng: np.random.Generator) -> None:
+        """Look at a block."""
+        n = block.n_rows
+        if not n:
+            return
+        values = {name: block.values(name) for name in plan.names}
+        most = ROWS_OF_A_BLOCK if self.drawn else ROWS_OF_FIRST_BLOCK
+        some = np.sort(rng.choice(n, min(n, most), replace=False))
+        for name in plan.columns:
+            self.drawn.setdefault(name, []).append(values[name][some])
+        for name in plan.counted:
+            own = self.counts.setdefault(name, {})
+            _refuse_missing(values[name], name)
+            found = pd.Series(values[name]).value_counts(sort=False)
+            for value, count in zip(found.index.tolist(), found.tolist(), strict=True):
+                own[value] = own.get(value, 0) + count
+        for name in plan.described:
+            facts = ColumnFacts.of(values[name])
+            self.facts[name] = self.facts[name].plus(facts) if name in self.facts else facts
+
+    def plus(self, other: Survey) -> Survey:
+        """With later fragments."""
+        drawn = {
+            name: [*self.drawn.get(name, []), *other.drawn.get(name, [])] for name in {**self.drawn, **other.drawn}
+        }
+        counts = {name: dict(each) for name, each in self.counts.items()}
+        for name, each in other.counts.items():
+            own = counts.setdefault(name, {})
+            for value, count in each.items():
+                own[value] = own.get(value, 0) + count
+        facts = dict(self.facts)
+        for name, fact in other.facts.items():
+            facts[name] = facts[name].plus(fact) if name in facts else fact
+        return Survey([*self.rows, *other.rows], drawn, counts, facts)
+
+    def frame(self, columns: Sequence[str], n: int) -> pd.DataFrame:
+        """About so many of the rows that were drawn."""
+        parts = {name: np.concatenate(self.drawn[name]) for name in columns}
+        total = len(next(iter(parts.values()))) if parts else 0
+        rng = np.random.default_rng(SEED)
+        some = np.sort(rng.choice(total, min(n, total), replace=False))
+        return pd.DataFrame({name: values[some] for name, values in parts.items()})
+
+    def counted(self, name: str) -> tuple[AnyArray, IntArray]:
+        """Distinct values of a column in sorted order, and how often each is there."""
+        found = self.counts[name]
+        try:
+            order = sorted(found)
+        except TypeError as error:
+            raise DataError(f"Column {name!r} mixes types that cannot be sorted; give all values one type.") from error
+        return np.array(order), np.array([found[value] for value in order], dtype=np.intp)
+
+
+def _refuse_missing(values: AnyArray, name: str) -> None:
+    missing = pd.isna(values)
+    if missing.any():
+        raise DataError(f"Column {name!r} is missing in {int(missing.sum())} row(s); leave them out, or name them.")
+    if values.dtype.kind == "f" and np.abs(values).max(initial=0.0) > 2**53:
+        raise DataError(f"Column {name!r} holds whole numbers beyond 2^53, which doubles do not tell apart.")
+
+
+@dataclass(frozen=True)
+class _Look:
+    """The survey of a piece."""
+
+    plan: SurveyPlan
+
+    def __call__(self, piece: Piece) -> Survey:
+        found = Survey()
+        rng = np.random.default_rng(np.random.SeedSequence(SEED, spawn_key=(piece.place,)))
+        for fragment in piece.fragments:
+            count = 0
+            names = self.plan.names
+            known = fragment.n_rows
+            blocks = fragment.blocks(names) if known is None else check_rows(fragment, names, known)
+            for block in blocks:
+                count += block.n_rows
+                found.take(block, self.plan, rng)
+            found.rows.append(count)
+        return found
+
+
+@dataclass(frozen=True)
+class _Glance:
+    """The first block of a fragment."""
+
+    plan: SurveyPlan
+
+    def __call__(self, piece: Piece) -> Survey:
+        found = Survey()
+        rng = np.random.default_rng(np.random.SeedSequence(SEED, spawn_key=(piece.place,)))
+        for block in piece.fragments[0].blocks(self.plan.names):
+            found.take(block, self.plan, rng)
+            break
+        return found
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A fragment whose rows have been counted."""
+
+    fragment: Fragment
+    n_rows: int
+
+    @property
+    def name(self) -> str:
+        """Of the fragment."""
+        return self.fragment.name
+
+    def blocks(self, columns: Sequence[str]) -> Any:
+        """Of the fragment."""
+        return self.fragment.blocks(columns)
+
+
+def survey(table: Table, plan: SurveyPlan, runner: PassRunner) -> tuple[Table, Survey]:
+    """Look at all rows if that must be, else at some; the table then knows how many it has."""
+    counts = [fragment.n_rows for fragment in table.fragments]
+    pieces = pieces_of(table.fragments, counts)
+    if plan.counted or plan.described or None in counts:
+        found = runner.sum(_Look(plan), pieces, Survey.plus, lambda _: None)
+        if not sum(found.rows):
+            raise DataError(f"{table.source} has no rows.")
+        pairs = zip(table.fragments, found.rows, strict=True)
+        known = tuple(each if each.n_rows is not None else Counted(each, count) for each, count in pairs)
+        return replace(table, fragments=known), found
+    ends = np.cumsum([count or 0 for count in counts])
+    places = np.unique(np.searchsorted(ends, np.linspace(0, ends[-1] - 1, FRAGMENTS), side="right"))
+    some = [Piece(at, (table.fragments[place],), None) for at, place in enumerate(places)]
+    found = Survey()
+    for each in runner.some(_Glance(plan), some):
+        found = found.plus(each)
+    return table, found

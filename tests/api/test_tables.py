@@ -1,0 +1,215 @@
+"""Tables whose rows stay on disk: the figures are those of the same folds in memory, whatever reads the rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import onefit
+from onefit.dealing import DealtGroups, DealtRows
+from onefit.errors import DataError, FoldError, MonteCarloWarning, OneFitError, RouteError, TrainingSetError
+from onefit.sources import table as sources_table
+
+pytest.importorskip("pyarrow")
+
+N, P, K, L, SEED = 2500, 5, 6, 2, 7
+NAMES = [f"x{at}" for at in range(P)]
+FIGURES = ("estimate", "interval", "standard_error", "mse", "cv_estimate", "raw_estimate")
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N, P)) @ rng.normal(size=(P, P)) + 5 * rng.normal(size=P)
+    frame = pd.DataFrame(X, columns=NAMES)
+    frame["y"] = X @ rng.normal(size=P) + 3 * rng.normal(size=N) + 7
+    frame["w"], frame["g"] = rng.uniform(0.1, 3, N), rng.integers(0, 40, N)
+    return frame
+
+
+@pytest.fixture(scope="module")
+def table(frame, tmp_path_factory):
+    """Parquet files of very different sizes, and one without rows."""
+    folder = tmp_path_factory.mktemp("table")
+    for part, (low, high) in enumerate([(0, 1), (1, 900), (900, 900), (900, 917), (917, N)]):
+        frame[low:high].to_parquet(folder / f"part-{part}.parquet", row_group_size=300)
+    return onefit.scan(folder)
+
+
+def ids():
+    dealt = DealtRows(N, K, SEED)
+    return np.stack([dealt.ids(0, N, repeat) for repeat in range(L)])
+
+
+def group_ids(groups):
+    dealt = DealtGroups(tuple(np.bincount(groups).tolist()), K, SEED)
+    return np.stack([dealt.ids(np.asarray(groups), repeat) for repeat in range(L)])
+
+
+def check_same(streamed, memory, figures=FIGURES, rtol=1e-9):
+    for name in figures:
+        np.testing.assert_allclose(getattr(streamed, name), getattr(memory, name), rtol=rtol, err_msg=name)
+
+
+ASKED = {"n_folds": K, "n_repeats": L, "random_state": SEED}
+
+
+@pytest.mark.parametrize("estimator", [Ridge(3.0), LinearRegression(), Ridge(2.0, fit_intercept=False)], ids=repr)
+def test_figures_are_those_of_the_same_folds_in_memory(estimator, frame, table):
+    streamed = onefit.nested_cv(estimator, table.select([*NAMES, "y"]), "y", **ASKED)
+    memory = onefit.nested_cv(estimator, frame[NAMES], frame["y"], folds=ids())
+    check_same(streamed, memory, (*FIGURES, "bias", "r2", "rmse", "skill"))
+    check_same(streamed.baseline, memory.baseline)
+    assert streamed.route == "gram"
+    assert streamed.heldout.empty
+    kept = ["covariance", "paper", "naive", "corrected_t"]
+    np.testing.assert_allclose(streamed.intervals.loc[kept], memory.intervals.loc[kept], rtol=1e-9)
+    assert streamed.intervals.loc[["bates", "mlr3"]].isna().all().all()
+    assert "asked for" in streamed.intervals.attrs["reasons"]["bates"]
+    assert "squared error" in repr(streamed)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])
+@pytest.mark.parametrize("roles", [{}, {"sample_weight": "w"}, {"groups": "g"}, {"groups": "g", "sample_weight": "w"}])
+def test_weights_and_groups_by_name(loss, roles, frame, table):
+    streamed = onefit.nested_cv(Ridge(), table.select([*NAMES, "y", *roles.values()]), "y", loss=loss, **roles, **ASKED)
+    given = {role: frame[name] for role, name in roles.items()}
+    folds = group_ids(frame["g"]) if "groups" in roles else ids()
+    memory = onefit.nested_cv(Ridge(), frame[NAMES], frame["y"], loss=loss, folds=folds, **given)
+    check_same(streamed, memory, FIGURES if loss == "absolute_error" else (*FIGURES, "r2", "skill"))
+    assert [each.kind for each in streamed.findings] == [each.kind for each in memory.findings]
+
+
+def test_rules_that_need_pairs_of_folds_are_there_if_they_are_asked_for(frame, table):
+    with pytest.warns(MonteCarloWarning):
+        streamed = onefit.nested_cv(Ridge(), table.select([*NAMES, "y"]), "y", interval="mlr3", **ASKED)
+    with pytest.warns(MonteCarloWarning):
+        memory = onefit.nested_cv(Ridge(), frame[NAMES], frame["y"], interval="mlr3", folds=ids())
+    np.testing.assert_allclose(streamed.intervals, memory.intervals, rtol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])
+def test_curves_and_comparisons_are_those_of_memory(loss, frame, table):
+    table = table.select([*NAMES, "y"])
+    alphas = np.geomspace(1e-2, 1e5, 5)
+    path = {"param_name": "alpha", "param_range": alphas, "loss": loss}
+    streamed = onefit.error_curve(Ridge(), table, "y", **path, **ASKED)
+    memory = onefit.error_curve(Ridge(), frame[NAMES], frame["y"], **path, folds=ids())
+    check_same(streamed, memory, ("estimate", "low", "high", "standard_error"))
+    check_same(streamed.difference, memory.difference, ("estimate", "standard_error"), 1e-8)
+    assert streamed.best == memory.best
+    assert "memory" in streamed.scores.attrs["reasons"]["gcv"]
+    models = {"none": LinearRegression(), "much": Ridge(3000.0), "little": Ridge(30.0, fit_intercept=False)}
+    streamed = onefit.compare(models, table, "y", loss=loss, **ASKED)
+    memory = onefit.compare(models, frame[NAMES], frame["y"], loss=loss, folds=ids())
+    columns = ["estimate", "low", "high", "standard_error"]
+    np.testing.assert_allclose(streamed.models[columns], memory.models[columns], rtol=1e-9)
+    np.testing.assert_allclose(streamed.differences[columns], memory.differences[columns], rtol=1e-7)
+    assert list(streamed.models.index) == list(memory.models.index)
+
+
+def test_bits_do_not_depend_on_threads_and_hardly_on_how_rows_are_read(frame, table, monkeypatch, tmp_path):
+    monkeypatch.setattr("onefit.sources.streams.ROWS_OF_A_PIECE", 100)
+    table = table.select([*NAMES, "y"])
+    one = onefit.nested_cv(Ridge(), table, "y", **ASKED)
+    three = onefit.nested_cv(Ridge(), table, "y", n_jobs=3, **ASKED)
+    assert (one.estimate, one.interval, one.mse) == (three.estimate, three.interval, three.mse)
+    frame.to_csv(tmp_path / "all.csv", index=False)
+    read = [onefit.scan(frame), onefit.scan(tmp_path / "all.csv"), onefit.scan(frame[[*NAMES, "y"]].to_numpy())]
+    for other in read:
+        columns, y = ([*NAMES, "y"], "y") if "y" in other.columns else (other.columns, "5")
+        check_same(onefit.nested_cv(Ridge(), other.select(columns), y, **ASKED), one)
+
+
+def test_vectors_in_memory_go_with_a_table(frame, table):
+    streamed = onefit.nested_cv(Ridge(), table.select(NAMES), frame["y"], sample_weight=frame["w"], **ASKED)
+    check_same(streamed, onefit.nested_cv(Ridge(), frame[NAMES], frame["y"], sample_weight=frame["w"], folds=ids()))
+    given = onefit.nested_cv(Ridge(), table.select(NAMES), frame["y"], folds=ids())
+    check_same(given, onefit.nested_cv(Ridge(), table.select([*NAMES, "y"]), "y", **ASKED))
+    with pytest.raises(DataError, match="has 2500 rows"):
+        onefit.nested_cv(Ridge(), table.select(NAMES), frame["y"][:-1])
+
+
+def test_offsets_and_scales_keep_their_digits(frame):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(N, 4)) * [1e-6, 1.0, 1e6, 1.0] + [0.0, 1e8, -1e8, 3.0]
+    X[:, 3] = X[:, 1] - 1e8 + 1e-4 * rng.normal(size=N)  # nearly the same as another
+    y = 2e6 * X[:, 0] + (X[:, 1] - 1e8) + 1e-6 * (X[:, 2] + 1e8) + rng.normal(size=N)
+    table = onefit.scan(pd.DataFrame(X, columns=list("abcd")).assign(y=y))
+    for estimator in (LinearRegression(), Ridge(1e-6)):
+        streamed = onefit.nested_cv(estimator, table, "y", **ASKED)
+        check_same(streamed, onefit.nested_cv(estimator, X, y, folds=ids(), route="onestep"), rtol=1e-8)
+
+
+def test_rows_that_are_sorted_and_fits_that_are_nearly_perfect(frame):
+    """What the first blocks do not show is found in the first pass, which is then made again."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(N, 3))
+    X[: N // 2, 1] = 0.0
+    X[: N - 100, 2] = 0.0
+    X[N - 100 :, 2] *= 1e2
+    y = X @ [1.0, 2.0, 3.0] + 1e-6 * rng.normal(size=N)
+    table = onefit.scan(pd.DataFrame(X, columns=list("abc")).assign(y=y))
+    streamed = onefit.nested_cv(LinearRegression(), table, "y", **ASKED)
+    check_same(streamed, onefit.nested_cv(LinearRegression(), X, y, folds=ids()), rtol=1e-7)
+
+
+def test_what_is_missing_is_named_by_column_and_first_row(frame, tmp_path):
+    for column, at in (("x3", 1234), ("y", 77), ("x0", N - 1)):
+        wrong = frame.copy()
+        wrong.loc[[at, N - 1], column] = np.nan
+        wrong.to_parquet(tmp_path / "wrong.parquet", row_group_size=200)
+        with pytest.raises(DataError, match=f"Column '{column}' is missing .NaN. in row {at}, the first such row"):
+            onefit.nested_cv(Ridge(), onefit.scan(tmp_path / "wrong.parquet"), "y", n_jobs=2)
+    wrong = frame.assign(x1=frame["x1"].where(frame.index != 9, np.inf), w=-1.0)
+    with pytest.raises(DataError, match="'x1' is infinite in row 9"):
+        onefit.nested_cv(Ridge(), onefit.scan(wrong), "y")
+    with pytest.raises(DataError, match=r"sample_weight, column 'w', is -1.0 in row 0"):
+        onefit.nested_cv(Ridge(), onefit.scan(frame.assign(w=-1.0)), "y", sample_weight="w")
+
+
+def test_a_file_that_changes_between_passes_is_named(frame, tmp_path, monkeypatch):
+    frame.to_parquet(tmp_path / "all.parquet")
+    table = onefit.scan(tmp_path / "all.parquet")
+    reads = []
+
+    def counted(fragment, columns, count):
+        reads.append(fragment)
+        if len(reads) == 2:
+            (tmp_path / "all.parquet").unlink()
+        return sources_table.check_rows(fragment, columns, count)
+
+    monkeypatch.setattr("onefit.routes.streams.rows.check_rows", counted)
+    with pytest.raises(DataError, match=r"all\.parquet.*is not there"):
+        onefit.nested_cv(Ridge(), table, "y")
+
+
+def refused(error, match, estimator, table, y="y", **options):
+    with pytest.raises(error, match=match):
+        onefit.nested_cv(estimator, table, y, **options)
+
+
+def test_what_needs_rows_in_memory_is_refused_with_the_remedy(frame, table):
+    refused(RouteError, r"table\.sample", RandomForestRegressor(), table)
+    refused(RouteError, r"table\.sample", Ridge(), table, route="onestep")
+    refused(RouteError, "freeze", make_pipeline(StandardScaler(), Ridge()), table, transformers="freeze")
+    refused(FoldError, "single rows", Ridge(), table, n_folds="n")
+    refused(FoldError, r"table\.sample", Ridge(), table, cv=onefit.TimeBlocks())
+    refused(FoldError, r"table\.sample", Ridge(), table, bias_folds=3)
+    refused(DataError, r"table\.sample", Ridge(), table, scoring="r2")
+    refused(DataError, "did you mean 'x0'", Ridge(), table, "x00")
+    refused(DataError, "no column", Ridge(), table, groups="city")
+    refused(DataError, "first in column 't'", Ridge(), onefit.scan(frame.assign(t="a")))
+    refused(TrainingSetError, "not unique", LinearRegression(), onefit.scan(frame.assign(x9=frame["x0"])))
+    refused(TrainingSetError, "too small|rows for", LinearRegression(), onefit.scan(frame[:9]))
+    refused(DataError, "as large as", Ridge(), onefit.scan(frame.assign(x0=1e200)))
+    refused(OneFitError, "n_folds", Ridge(), table, n_folds=2)
+    refused(DataError, "only 2 group", Ridge(), onefit.scan(frame.assign(g=frame["g"] % 2)), groups="g")
+    result = onefit.nested_cv(Ridge(), table, "y", loss="absolute_error", **ASKED)
+    with pytest.raises(OneFitError, match=r"table\.sample"):
+        _ = result.baseline
