@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from helpers import random_weights
-from onefit.criteria import criterion_values, multiple, search, spectrum_of_rows
+from onefit.criteria import criterion_values, multiple, points, search, spectrum_of_rows
 from onefit.criteria.multiple import (
     JOINT_CRITERIA,
     choose_jointly,
@@ -683,3 +683,26 @@ def test_a_search_ends_after_so_many_decompositions(monkeypatch):
     choice = choose_jointly(statistics_of_rows(design, y + 5 * design[:, 5:6]), (eye[1:5], eye[5:9], eye[9:13]), "reml")
     assert len(made) <= 5 + 2 * multiple.MOST_ROUNDS
     assert np.isfinite(choice.lams).all()
+
+
+@kinds
+def test_a_search_decomposes_at_no_more_points_than_it_may(kind, monkeypatch):
+    """One fit took 40 s. The bound is set so low here that the search must end at it."""
+    made = []
+    decompose = points.Point.moved
+
+    def counted(self, rho):
+        made.append(self)
+        return decompose(self, rho)
+
+    design, roots, y = additive(60, 8, 5, seed=3, noise=3.0)
+    statistics = statistics_of_rows(design, y)
+    monkeypatch.setattr(points.Point, "moved", counted)
+    free = choose_jointly(statistics, roots, kind)
+    needed = len(made)
+    assert free.converged
+    for name in ("FEW_POINTS", "MANY_POINTS"):
+        monkeypatch.setattr(multiple, name, 3)
+    made.clear()
+    choose_jointly(statistics, roots, kind)
+    assert len(made) <= 4 < needed  # the scan that begins it, then three
