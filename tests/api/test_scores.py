@@ -492,3 +492,29 @@ def test_whoever_asks_for_ranks_gets_calibration_and_pictures_if_there_are_proba
     assert without.calibration is None
     with pytest.raises(DataError, match="predict_proba"):
         without.plot(kind="roc")
+
+
+def weighted_median(y, w):
+    """The least value at which half of the weight is reached."""
+    order = np.argsort(y)
+    return y[order][np.searchsorted(np.cumsum(w[order]), w.sum() / 2)]
+
+
+@pytest.mark.parametrize(
+    ("name", "constant"),
+    [
+        ("neg_mean_absolute_percentage_error", lambda y: weighted_median(y, 1 / y)),
+        ("neg_mean_squared_log_error", lambda y: np.expm1(np.log1p(y).mean())),
+        ("neg_root_mean_squared_log_error", lambda y: np.expm1(np.log1p(y).mean())),
+        ("d2_absolute_error_score", np.median),
+        ("neg_mean_absolute_error", np.median),
+        ("r2", np.mean),
+    ],
+)
+def test_the_constant_suits_the_score_whatever_it_is_called_and_stands_beside(name, constant):
+    X, y = numbers(41)
+    y, ids = np.exp(y / 3), np.arange(41) % 5
+    for scoring in (name, {"mine": name, "other": "r2"}):
+        base = onefit.nested_cv(Ridge(1e4), X, y, scoring=scoring, folds=ids).baseline
+        expected = [constant(y[ids != ids[i]]) for i in range(41)]
+        np.testing.assert_allclose(base.heldout["prediction"], expected, rtol=1e-12)

@@ -16,7 +16,7 @@ from ..typing import FloatArray, IntArray
 from .contract import Learner, Path, Task
 from .ridge import ridge
 
-__all__ = ["ConstantLearner", "constant_class", "constant_number"]
+__all__ = ["ConstantLearner", "constant_class", "constant_number", "weighted_percentile"]
 
 LIKELIEST = ("prior", "most_frequent")
 """Strategies of DummyClassifier that predict the class that is most frequent."""
@@ -55,7 +55,7 @@ class ConstantLearner(Learner):
         assert self.quantile is not None
         if weights is None:
             return np.atleast_1d(np.percentile(y, 100.0 * self.quantile, axis=0))
-        return np.array([_weighted_percentile(column, weights, self.quantile) for column in y.T])
+        return np.array([weighted_percentile(column, weights, self.quantile) for column in y.T])
 
     def without_two(self, y: FloatArray, row: int) -> FloatArray:
         """The constants (n, Q), or shares (n, C), without one row and each of the others; at the row, without it alone.
@@ -97,7 +97,7 @@ def _certain(shares: FloatArray) -> FloatArray:
     return np.where(np.arange(shares.shape[-1]) == shares.argmax(axis=-1)[..., None], 1.0, 0.0)
 
 
-def _weighted_percentile(y: FloatArray, weights: FloatArray, quantile: float) -> float:
+def weighted_percentile(y: FloatArray, weights: FloatArray, quantile: float) -> float:
     """As scikit-learn's: the least value at which the weights of those up to it reach the share."""
     from sklearn.utils.stats import _weighted_percentile as percentile
 

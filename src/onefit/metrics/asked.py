@@ -35,6 +35,8 @@ class Asked:
         Whether the skewness of the row values is that of losses, so that the ends of the interval mind it.
     is_extra : bool
         Whether it comes beside what was asked for.
+    loss : Loss or None
+        The loss of rows behind it, if there is one: its best constant is the baseline.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Asked:
     classes: Classes | None = None
     minds_skewness: bool = True
     is_extra: bool = False
+    loss: Loss | None = None
 
     @property
     def has_row_losses(self) -> bool:
@@ -56,7 +59,8 @@ class Asked:
 
 def asked_of_loss(loss: Loss, name: str = "", shown: Shown = Shown()) -> Asked:  # noqa: B008  (frozen)
     """A loss, or the score that is made of it."""
-    return Asked(name or loss.name, loss.name, loss.scale, loss.scale, shown, "mean", slice(None), loss.classes)
+    words = (name or loss.name, loss.name, loss.scale, loss.scale)
+    return Asked(*words, shown, "mean", slice(None), loss.classes, loss=loss)
 
 
 def rule_scale_of(metric: Metric) -> str:
@@ -81,6 +85,7 @@ def asked_of_metrics(metrics: Sequence[Metric], n_outputs: int, classes: Classes
         shown, family = metric.shown, metric.family
         minds = family == "mean" or getattr(metric, "is_root_of_mean", False)
         words = (metric.name, metric.name, metric.scale, rule_scale)
-        asked.append(Asked(*words, shown, family, columns, classes, minds, metric.is_extra))
+        loss = getattr(metric, "loss", None)
+        asked.append(Asked(*words, shown, family, columns, classes, minds, metric.is_extra, loss))
         start = stop
     return tuple(asked)

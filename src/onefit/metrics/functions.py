@@ -20,6 +20,7 @@ import numpy as np
 from ..errors import DataError
 from ..typing import AnyArray, FloatArray
 from .contract import Metric, Reduced, Repeat, Shown
+from .losses import Loss
 from .means import RowLosses
 from .orientation import AS_LOSS, ONE_MINUS
 from .scored import Scored, class_sums, fold_scales, fold_weights, folds_of, row_mean, to_rows
@@ -130,6 +131,7 @@ class RootMean(FunctionMetric):
     shown: Shown = AS_LOSS
     response: str = "predict"
     scale: str = "log"
+    loss: Loss | None = None
 
     def components(self, scored: Scored, reference: None) -> FloatArray:
         """The losses."""
@@ -159,6 +161,7 @@ class Explained(FunctionMetric):
     needs_every_class: bool = False
     scale: str = "log"
     least_rows: int = 2
+    loss: Loss | None = None
 
     def reference(self, own: Scored) -> tuple[FloatArray, FloatArray | float]:
         """The best constant and the mean residual."""

@@ -104,7 +104,8 @@ def _explained(
     """The share of the loss of the best constant that is explained."""
 
     def metric(given: Given) -> Metric:
-        return Explained(given.name, row_losses(make(**given.only(**defaults))), constant, centred=centred)
+        loss = make(**given.only(**defaults))
+        return Explained(given.name, row_losses(loss), constant, centred=centred, loss=loss)
 
     return metric
 
@@ -112,7 +113,8 @@ def _explained(
 def _root(make: Callable[..., Loss]) -> Maker:
     def metric(given: Given) -> Metric:
         given.only()
-        return RootMean(given.name, row_losses(make()), given.shown)
+        loss = make()
+        return RootMean(given.name, row_losses(loss), given.shown, loss=loss)
 
     return metric
 
@@ -126,7 +128,8 @@ def _pinball(alpha: float) -> Loss:
 
 def _explained_pinball(given: Given) -> Metric:
     alpha = given.only(alpha=0.5)["alpha"]
-    return Explained(given.name, row_losses(pinball(alpha)), partial(quantile_constant, quantile=alpha))
+    loss = pinball(alpha)
+    return Explained(given.name, row_losses(loss), partial(quantile_constant, quantile=alpha), loss=loss)
 
 
 NUMBERS: dict[str, Maker] = {

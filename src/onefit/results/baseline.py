@@ -8,24 +8,24 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
 from ..folds import ExplicitFolds
 from ..inference.figures import Figure, Neighbours, relative_loss
 from ..inference.fold_errors import FoldErrors, RowRoles
+from ..learners.constant import weighted_percentile
 from ..metrics import Asked, Loss
 from ..running.job import Contender, Job, Settings, make_job
 from ..typing import FloatArray
 
-__all__ = ["ConstantNormal", "Standard", "standard_of"]
+__all__ = ["ConstantNormal", "ConstantShare", "Standard", "standard_of"]
 
 MOST_SINGLE_ROWS = 2000
 """Rows up to which constants other than means are learned without each two of them."""
 
 MOST_FITTED_ROWS = 50
 """The same of a constant that is refitted."""
-
-MEDIAN_LOSSES = ("absolute_error", "neg_mean_absolute_error", "neg_mean_absolute_percentage_error")
 
 LOG_SCORES = ("neg_log_predictive", "log_predictive")
 
@@ -97,8 +97,8 @@ def standard_of(
     settings, source = job.settings, job.partitions.source
     K, L = source.n_folds, errors.n_repeats
     estimator = _constant(job, asked)
-    is_mean = getattr(estimator, "strategy", "") == "mean"
-    most = MOST_FITTED_ROWS if isinstance(estimator, ConstantNormal) else MOST_SINGLE_ROWS
+    is_mean = getattr(getattr(estimator, "regressor", estimator), "strategy", "") == "mean"
+    most = MOST_FITTED_ROWS if isinstance(estimator, ConstantNormal | ConstantShare) else MOST_SINGLE_ROWS
     if job.dependent is not None:
         settings = replace(settings, folds=job.dependent.again(), n_folds="auto", n_repeats="auto")
     elif isinstance(source, ExplicitFolds):
@@ -118,7 +118,7 @@ def _constant(job: Job, asked: Asked) -> Any:
     """What predicts the best constant."""
     if job.problem.classes is not None:
         return DummyClassifier(strategy="prior")
-    return ConstantNormal() if asked.kind in LOG_SCORES else DummyRegressor(**_strategy(asked, job.loss))
+    return ConstantNormal() if asked.kind in LOG_SCORES else _constant_of(asked.loss)
 
 
 class ConstantNormal(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -135,9 +135,30 @@ class ConstantNormal(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return tuple(parts) if return_std else parts[0]
 
 
-def _strategy(asked: Asked, loss: Loss) -> dict[str, Any]:
-    """What constant suits a loss: its median or quantile, or the mean."""
-    quantile = getattr(loss.function, "quantile", None)
+class ConstantShare(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """The median of y with weights 1 / |y|: the best constant for errors that are shares of y."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ConstantShare:
+        """Take the median of each column."""
+        values = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        weights = np.ones(len(values)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        each = weights[:, None] / np.maximum(np.abs(values), np.finfo(np.float64).eps)  # as scikit-learn divides
+        medians = [weighted_percentile(column, w, 0.5) for column, w in zip(values.T, each.T, strict=True)]
+        self.constant_ = np.reshape(medians, np.shape(y)[1:])
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        """The same for all rows."""
+        return np.zeros((len(X), *self.constant_.shape)) + self.constant_
+
+
+def _constant_of(loss: Loss | None) -> Any:
+    """What predicts the constant that suits a loss of numbers: a median or quantile, or a mean."""
+    name, quantile = ("", None) if loss is None else (loss.name, getattr(loss.function, "quantile", None))
     if quantile is not None:
-        return {"strategy": "quantile", "quantile": float(quantile)}
-    return {"strategy": "median" if asked.kind in MEDIAN_LOSSES else "mean"}
+        return DummyRegressor(strategy="quantile", quantile=float(quantile))
+    if name == "mean_absolute_percentage_error":
+        return ConstantShare()
+    if name == "mean_squared_log_error":
+        return TransformedTargetRegressor(DummyRegressor(strategy="mean"), func=np.log1p, inverse_func=np.expm1)
+    return DummyRegressor(strategy="median" if name == "absolute_error" else "mean")
