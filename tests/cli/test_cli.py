@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import TransformedTargetRegressor, make_column_transformer
-from sklearn.datasets import load_diabetes
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Lasso, LinearRegression, Ridge, RidgeClassifierCV, RidgeCV
 from sklearn.pipeline import make_pipeline
@@ -26,6 +25,7 @@ from typer.testing import CliRunner
 import onefit
 from helpers import quietly
 from onefit.cli.app import app
+from onefit.cli.demo import MODELS as DEMO_MODELS
 from onefit.cli.texts import as_options
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -651,30 +651,54 @@ def test_config_and_version(capsys):
     assert onefit_cli("--version").stdout == f"onefit {onefit.__version__}\n"
 
 
-def test_the_demo_writes_a_report_and_says_where(tmp_path):
-    folder = tmp_path / "new" / "folder"
-    outcome = onefit_cli("demo", "--output", folder)
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """The demo, with a forest of few trees, and the folder that it wrote to."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "onefit.cli.demo.MODELS", DEMO_MODELS.replace("RandomForestRegressor(60,", "RandomForestRegressor(3,")
+        )
+        folder = tmp_path_factory.mktemp("demo") / "new" / "folder"
+        return onefit_cli("demo", "--output", folder), folder
+
+
+def test_the_demo_answers_compares_and_says_what_it_wrote(demo):
+    outcome, folder = demo
     assert outcome.exit_code == 0, outcome.stderr
-    report = folder / "onefit-demo.html"
-    assert outcome.stdout.splitlines()[-1] == f"Wrote {report}: open it in a browser"
-    X, y = load_diabetes(return_X_y=True)
-    expected = onefit.nested_cv(Ridge(alpha=0.1), X, y, n_folds=10, n_repeats=200, random_state=0)
-    points = re.search(
-        r"off by about (\d+) points .* interval (\d+) to (\d+)\), .* off by about (\d+)\.", outcome.stdout
-    )
-    roots = [round(float(v) ** 0.5) for v in (expected.estimate, *expected.interval)]
-    assert [int(each) for each in points.groups()] == [*roots, round(float(y.std()))]
-    assert points.group(0)[:20] in report.read_text(encoding="utf-8")
+    report, table = folder / "onefit-demo.html", folder / "onefit-demo.csv"
+    assert outcome.stdout.splitlines()[-2:] == [
+        f"Wrote {report}: open it in a browser",
+        f"Wrote {table}: try onefit run {table} --target price --impute",
+    ]
+    names = {}
+    exec(DEMO_MODELS, names)
+    expected = onefit.nested_cv(names["ridge"], names["X"], names["y"], random_state=0).rmse
+    said = re.search(r"off by about ([\d.]+) thousand .* interval ([\d.]+) to ([\d.]+)\)", outcome.stdout)
+    np.testing.assert_allclose([float(each) for each in said.groups()], list(expected), atol=0.05)
+    assert said.group(0)[:20] in report.read_text(encoding="utf-8")
+    assert "ridge - forest" in outcome.stdout
+    assert outcome.stderr.count("plan: ") == 2
+
+
+def test_the_demo_overwrites_nothing_and_its_table_can_be_read(demo):
+    _, folder = demo
     again = onefit_cli("demo", "--output", folder)
     assert again.exit_code == 1
     assert "exists" in again.stderr
+    found = document("run", folder / "onefit-demo.csv", "--target", "price", "--impute")
+    assert found["request"]["rows"] == 300
 
 
-def test_the_python_of_the_demo_runs(tmp_path, monkeypatch, capsys):
+def test_the_python_of_the_demo_makes_what_it_shows():
     from onefit.cli.demo import PYTHON
 
-    result = estimate_of(PYTHON, tmp_path, monkeypatch)
-    assert (result.n_folds, result.n_repeats) == (10, 200)
+    assert PYTHON.startswith(DEMO_MODELS)
+    calls = [line for line in PYTHON.splitlines() if "onefit." in line and "(" in line]
+    assert [call.split("onefit.")[1].partition("(")[0] for call in calls] == [
+        "datasets.make_houses",
+        "nested_cv",
+        "compare",
+    ]
 
 
 # ------------------------------------------------------------------------------------------------- true processes

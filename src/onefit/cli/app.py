@@ -154,14 +154,14 @@ def plan(
 def demo(
     ctx: typer.Context,
     *,
-    output: Annotated[Path, typer.Option("--output", metavar="DIR", help="Where the report goes.")] = Path(),
+    output: Annotated[Path, typer.Option("--output", metavar="DIR", help="Where report and table go.")] = Path(),
     writing: Writing,
     debugging: Debugging,
 ) -> None:
-    """Show it all on data that come with scikit-learn, and write a report; needs no network."""
-    from .demo import REPORT, run_demo
+    """Show it all on a table of houses with text and gaps, and write a report; needs no network."""
+    from .demo import REPORT, TABLE, run_demo
 
-    will_write(ctx, [output / REPORT])
+    will_write(ctx, [output / REPORT, output / TABLE])
     run_demo(output, writing.force, writing.quiet, ctx.meta[COMMAND])
 
 

@@ -1,117 +1,169 @@
-"""``onefit demo``: how well ridge regression predicts the progression of diabetes."""
+"""``onefit demo``: the everyday case, a table with text and gaps, a pipeline, and a forest beside it."""
 
 from __future__ import annotations
 
-import math
+import io
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from sklearn.datasets import load_diabetes
-from sklearn.linear_model import Ridge
-
 import onefit
 
+from ..display.numbers import interval_text
 from ..errors import OneFitError
-from ..files import check_writable
+from ..files import check_writable, write_whole
 from .answering import check_outputs
-from .showing import show_result
+from .showing import show_comparison, show_result
+from .telling import CommandBar
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["REPORT", "run_demo"]
+__all__ = ["REPORT", "TABLE", "run_demo"]
 
-REPORT = "onefit-demo.html"
-ALPHA, FOLDS, REPEATS, SEED = 0.1, 10, 200, 0
-VALUES = (-4, 1, 30)
-"""Exponents of ten at the ends of the curve, and the number of its values."""
+REPORT, TABLE = "onefit-demo.html", "onefit-demo.csv"
+FOLDS, REPEATS, SEED = 5, 2, 0
+"""Of the comparison: 30 fits of the forest, some seconds."""
 
-PYTHON = f"""import numpy as np
-from sklearn.datasets import load_diabetes
-from sklearn.linear_model import Ridge
+MODELS = """import numpy as np
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import RidgeCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import onefit
 
-X, y = load_diabetes(return_X_y=True, as_frame=True)
-result = onefit.nested_cv(Ridge(alpha={ALPHA}), X, y, n_folds={FOLDS}, n_repeats={REPEATS}, random_state={SEED})
+houses = onefit.datasets.make_houses()
+X, y = houses.drop(columns="price"), houses["price"]
+numbers, words = ["area", "rooms", "plot", "built"], ["district", "heating", "garden"]
+
+
+def prepared():
+    fill = SimpleImputer(strategy="most_frequent")
+    levels = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    return make_column_transformer(
+        (make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), numbers),
+        (make_pipeline(fill, levels), words),
+    )
+
+
+ridge = make_pipeline(prepared(), RidgeCV(alphas=np.logspace(-2, 4, 25)))
+forest = make_pipeline(prepared(), RandomForestRegressor(60, random_state=0))
+"""
+
+PYTHON = f"""{MODELS}
+result = onefit.nested_cv(ridge, X, y, random_state={SEED})
 print(result.summary())
 
-curve = onefit.error_curve(
-    Ridge(),
-    X,
-    y,
-    param_name="alpha",
-    param_range=np.logspace({VALUES[0]}, {VALUES[1]}, {VALUES[2]}),
-    n_folds={FOLDS},
-    n_repeats={REPEATS},
-    random_state={SEED},
+comparison = onefit.compare(
+    {{"ridge": ridge, "forest": forest}}, X, y, n_folds={FOLDS}, n_repeats={REPEATS}, random_state={SEED}
 )
-print(curve)
+print(comparison)
 """
 
 
 def run_demo(output: Path, force: bool, quiet: bool, command: str) -> None:
-    """Nested cross-validation on scikit-learn's diabetes data: the answer, and a report with the picture."""
+    """How well a pipeline predicts the prices of simulated houses, and whether a forest is better; with a report."""
     try:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OneFitError(f"The folder {str(output)!r} cannot be made: {error.strerror}; give another.") from error
-    path = check_writable(output / REPORT, force)
-    check_outputs(path, None, force)
-    X, y = load_diabetes(return_X_y=True, as_frame=True)
-    # The columns of these data have unit length, so that alpha=0.1 shrinks mildly. Ten folds rather than leave two
-    # out, and 200 repeats, so that every rule applies and none is an accident of the partitions.
-    common: dict[str, Any] = {"n_folds": FOLDS, "n_repeats": REPEATS, "random_state": SEED}
-    common["progress"] = False if quiet else None
-    result = onefit.nested_cv(Ridge(alpha=ALPHA), X, y, **common)
-    alphas = np.logspace(*VALUES)
-    curve = onefit.error_curve(Ridge(), X, y, param_name="alpha", param_range=alphas, **common)
-
-    n, p = X.shape
-    print(f"Ridge(alpha={ALPHA}) on scikit-learn's diabetes data: {n} patients, {p} measurements each\n")
+    report, table = (check_writable(output / name, force) for name in (REPORT, TABLE))
+    check_outputs(report, None, force)
+    made: dict[str, Any] = {}
+    exec(MODELS, made)  # what is shown is what is run
+    houses, X, y = made["houses"], made["X"], made["y"]
+    _introduce(houses)
+    start = time.perf_counter()
+    result = _watched(quiet, onefit.nested_cv, made["ridge"], X, y, random_state=SEED)
+    seconds = time.perf_counter() - start
     show_result(result)
-    print(f"\n{onefit.plan(n, p + 1, result.n_folds, result.n_repeats)}")
-    print(f"\n{people(result, float(y.std(ddof=0)))}\n")
-    _write(path, X, y, result, curve, command, force)
-    print(f"Wrote {path}: open it in a browser")
+    print(f"\n{_cost(onefit.plan_for(made['ridge'], X, y, random_state=SEED), result, seconds)}", flush=True)
+    models = {"ridge": made["ridge"], "forest": made["forest"]}
+    print("\nIs a random forest better? It has no shortcut and is refitted.\n", flush=True)
+    folds = {"n_folds": FOLDS, "n_repeats": REPEATS, "random_state": SEED}
+    comparison = _watched(quiet, onefit.compare, models, X, y, **folds)
+    show_comparison(comparison)
+    print(f"\n{people(result)}\n")
+    write_whole(table, _csv(houses), force)
+    _write_report(report, X, y, result, comparison, made["ridge"], command, force)
+    print(f"Wrote {report}: open it in a browser")
+    print(f"Wrote {table}: try onefit run {table} --target price --impute")
     sys.stdout.flush()
 
 
-def people(result: onefit.NestedCVResult, spread: float) -> str:
-    """One sentence, in the units of y."""
-    values = (result.estimate, *result.interval)
-    error, low, high = (math.sqrt(max(0.0, float(value))) for value in values)
-    return (
-        f"For a new patient, expect the predicted disease progression to be off by about {error:.0f} points "
-        f"(root mean squared error; {100 * result.confidence_level:g}% interval {low:.0f} to {high:.0f}), "
-        f"where always predicting the mean is off by about {spread:.0f}."
+def _introduce(houses: pd.DataFrame) -> None:
+    """What is predicted from what."""
+    gaps = int(houses.isna().any(axis=1).sum())
+    print(
+        f"{len(houses)} simulated houses: area, rooms, plot, built, district, heating, garden; {gaps} rows have gaps.\n"
+        "How well does ridge regression predict the price, gaps filled, text coded, numbers scaled and the penalty\n"
+        "chosen anew in every training set?\n",
+        flush=True,
     )
 
 
-def _write(
+def _watched(quiet: bool, function: Any, *arguments: Any, **keywords: Any) -> Any:
+    """Call the library, with a bar unless it is unwanted."""
+    if quiet:
+        return function(*arguments, progress=False, **keywords)
+    with CommandBar().at_work() as bar:
+        return function(*arguments, progress=bar, **keywords)
+
+
+def _cost(plan: onefit.Plan, result: onefit.NestedCVResult, seconds: float) -> str:
+    """What it took, and what refits would have."""
+    K, L = result.n_folds, result.n_repeats
+    took = f"That took {seconds:.2g} s, and refits would be {L * K * (K + 1) // 2:,} fits"
+    if "refit" not in plan.seconds:
+        return f"{took}."
+    return f"{took}, about {L / plan.n_repeats * plan.seconds['refit']:.2g} s by one that was timed."
+
+
+def people(result: onefit.NestedCVResult) -> str:
+    """One sentence, in the units of the price."""
+    assert result.rmse is not None
+    error, low, high = interval_text(*(float(value) for value in result.rmse))
+    assert result.baseline.rmse is not None
+    return (
+        f"For a new house, expect the predicted price to be off by about {error} thousand (root mean squared error; "
+        f"{100 * result.confidence_level:g}% interval {low} to {high}), where always predicting the mean is off by "
+        f"about {float(result.baseline.rmse.estimate):.0f}."
+    )
+
+
+def _csv(houses: pd.DataFrame) -> str:
+    stream = io.StringIO()
+    houses.to_csv(stream, index=False)
+    return stream.getvalue()
+
+
+def _write_report(
     path: Path,
     X: pd.DataFrame,
     y: pd.Series[float],
     result: onefit.NestedCVResult,
-    curve: onefit.ErrorCurve,
+    comparison: onefit.Comparison,
+    ridge: Any,
     command: str,
     force: bool,
 ) -> None:
     from ..report import Request, write_report
 
     request = Request(
-        title="How well can the progression of diabetes be predicted?",
-        data="the diabetes data of scikit-learn",
+        title="How well can the prices of houses be predicted?",
+        data="onefit.datasets.make_houses()",
         n_rows=X.shape[0],
         n_columns=X.shape[1],
-        target="disease progression after a year",
-        model=f"ridge regression, alpha = {ALPHA}",
-        details={"in plain words": people(result, float(y.std(ddof=0)))},
+        target="price",
+        model="ridge regression after imputation, coding and scaling",
+        details={"in plain words": people(result)},
         command=command,
         python=PYTHON,
         seed=SEED,
     )
-    fitted = Ridge(alpha=ALPHA).fit(X, y)
-    write_report(path, request, result=result, curve=curve, fitted=fitted, y=y, force=force)
+    fitted = ridge.fit(X, y)
+    write_report(path, request, result=result, comparison=comparison, fitted=fitted, y=y, force=force)

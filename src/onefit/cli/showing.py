@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..typing import AnyArray
     from .answering import Answer
 
-__all__ = ["sentence", "show_answer", "show_result"]
+__all__ = ["sentence", "show_answer", "show_comparison", "show_result"]
 
 PLAIN_WIDTH, WIDE = 160, 130
 """Columns where there is no terminal, and those from which a table has room for words beside its figures."""
@@ -100,6 +100,11 @@ def show_answer(answer: Answer) -> None:
 def show_result(result: NestedCVResult) -> None:
     """The answer, the interval of every rule, and how it was computed."""
     _show_result(_console(), result, [])
+
+
+def show_comparison(comparison: Comparison) -> None:
+    """Which model is best, and the paired differences."""
+    _show_comparison(_console(), comparison, [])
 
 
 def _show_result(console: Console, result: NestedCVResult, warned: Sequence[str]) -> None:
