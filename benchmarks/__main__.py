@@ -46,6 +46,9 @@ of text and numbers, encoded, scaled and imputed before a Ridge, and searches in
 ``--glm``: logistic, Poisson and Gamma regression beside refits at scikit-learn's default tolerance. With
 ``--learners``: lasso, partial least squares, Bayesian ridge regression and Gaussian processes beside refits. With
 ``--classifiers``: nearest neighbours, discriminant analysis and naive Bayes beside refits, and many outputs. With
+``--scale``: (a) an array of 10 million rows beside one fit of scikit-learn, (b) the same from Parquet beside reading
+the columns twice and the operations at gemm speed, (c) 100 million rows, (d) two Dask workers beside one, (e) a table
+with text; peaks are those of whole processes. With ``--throughput FILE``: rows a second as a picture. With
 ``--everyday``: the table on the first page, what the models that people use cost beside `cross_val_score`. With
 ``--growth FILE``: time against n, p, K, L and the number of values, as a picture.
 """
@@ -118,6 +121,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         form = markdown if options.markdown else plain
         print(form(EVERYDAY_HEAD, lines, EVERYDAY_HEAD[:2]))
         return
+    if options.scale or options.throughput:
+        from .scale import scale_bars, throughput
+
+        if options.throughput:
+            print(throughput(options.throughput, options.quick))
+            return
+        found = scale_bars(options.quick, options.seconds, options.rows, options.parts)
+        form = markdown if options.markdown else plain
+        print(form(BAR_HEAD, [bar.cells() for bar in found], ("bar", "")))
+        return
     if options.growth:
         from .growth import growth
 
@@ -144,6 +157,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--learners", action="store_true", help="lasso, PLS and others beside refits")
     parser.add_argument("--classifiers", action="store_true", help="neighbours, discriminant analysis, many outputs")
     parser.add_argument("--everyday", action="store_true", help="the table of the first page, beside cross_val_score")
+    parser.add_argument("--scale", action="store_true", help="rows on disk and on a cluster, in processes of their own")
+    parser.add_argument("--rows", type=int, help="with --scale: rows of (c), if not 100 million")
+    parser.add_argument("--parts", default="abcde", help="with --scale: which of (a) to (e)")
+    parser.add_argument("--throughput", metavar="FILE", help="draw rows a second against rows and workers")
     parser.add_argument("--growth", metavar="FILE", help="draw time against each size")
     return parser.parse_args(arguments)
 

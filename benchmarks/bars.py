@@ -58,7 +58,8 @@ class Bar:
         """Text of a line of the table."""
         sign = "at least" if self.at_least else "at most"
         shown = f"{self.figure:.0f}" if self.figure >= 100 else f"{self.figure:.3g}"
-        return [self.name, f"{shown} {self.unit}", f"{sign} {self.bar:g} {self.unit}", self.verdict]
+        should = f"{sign} {self.bar:g} {self.unit}" if self.bar else "-"
+        return [self.name, f"{shown} {self.unit}", should, self.verdict]
 
 
 def bars(quick: bool, budget: float) -> list[Bar]:

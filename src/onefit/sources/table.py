@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import DataError
 from ..typing import AnyArray, FloatArray, IntArray, Seed
+from .daskrunner import DaskRunner
 from .streams import Block, Fragment, PassRunner, Piece
 
 if TYPE_CHECKING:
@@ -187,6 +188,24 @@ class Table:
         kinds = {name: _kind_of(values) for name, values in vectors.items()}
         fields = [Column(name, str(values.dtype), kinds[name]) for name, values in vectors.items()]
         return replace(self, fragments=tuple(parts), fields=(*self.fields, *fields))
+
+    def on_dask(self, client: Any = None) -> Table:
+        """The same table, whose passes are computed by Dask: files are read by the workers, which must see them.
+
+        Parameters
+        ----------
+        client : distributed.Client, default=None
+            Of a cluster; None is whatever scheduler of Dask is active when a pass begins.
+
+        Returns
+        -------
+        Table
+        """
+        try:
+            import dask  # noqa: F401
+        except ImportError as error:
+            raise DataError('Passes on Dask need it: pip install "onefit[dask]".') from error
+        return replace(self, runner=DaskRunner(client))
 
     @property
     def shape(self) -> tuple[int, int]:
