@@ -26,7 +26,7 @@ from .running.job import Contender, Job, Settings, make_job
 from .running.progress import Report
 from .running.streaming import make_streamed_job
 from .running.times import read_times
-from .sources import Table
+from .sources import Table, is_dask, scan
 from .typing import ArrayLike, CVLike, Data, Estimator, Rows, Seed, Splitter
 from .vocabulary import MAX_FITS, Folds, Repeats, RouteName, RuleName, Simpler, Transformers
 
@@ -172,6 +172,7 @@ def nested_cv(
 
 def _job(contenders: list[Contender], X: Data, y: Rows | str, settings: Settings) -> Job:
     """A job on rows in memory, or on a table."""
+    X = scan(X) if is_dask(X) else X
     make = make_streamed_job if isinstance(X, Table) else make_job
     return make(contenders, X, y, settings)  # type: ignore[arg-type]
 
@@ -283,6 +284,7 @@ route, transformers, max_fits, random_state, n_jobs, progress, checkpoint
     True
     """
     settings = Settings.of(locals())
+    X = scan(X) if is_dask(X) else X
     check_choice("simpler", simpler, ("larger", "smaller"))
     values = _check_range(estimator, param_name, param_range)
     estimators = [clone(estimator).set_params(**{param_name: value}) for value in values]

@@ -34,7 +34,7 @@ from ..routes.streams import (
     streamed_model,
 )
 from ..routes.streams.survey import Survey, SurveyPlan, survey
-from ..sources import LocalRunner, PassRunner, Table, pieces_of, scan
+from ..sources import LocalRunner, PassRunner, Table, beside_dask, is_dask, pieces_of, scan
 from ..typing import IntArray
 from ..validation import Problem, check_problem
 from ..vocabulary import ROUTES
@@ -184,6 +184,8 @@ def _roles(table: Table, y: Any, settings: Settings) -> tuple[Table, _Roles]:
             names[role] = table.column(value, role).name
         elif value is None:
             names[role] = None
+        elif is_dask(value):
+            table, names[role] = beside_dask(table, own, value), own
         else:
             vectors[own], names[role] = np.asarray(value), own
     if names["y"] is None:

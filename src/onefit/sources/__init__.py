@@ -1,6 +1,7 @@
 """Where the rows of X are, and how they are read: in order and in blocks, or some of them by themselves."""
 
 from .contract import Source
+from .daskparts import beside_dask, is_dask
 from .local import LocalRunner, read_ahead
 from .memory import MemorySource
 from .scan import scan
@@ -19,7 +20,9 @@ __all__ = [
     "Source",
     "Table",
     "TreeSum",
+    "beside_dask",
     "check_rows",
+    "is_dask",
     "pieces_of",
     "read_ahead",
     "scan",
