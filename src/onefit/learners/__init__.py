@@ -17,6 +17,7 @@ from .fitrows import FitRows
 from .gaussian_process import GaussianProcessLearner
 from .glm import GLMLearner
 from .glm_fit import NoFiniteFit, fit_newton
+from .glm_searched import SearchedGLM
 from .interpolation import free_columns, is_near_interpolation
 from .kernel import KernelSmoother
 from .neighbourlists import NeighbourLists, RankedRows
@@ -58,6 +59,7 @@ __all__ = [
     "RowsOfSet",
     "ScaledLearner",
     "Scores",
+    "SearchedGLM",
     "SearchedLearner",
     "SetFailure",
     "SetStatistics",

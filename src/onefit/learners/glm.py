@@ -63,6 +63,7 @@ class GLMLearner(FeatureRows, Learner):
 
     _exactness = CONVERGED
     responses = frozenset({"predict", "decision_function", "predict_proba"})
+    is_behind_steps = False  # that are those of a pipeline which ends in a search
     reason = "Newton steps from the fit to all rows solve every training set"
 
     def __init__(
@@ -93,7 +94,7 @@ class GLMLearner(FeatureRows, Learner):
     @property
     def has_steps(self) -> bool:
         """Whether its columns are learned anew in every training set."""
-        return len(self.encoding.steps) > 0
+        return self.is_behind_steps or len(self.encoding.steps) > 0
 
     @property
     def has_classes(self) -> bool:

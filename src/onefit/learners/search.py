@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 from sklearn.dummy import DummyRegressor
-from sklearn.linear_model import Ridge, RidgeClassifier, RidgeClassifierCV, RidgeCV
+from sklearn.linear_model import LogisticRegressionCV, Ridge, RidgeClassifier, RidgeClassifierCV, RidgeCV
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -42,6 +42,7 @@ from .encoded import EncodedLearner
 from .encoding import Block, Encoding
 from .features import FixedFeatures
 from .glm import GLMLearner
+from .glm_searched import SearchedGLM, glm_score, logistic_candidates, tight_glm
 from .lasso_cv import is_path_search, path_learners, tightened
 from .refitted import fit_parameters, is_routed, weight_name
 from .searched import ERRORS, Held, InnerScore, SearchedLearner
@@ -75,7 +76,7 @@ def is_search(estimator: object) -> bool:
     """Whether an estimator searches among candidates by splits of the rows that it is fitted to."""
     if type(estimator) in (RidgeCV, RidgeClassifierCV):
         return getattr(estimator, "cv", None) is not None
-    return is_path_search(estimator) or type(estimator) in (GridSearchCV, RandomizedSearchCV)
+    return is_path_search(estimator) or type(estimator) in (GridSearchCV, LogisticRegressionCV, RandomizedSearchCV)
 
 
 class LastSteps(NamedTuple):
@@ -99,14 +100,16 @@ class _Group(NamedTuple):
     penalties: list[object]
 
 
-def searched(estimator: Any, steps: Sequence[Any], search: Any, task: Task, last_steps: LastSteps) -> SearchedLearner:
+def searched(
+    estimator: Any, steps: Sequence[Any], search: Any, task: Task, last_steps: LastSteps
+) -> SearchedLearner | SearchedGLM:
     """An estimator that is a search, behind steps that learn from the whole training set; or RouteError."""
     name, problem = type(search).__name__, task.problem
-    if problem.weights is not None and (is_routed(estimator) or is_path_search(search)):
+    of_version = is_path_search(search) or type(search) is LogisticRegressionCV
+    if problem.weights is not None and (is_routed(estimator) or of_version):
         raise RouteError(f"weights may be routed to the splits and scores inside {name}")
     groups_inside = fit_parameters(estimator, None, problem.groups).get("groups")
     splitter = _splitter(search, task, groups_inside is not None)
-    score = _score(search, task)
     before: tuple[RawTable | Block, FixedFeatures] = (
         RawTable.of(problem.X, problem.n),
         FixedFeatures(problem.n, problem.target),
@@ -114,7 +117,7 @@ def searched(estimator: Any, steps: Sequence[Any], search: Any, task: Task, last
     if steps:
         outer = encode_steps(steps, problem, before)
         before = (Held(outer.block, outer.fixed), outer.fixed)
-    learners: Sequence[EncodedLearner]
+    learners: Sequence[Learner]
     if is_path_search(search):
         learners = path_learners(search, task, encode_steps([], problem, before))
         places = [(group, value) for group, each in enumerate(learners) for value in range(each.n_values)]
@@ -123,7 +126,21 @@ def searched(estimator: Any, steps: Sequence[Any], search: Any, task: Task, last
         groups, places = _groups(_asked(search), last_steps)
         learners = [_learner(group, before, task, last_steps) for group in groups]
     has_weights = problem.weights is not None and _weighs_scores(search)
-    found = SearchedLearner(learners, places, splitter, replace(score, is_weighted=has_weights), estimator, task)
+    found: SearchedLearner | SearchedGLM
+    iterated = [learner for learner in learners if isinstance(learner, GLMLearner)]
+    if iterated:
+        if len(iterated) < len(learners):
+            raise RouteError(f"{name} compares models that are iterated with others")
+        if any(learner.may_have_no_fit for learner in iterated):
+            raise RouteError(f"a candidate of {name} has no penalty, and may have no fit in some split")
+        for learner in iterated:
+            learner.is_behind_steps = bool(steps)
+        score_inside = glm_score(search, task, iterated[0], has_weights)
+        found = SearchedGLM(iterated, places, splitter, score_inside, tight_glm(estimator), task)
+    else:
+        encoded = [learner for learner in learners if isinstance(learner, EncodedLearner)]
+        score = replace(_score(search, task), is_weighted=has_weights)
+        found = SearchedLearner(encoded, places, splitter, score, estimator, task)
     found.groups_inside = groups_inside
     if found.width >= problem.n:
         raise RouteError(f"{name} fits as many columns as rows, for which products of columns are no shortcut")
@@ -135,6 +152,9 @@ def searched(estimator: Any, steps: Sequence[Any], search: Any, task: Task, last
 def _asked(search: Any) -> _Asked:
     """The estimator inside, and the candidates in the order of the search."""
     name = type(search).__name__
+    if type(search) is LogisticRegressionCV:
+        logistic, Cs = logistic_candidates(search)
+        return _Asked(logistic, [{"C": C} for C in Cs])
     if type(search) in (RidgeCV, RidgeClassifierCV):
         if search.store_cv_results or getattr(search, "alpha_per_target", False):
             raise RouteError(f"{name} with cv stores no results, and has one alpha for all outputs")
@@ -264,7 +284,7 @@ def _with(estimator: Any, parameters: Mapping[str, Any]) -> Estimator:
 
 def _learner(
     group: _Group, before: tuple[RawTable | Block, FixedFeatures], task: Task, last_steps: LastSteps
-) -> EncodedLearner:
+) -> EncodedLearner | GLMLearner:
     """The learner of a group of candidates."""
     steps, last = list[Any](), group.estimator
     if isinstance(last, Pipeline):
@@ -278,7 +298,7 @@ def _learner(
     except DataError as error:
         raise RouteError(f"a candidate cannot be fitted: {error}") from error  # which has a score in the search
     if isinstance(learner, GLMLearner):
-        raise RouteError(f"{type(last).__name__} inside a search is iterated in every split")
+        return learner
     if not isinstance(learner, EncodedLearner) or learner.needs_rows:
         raise RouteError(f"{type(last).__name__} tunes itself inside the search")
     return learner

@@ -20,6 +20,7 @@ from .learned import LearnedRoute
 from .leavetwo import LeaveTwoOutRoute
 from .neighbours import NeighboursRoute
 from .newton import NewtonRoute
+from .newtonsearched import NewtonSearchRoute
 from .onestep import OneStepRoute
 from .process import ProcessRoute
 from .refit import RefitRoute
@@ -40,6 +41,7 @@ ROUTES: tuple[Route, ...] = (
     SearchedRoute(),
     ConstantRoute(),
     NewtonRoute(),
+    NewtonSearchRoute(),
     NeighboursRoute(),
     ClassesRoute(),
     RefitRoute(),

@@ -19,6 +19,7 @@ from ..learners import (
     GLMLearner,
     Moments,
     RowsOfSet,
+    SearchedGLM,
     SearchedLearner,
     SetFailure,
     SetStatistics,
@@ -59,7 +60,7 @@ class FeaturesEngine(TrainingSetsEngine):
     def __init__(
         self,
         problem: Problem,
-        learner: EncodedLearner | EncodedFamily | SearchedLearner | GLMLearner,
+        learner: EncodedLearner | EncodedFamily | SearchedLearner | SearchedGLM | GLMLearner,
         loss: Loss,
         n_values: int = 1,
     ) -> None:

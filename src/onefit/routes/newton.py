@@ -10,7 +10,7 @@ from .contract import Engine, FoldPlan, Offer, Workers
 from .newtonsets import NewtonEngine
 from .repeats import RepeatedRoute
 
-__all__ = ["NewtonRoute"]
+__all__ = ["NewtonRoute", "seconds_of_set"]
 
 MOST_HESSIAN_BYTES = 2**29
 """Of the Hessians of the folds of a repeat."""
@@ -28,12 +28,10 @@ class NewtonRoute(RepeatedRoute):
             return Refusal("it serves generalized linear models")
         if plan.is_trial:
             return Refusal("it takes few folds, each with its statistics")
-        P, c = learner.family.basis.shape
+        c = learner.family.basis.shape[1]
         n, q, K, V = task.problem.n, learner.width + 1, plan.n_folds, learner.n_values
+        each, refit = seconds_of_set(learner)
         sets = plan.likely_repeats * plan.n_sets * V
-        system = 5e-6 + 2e-11 * (c * q) ** 3
-        each = 1e-5 + system + 8 * P * n * (2e-9 + 1e-10 * q)
-        refit = 1.5e-3 + 30 * P * n * (5e-9 + 5e-10 * q)
         seconds = sets * each + plan.likely_repeats * V * n * q**2 * 1e-10 * c**2
         offer = Offer(seconds, f"{learner.reason} ({c * q} coefficients at once)")
         if each > refit or 8 * K * (c * q) ** 2 * learner.n_weighed > MOST_HESSIAN_BYTES:
@@ -47,6 +45,15 @@ class NewtonRoute(RepeatedRoute):
         """Fit all rows."""
         assert isinstance(learner, GLMLearner)
         return NewtonEngine(task.problem, learner, task.loss)
+
+
+def seconds_of_set(learner: GLMLearner) -> tuple[float, float]:
+    """Seconds of a training set in the batch, and of a refit."""
+    P, c = learner.family.basis.shape
+    n, q = learner.n, learner.width + 1
+    system = 5e-6 + 2e-11 * (c * q) ** 3
+    each = 1e-5 + system + 8 * P * n * (2e-9 + 1e-10 * q)
+    return each, 1.5e-3 + 30 * P * n * (5e-9 + 5e-10 * q)
 
 
 def _settled(learner: GLMLearner, task: Task) -> Learner | Refusal:

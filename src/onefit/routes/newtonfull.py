@@ -16,7 +16,7 @@ from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
 from .features import FeaturesEngine
-from .newtonbatch import Rows
+from .newtonbatch import NewtonSets, Rows
 from .products import Products
 from .rowsets import Ends, MaskedStatistics
 
@@ -116,6 +116,47 @@ class FullEngine(FeaturesEngine, ABC):
         if self.learner.fit_intercept:
             found[:, -1] = 0.0
         return found
+
+    def as_sets(
+        self,
+        value: int,
+        weight: FloatArray,
+        factors: FloatArray,
+        H: FloatArray,
+        maps: FloatArray | None,
+        curvature: FloatArray | None = None,
+    ) -> NewtonSets:
+        """Training sets with these sums of weights (S,), factors of rows (n or cells, S) and Hessians of the design.
+
+        ``curvature`` are sums of curvatures; None if factors are those of the rows themselves.
+        """
+        c = len(self.full[value].gamma)
+        q = self.design.shape[1]
+        if maps is not None:
+            blocks = np.ascontiguousarray(H.reshape(-1, c, q, c, q).swapaxes(2, 3))
+            blocks = np.matmul(np.matmul(maps.swapaxes(1, 2)[:, None, None], blocks), maps[:, None, None])
+            q = maps.shape[2]
+            H = np.ascontiguousarray(blocks.swapaxes(2, 3)).reshape(-1, c * q, c * q)
+        penalty = self.penalties(value, weight, q)
+        diagonal = np.arange(c * q)
+        H[:, diagonal, diagonal] += penalty if c == 1 else np.tile(penalty, (1, c))
+        if curvature is None:
+            curvature = np.asarray(self.full[value].trace @ factors)
+        return NewtonSets(factors, maps, penalty, H, curvature)
+
+    @staticmethod
+    def projected(maps: FloatArray | None, gamma: FloatArray) -> FloatArray:
+        """Coefficients (S, c, p) of the columns of the fits that come nearest to those of the design."""
+        if maps is None:
+            return gamma
+        size = np.linalg.norm(maps, axis=1, keepdims=True)
+        unit = maps / np.where(size > 0, size, 1.0)
+        products = np.matmul(unit.swapaxes(1, 2), unit)
+        at = np.arange(products.shape[1])
+        products[:, at, at] += np.where(size[:, 0] > 0, 1e-10, 1.0)
+        right = np.matmul(gamma, unit).swapaxes(1, 2)
+        found: FloatArray = np.linalg.solve(products, right).swapaxes(1, 2)
+        return found / np.where(size > 0, size, 1.0)
 
     def maps_of(self, features: Features) -> FloatArray:
         """Columns of fits (S, q, p) from those of the design; an intercept is the last and absorbs all shifts."""

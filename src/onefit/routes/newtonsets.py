@@ -78,7 +78,7 @@ class _Sets(LoneSets):
     def _residuals_at(self, chunks: Sequence[Chunk], value: int, tables: Sequence[FloatArray]) -> None:
         """Fill in the residuals (S, t, m, Q) of some training sets at one value."""
         repeat = int(chunks[0].out[0, 0]) // self.folds.n_folds
-        starts = [self._projected(chunk, self._start(chunk.out, repeat, value)) for chunk in chunks]
+        starts = [self.engine.projected(chunk.maps, self._start(chunk.out, repeat, value)) for chunk in chunks]
         ends = np.cumsum([len(chunk.out) for chunk in chunks])
         space = np.empty((ends[-1], *self.engine.full[value].hessians.shape[1:]))
         rooms = np.split(space, ends[:-1])
@@ -125,23 +125,9 @@ class _Sets(LoneSets):
         found: FloatArray = singles[first] + singles[second] - gamma
         return found
 
-    def _projected(self, chunk: Chunk, gamma: FloatArray) -> FloatArray:
-        """Coefficients (S, c, p) of the columns of the fits that come nearest to those of the design."""
-        if chunk.maps is None:
-            return gamma
-        size = np.linalg.norm(chunk.maps, axis=1, keepdims=True)
-        unit = chunk.maps / np.where(size > 0, size, 1.0)
-        products = np.matmul(unit.swapaxes(1, 2), unit)
-        at = np.arange(products.shape[1])
-        products[:, at, at] += np.where(size[:, 0] > 0, 1e-10, 1.0)
-        right = np.matmul(gamma, unit).swapaxes(1, 2)
-        found: FloatArray = np.linalg.solve(products, right).swapaxes(1, 2)
-        return found / np.where(size > 0, size, 1.0)
-
     def _sets(self, chunk: Chunk, repeat: int, value: int, room: FloatArray) -> NewtonSets:
         """The training sets with their Hessians, for which there is room."""
         engine, K, full = self.engine, self.folds.n_folds, self.engine.full[value]
-        c, q = full.gamma.shape
         folds, own = self._fold_hessians(repeat, value), chunk.out % K
         if engine.n_weighed == 1:
             H = np.subtract(full.hessians, folds[own[:, 0]], out=room[:, None])[:, 0]
@@ -150,21 +136,11 @@ class _Sets(LoneSets):
         else:
             inside = full.hessians - folds[own].sum(axis=1)
             H = np.einsum("sg,sgij->sij", chunk.factors, inside, out=room)
-        if chunk.maps is not None:
-            T = chunk.maps
-            blocks = np.ascontiguousarray(H.reshape(-1, c, q, c, q).swapaxes(2, 3))
-            blocks = np.matmul(np.matmul(T.swapaxes(1, 2)[:, None, None], blocks), T[:, None, None])
-            q = T.shape[2]
-            H = np.ascontiguousarray(blocks.swapaxes(2, 3)).reshape(-1, c * q, c * q)
-        penalty = engine.penalties(value, chunk.weight(), q)
-        diagonal = np.arange(c * q)
-        H[:, diagonal, diagonal] += penalty if c == 1 else np.tile(penalty, (1, c))
         factors = np.repeat(chunk.factors.T[None], K + 1, axis=0)  # (K + 1, G, S)
         for fold in own.T:
             factors[fold, :, np.arange(len(own))] = 0.0
-        return NewtonSets(
-            factors.reshape(-1, len(own)), chunk.maps, penalty, H, self._curvature(factors, repeat, value)
-        )
+        curvature = self._curvature(factors, repeat, value)
+        return engine.as_sets(value, chunk.weight(), factors.reshape(-1, len(own)), H, chunk.maps, curvature)
 
     def _curvature(self, factors: FloatArray, repeat: int, value: int) -> FloatArray:
         """Sums (S,) of the curvatures of the rows of training sets that weigh cells by factors (K + 1, G, S)."""

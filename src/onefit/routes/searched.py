@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 
 import numpy as np
 
@@ -14,11 +14,10 @@ from ..linalg import compiled
 from ..typing import BoolArray, FloatArray, IntArray
 from .contract import Engine, FoldPlan, Offer, Workers
 from .engine import FailureLog
-from .features import FeaturesEngine, FeatureSets, coefficients
-from .products import Products
+from .features import coefficients
 from .refit import RefitEngine
 from .repeats import RepeatedRoute
-from .rowsets import Ends, MaskedStatistics
+from .splits import Splits, SplitsEngine, SplitSets
 from .trainingsets import Sets
 
 __all__ = ["SearchedEngine", "SearchedRoute"]
@@ -51,7 +50,7 @@ class SearchedRoute(RepeatedRoute):
         return SearchedEngine(task, learner)
 
 
-class SearchedEngine(FeaturesEngine):
+class SearchedEngine(SplitsEngine):
     r"""Scores every candidate in the splits of each training set S, and fits the best to S.
 
     Notes
@@ -60,6 +59,8 @@ class SearchedEngine(FeaturesEngine):
     one pass over its rows. S itself is one more set of the batch: the fit of the best candidate is then among those
     known. Where that is not what scikit-learn would certainly do, scikit-learn searches S itself.
     """
+
+    learner: SearchedLearner
 
     def __init__(self, task: Task, learner: SearchedLearner) -> None:
         super().__init__(task.problem, learner, task.loss)
@@ -71,38 +72,9 @@ class SearchedEngine(FeaturesEngine):
         """Y as it was given, or its codes, (n + 1, Q)."""
         return self._observed
 
-    @cached_property
-    def ends(self) -> Ends:
-        """The order of all rows in the columns of values."""
-        return Ends(self.fixed)
-
     def sets(self, folds: Folds, repeats: range, log: FailureLog) -> Sets:
         """The training sets of some partitions."""
         return _Sets(self, folds, repeats, log)
-
-
-@dataclass(frozen=True)
-class _Splits:
-    """All F splits of some training sets, one after the other.
-
-    Attributes
-    ----------
-    owner : (F,), whose splits they are
-    inside, scored : (F, n), rows that are fitted and scored
-    members, sizes : (F, m) and (F,), those that are scored, padded by the row n
-    """
-
-    owner: IntArray
-    inside: BoolArray
-    scored: BoolArray
-    members: IntArray
-    sizes: IntArray
-
-    @property
-    def present(self) -> BoolArray:
-        """Which members are rows, (F, m)."""
-        present: BoolArray = np.arange(self.members.shape[1]) < self.sizes[:, None]
-        return present
 
 
 @dataclass(frozen=True)
@@ -121,7 +93,7 @@ class _Scored:
     is_sure: BoolArray
 
 
-class _Sets(FeatureSets):
+class _Sets(SplitSets):
     """The training sets of some partitions."""
 
     engine: SearchedEngine
@@ -135,7 +107,7 @@ class _Sets(FeatureSets):
     def residuals(self, out: IntArray) -> FloatArray:
         """Residuals of the folds that are out."""
         try:
-            splits = self._splits(out)
+            splits = self.splits(out)
             scored = self._scored(out, splits)
         except SetFailure:  # a split or a fit that scikit-learn refuses: it says what comes of that
             if len(out) == 1:
@@ -164,49 +136,14 @@ class _Sets(FeatureSets):
             found[at, : len(residuals), 0] = residuals
         return found
 
-    def _splits(self, out: IntArray) -> _Splits:
-        """The splits of some training sets, by scikit-learn's own splitter on the order of their rows."""
-        n, parts = self.folds.n, list(self._parts(out))
-        inside, scored = np.zeros((2, len(parts), n), dtype=bool)
-        sizes = np.array([len(test) for _, _, test in parts])
-        members = np.full((len(parts), sizes.max()), n)
-        for at, (_, train, test) in enumerate(parts):
-            inside[at, train] = scored[at, test] = True
-            members[at, : len(test)] = test
-        return _Splits(np.array([owner for owner, _, _ in parts]), inside, scored, members, sizes)
-
-    def _parts(self, out: IntArray) -> Iterator[tuple[int, IntArray, IntArray]]:
-        """The number of each training set, rows that are fitted, and rows that are scored."""
-        for index, held in enumerate(out):
-            repeat, folds = self.place(held)
-            rows = self.folds.training_rows(repeat, *folds)
-            try:
-                splits = self.engine.learner.splits(rows)
-            except ValueError as error:
-                raise SetFailure(index, str(error)) from error
-            for train, test in splits:
-                yield index, rows[train], rows[test]
-
-    def _scored(self, out: IntArray, splits: _Splits) -> _Scored:
+    def _scored(self, out: IntArray, splits: Splits) -> _Scored:
         """All candidates in the splits, and in the training sets themselves."""
         engine, learner, F = self.engine, self.engine.learner, len(splits.owner)
-        is_out = self.is_out(out)
-        moments, right, y_mean = self._products(out, splits, None).about_means()
+        moments, right, y_mean = self.products(out, splits, None).about_means()
         fitted = (moments, right, y_mean)
         if engine.weights is not None:
-            fitted = self._products(out, splits, engine.weights).about_means()
-        B = engine.rows[: self.folds.n, :-1]
-        masks = np.vstack([splits.inside, ~is_out])
-        whole = MaskedStatistics(engine.ends, B, ~is_out, is_out, moments.part(slice(F, None)))
-        owner = np.append(splits.owner, np.arange(len(out)))
-        statistics = MaskedStatistics(
-            engine.ends,
-            B,
-            masks,
-            np.vstack([splits.scored, is_out]),
-            moments,
-            (whole, owner),
-        )
+            fitted = self.products(out, splits, engine.weights).about_means()
+        statistics, masks, owner = self.statistics(out, splits, moments)
         is_sure = ~engine.has_lost_digits(statistics, fitted[0]) & (fitted[0].n > 0)
         heavy = 1.0 if engine.weights is None else engine.weights[: self.folds.n, None]
         squares = cache(lambda: masks @ (heavy * np.square(engine.y)) - fitted[0].n[:, None] * np.square(fitted[2]))
@@ -226,22 +163,7 @@ class _Sets(FeatureSets):
             is_sure &= [engine.fixed.are_fixed(*each) for each in statistics.rows()]
         return _Scored(scores, gammas[F:], np.bincount(owner, ~is_sure) == 0)
 
-    def _products(self, out: IntArray, splits: _Splits, weights: FloatArray | None) -> Products:
-        """Products of what is fitted in each split, then of the training sets."""
-        engine = self.engine
-        whole = engine.plain.without(self.plain, out)
-        is_rest = (splits.inside.sum(axis=1) + splits.sizes == whole.gram[splits.owner, -1, -1]).all()
-        if weights is not None:
-            whole = engine.weighted.without(self.weighted, out)
-        if is_rest:
-            scored = engine.by_folds(splits.members, splits.sizes, weights)
-            fitted = Products(whole.gram[splits.owner] - scored.gram, whole.right[splits.owner] - scored.right)
-        else:
-            each = [engine.products(np.flatnonzero(rows), weights) for rows in splits.inside]
-            fitted = Products(np.stack([one.gram for one in each]), np.stack([one.right for one in each]))
-        return Products(np.concatenate([fitted.gram, whole.gram]), np.concatenate([fitted.right, whole.right]))
-
-    def _residuals(self, splits: _Splits, gamma: FloatArray) -> FloatArray:
+    def _residuals(self, splits: Splits, gamma: FloatArray) -> FloatArray:
         """Residuals (F, m, C, Q) of the rows that are scored, zero for padding."""
         engine = self.engine
         F, C, w, Q = gamma.shape

@@ -1,0 +1,142 @@
+"""Searches among generalized linear models inside every training set, by splits of its own rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.linear_model import (
+    GammaRegressor,
+    LogisticRegression,
+    LogisticRegressionCV,
+    PoissonRegressor,
+    TweedieRegressor,
+)
+
+from ..errors import RouteError
+from ..typing import Estimator, FloatArray, IntArray
+from ..vocabulary import CONVERGED
+from .contract import Learner, Task
+from .featurerows import FeatureRows
+from .features import FixedFeatures
+from .glm import GLMLearner
+from .glm_scores import GLMScore, score_of_classes, score_of_means
+
+__all__ = ["SearchedGLM", "glm_score", "logistic_candidates", "tight_glm"]
+
+ITERATED = (LogisticRegression, LogisticRegressionCV, PoissonRegressor, GammaRegressor, TweedieRegressor)
+
+
+class SearchedGLM(FeatureRows, Learner):
+    """A search among candidates, each a generalized linear model.
+
+    Parameters
+    ----------
+    groups : sequence of GLMLearner
+        Candidates that differ in a penalty alone, at several values.
+    places : sequence of pairs of int
+        The candidates in the order of the search: which group, which value.
+    splitter : splitter of scikit-learn
+    score : GLMScore
+    estimator : estimator
+        The search itself, for training sets in which candidates are too close to each other.
+    task : Task
+    """
+
+    groups_inside: IntArray | None = None  # that reach the splitter
+    n_values = 1
+    _exactness = CONVERGED
+    responses = GLMLearner.responses
+
+    def __init__(
+        self,
+        groups: Sequence[GLMLearner],
+        places: Sequence[tuple[int, int]],
+        splitter: Any,
+        score: GLMScore,
+        estimator: Estimator,
+        task: Task,
+    ) -> None:
+        self.groups, self.places, self.splitter = list(groups), list(places), splitter
+        self.score, self.estimator, self.task = score, estimator, task
+        self.weights: FloatArray | None = task.problem.weights
+        self.fit_intercept = all(group.fit_intercept for group in groups)
+
+    @property
+    def fixed(self) -> FixedFeatures:
+        """The features of all candidates."""
+        return self.groups[0].fixed
+
+    @cached_property
+    def n_splits(self) -> int:
+        """Splits of a training set."""
+        return int(self.splitter.get_n_splits(np.arange(self.n), self.task.problem.target, self.groups_inside))
+
+    @property
+    def reason(self) -> str:
+        """Why the newton route, for people."""
+        return (
+            f"Newton steps from the fit to all rows solve {len(self.places)} candidates in {self.n_splits} splits of "
+            "every training set"
+        )
+
+    def at(self, values: Sequence[int]) -> Self:
+        """Itself: there is one value."""
+        return self
+
+    def respond(self, kind: str, scores: FloatArray) -> FloatArray:
+        """As its candidates."""
+        return self.groups[0].respond(kind, scores)
+
+    def splits(self, rows: IntArray) -> list[tuple[IntArray, IntArray]]:
+        """Places in a training set with these rows that are fitted, and those that are scored, of each split."""
+        groups = None if self.groups_inside is None else self.groups_inside[rows]
+        return list(self.splitter.split(rows, self.task.problem.target[rows], groups))
+
+
+def glm_score(search: Any, task: Task, learner: GLMLearner, is_weighted: bool) -> GLMScore:
+    """How a search scores its candidates; or RouteError."""
+    scoring, is_sum = search.scoring, type(search) is LogisticRegressionCV
+    if isinstance(scoring, str) and scoring == "warn":
+        scoring = None
+    if scoring is not None and not isinstance(scoring, str):
+        raise RouteError(f"scoring={scoring!r} is not a name")
+    if task.problem.classes is None:
+        return score_of_means(scoring, learner.family, is_sum, is_weighted)
+    return score_of_classes(scoring, np.asarray(task.problem.classes), is_sum, is_weighted)
+
+
+def logistic_candidates(search: LogisticRegressionCV) -> tuple[LogisticRegression, list[float]]:
+    """The model that LogisticRegressionCV fits, and its values of C; or RouteError."""
+    parameters = search.get_params()
+    if not search.refit:
+        raise RouteError("LogisticRegressionCV with refit=False averages the fits of its splits")
+    if isinstance(search.class_weight, str):
+        raise RouteError("LogisticRegressionCV counts balanced classes in all of its splits together")
+    ratios = parameters.get("l1_ratios")
+    is_plain = ratios is None or isinstance(ratios, str) or (np.size(ratios) == 1 and np.ravel(ratios)[0] == 0)
+    if not is_plain:
+        raise RouteError("its l1 penalty has corners, where there is no Newton step")
+    if parameters.get("penalty", "deprecated") not in ("deprecated", "l2"):
+        raise RouteError(f"its penalty is {search.penalty!r}, and only l2 has Newton steps along C")
+    shared = ("fit_intercept", "solver", "tol", "max_iter", "class_weight", "dual")
+    inner = LogisticRegression(**{name: parameters[name] for name in shared})
+    if parameters.get("multi_class", "deprecated") not in ("deprecated", "auto"):
+        inner.set_params(multi_class=parameters["multi_class"])
+    Cs = search.Cs
+    values = np.logspace(-4, 4, int(Cs)) if np.ndim(Cs) == 0 else np.asarray(Cs, dtype=np.float64)
+    return inner, [float(value) for value in values]
+
+
+def tight_glm(estimator: Any) -> Any:
+    """A copy of a search whose fits go on until they have converged."""
+    made = clone(estimator)
+    owners = {name: value for name, value in made.get_params().items() if type(value) in ITERATED}
+    for owner in (made, *owners.values()):
+        if type(owner) in ITERATED:
+            solver = {} if owner.solver == "liblinear" else {"solver": "newton-cholesky"}
+            owner.set_params(tol=1e-10, max_iter=max(10_000, owner.max_iter), **solver)
+    return made
