@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import NamedTuple, Protocol
@@ -96,6 +97,12 @@ class JoinedSets:
             p, V = each.own.shape[2:4]
             yield each, slice(column, column + p), slice(value, value + V)
             column, value = column + p, value + V
+
+    def without_pairs(self) -> JoinedSets:
+        """What rows that meet their own fold's coefficients alone need: a fraction of what is sent to workers."""
+        found = copy(self)
+        found._models, found.squares = (), None
+        return found
 
     @cached_property
     def own_residuals(self) -> FloatArray:

@@ -279,7 +279,7 @@ class StreamedComputation:
         R = own.shape[-1]
         n_groups = None if self.group_counts is None else len(self.group_counts)
         question = Question(
-            sets=joined,
+            sets=joined if by_rows or self.needs_scatter else joined.without_pairs(),
             loss=self.loss,
             n_groups=n_groups,
             chain=chain,
