@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from .metrics import LossLike, ScoringLike
 from .results.build import build_comparison, build_curve, build_result
 from .results.comparison import Comparison
 from .results.curve import Deployment, ErrorCurve, as_values
+from .results.estimators import estimators_of
 from .results.nested import NestedCVResult
 from .results.planning import Plan, plan_of
 from .results.warn import emit_warnings
@@ -57,6 +59,7 @@ def nested_cv(
     n_jobs: int | None = None,
     progress: bool | Report | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    return_estimators: bool = False,
 ) -> NestedCVResult:
     """Estimate how well a model will predict, with an interval, by nested cross-validation.
 
@@ -141,6 +144,9 @@ def nested_cv(
         A file for the repeats of refits that are complete: the same call goes on from them. It needs a
         ``random_state`` (or ``folds``), and a file of another job is refused. Other routes do not take so long, and
         leave it alone. The file is a pickle: name one that you trust.
+    return_estimators : bool, default=False
+        Whether ``result.estimators`` gives the models without each fold of each repeat. They are fitted when they are
+        asked for and not kept, so that memory stays what it is; the result then holds on to X and y.
 
     Returns
     -------
@@ -164,8 +170,11 @@ def nested_cv(
     """
     settings = Settings.of(locals())
     job = _job([Contender((estimator,))], X, y, settings)
+    models = estimators_of(job, estimator) if return_estimators else None
     outcome = job.run()
     result = build_result(job, outcome)
+    if models is not None:
+        result = replace(result, estimators=models.of_repeats(result.n_repeats))
     emit_warnings([result])
     return result
 
@@ -356,6 +365,7 @@ def compare(
     n_jobs: int | None = None,
     progress: bool | Report | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    return_estimators: bool = False,
 ) -> Comparison:
     """Compare models: all pairwise differences of error, on the same rows and folds, with intervals.
 
@@ -367,7 +377,7 @@ def compare(
     X, y
         As in `nested_cv`.
     n_folds, n_repeats, loss, scoring, confidence_level, interval, groups, sample_weight, folds, cv, bias_folds, \
-route, transformers, max_fits, random_state, n_jobs, progress, checkpoint
+route, transformers, max_fits, random_state, n_jobs, progress, checkpoint, return_estimators
         As in `nested_cv`, and the same for all models. The differences always go by the covariance rule.
 
     Returns
@@ -396,7 +406,13 @@ route, transformers, max_fits, random_state, n_jobs, progress, checkpoint
         Contender((estimator,), name=name) for name, estimator in zip(names, estimators.values(), strict=True)
     ]
     job = _job(contenders, X, y, settings)
+    each = zip(names, estimators.values(), strict=True)
+    models = {name: estimators_of(job, estimator) for name, estimator in each} if return_estimators else {}
     outcome = job.run()
     comparison = build_comparison(job, outcome, names)
+    if models:
+        found = comparison.results
+        kept = {name: replace(each, estimators=models[name].of_repeats(each.n_repeats)) for name, each in found.items()}
+        comparison = replace(comparison, results=kept)
     emit_warnings([comparison.results[name] for name in names if name in comparison.results], comparison.reasons)
     return comparison

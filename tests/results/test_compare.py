@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.dummy import DummyRegressor
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier, RidgeCV
 from sklearn.neighbors import KNeighborsRegressor
@@ -313,3 +314,24 @@ def test_five_models_look_through_the_data_as_often_as_two(monkeypatch, containe
         counts.append(sum(passes))
     assert counts == [counts[0]] * 2
     assert 1 <= counts[0] <= 2  # the check, and the matrix that the fast routes compute with
+
+
+def test_the_heat_map_has_row_minus_column_in_every_cell_and_bold_where_they_are_told_apart():
+    X, y = data(60, 4, seed=3)
+    models = {"ridge": Ridge(0.1), "mean": DummyRegressor(), "strong": Ridge(500.0)}
+    found = quietly(onefit.compare, models, X, y, n_folds=5, n_repeats=2, random_state=0)
+    plt = pytest.importorskip("matplotlib.pyplot")
+    ax = found.plot(kind="heatmap")
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    assert names == list(found.models.index)
+    cells = {(names[round(t.get_position()[1])], names[round(t.get_position()[0])]): t for t in ax.texts}
+    assert len(cells) == 6
+    for (first, second), row in found.differences.iterrows():
+        both = cells[first, second], cells[second, first]
+        assert float(both[0].get_text().replace(",", "")) == pytest.approx(row["estimate"], abs=0.01, rel=0.01)
+        assert float(both[1].get_text().replace(",", "")) == pytest.approx(-row["estimate"], abs=0.01, rel=0.01)
+        is_told = row["low"] > 0 or row["high"] < 0
+        assert {text.get_weight() for text in both} == {"bold" if is_told else "normal"}
+    plt.close(ax.figure)
+    with pytest.raises(OneFitError, match="kind"):
+        found.plot(kind="map")

@@ -56,7 +56,7 @@ from .lasso import encoded_lasso, lasso
 from .naivebayes import encoded_naive_bayes, naive_bayes
 from .neighbours import encoded_neighbours, neighbours
 from .pls import encoded_pls, pls
-from .refitted import RefitLearner, is_routed
+from .refitted import RefitLearner, declines_weights, is_routed
 from .ridge import encoded_least_squares, encoded_ridge, least_squares, ridge
 from .ridge_cv import encoded_ridge_cv, ridge_cv
 from .scaled import ScaledLearner, scales_only
@@ -116,6 +116,10 @@ LEARNERS: dict[type, Known] = {
 
 def adapt(estimator: Estimator, task: Task, path: Path | None = None) -> Learner | Refusal:
     """Find the learner of an estimator, or of its path; never guesses: a subclass is not the class it derives from."""
+    if task.problem.weights is not None and declines_weights(estimator):
+        return Refusal("metadata routing is enabled, and its fit asks for no sample_weight")
+    if task.problem.weights is not None and is_routed(estimator):
+        return Refusal("metadata routing is enabled, and its parts may ask for the weights, or for none")
     if has_target(estimator):
         return adapt_target(estimator, task, path, adapt)
     if type(estimator) is Pipeline:
@@ -163,8 +167,6 @@ def _checked(estimator: object, found: object, task: Task, path: Path | None) ->
 def _adapt_pipeline(pipeline: Pipeline, task: Task, path: Path | None) -> Learner | Refusal:
     """Transform X once if that is exact (stateless steps) or asked for (freeze); else learn them from statistics."""
     (name, last), steps = pipeline.steps[-1], steps_of(pipeline)
-    if task.problem.weights is not None and is_routed(pipeline):
-        return Refusal("metadata routing is enabled, and its steps may ask for the weights, too")
     if path is not None:
         inner = path.name.removeprefix(f"{name}__")
         if inner == path.name or not (joins(last) or inner == _penalty_of(last)):

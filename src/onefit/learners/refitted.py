@@ -17,7 +17,7 @@ from ..errors import DataError
 from ..typing import AnyArray, Estimator, FloatArray, IntArray
 from .contract import Learner, Refusal, Scores, Task
 
-__all__ = ["RefitLearner", "fit_parameters", "is_routed", "weight_name"]
+__all__ = ["RefitLearner", "declines_weights", "fit_parameters", "is_routed", "weight_name"]
 
 
 class RefitLearner(Learner):
@@ -113,8 +113,11 @@ class RefitLearner(Learner):
 def fit_parameters(estimator: Any, weights: FloatArray | None, groups: IntArray | None) -> dict[str, AnyArray]:
     """What ``fit`` is given beside X and y, as `cross_validate` of scikit-learn does it.
 
-    Groups reach splits inside an estimator only if metadata routing is enabled and something there asks for them.
+    Groups reach splits inside an estimator only if metadata routing is enabled and something there asks for them;
+    weights do not reach one that says, by ``set_fit_request``, that it wants none.
     """
+    if weights is not None and declines_weights(estimator):
+        weights = None
     if not is_routed(estimator):
         return {} if weights is None else {weight_name(estimator): weights}
     given: dict[str, AnyArray] = {} if weights is None else {"sample_weight": weights}
@@ -128,6 +131,15 @@ def is_routed(estimator: Any) -> bool:
     return bool(get_config().get("enable_metadata_routing")) and isinstance(
         get_routing_for_object(estimator), MetadataRouter
     )
+
+
+def declines_weights(estimator: Any) -> bool:
+    """Whether metadata routing is enabled and the fit asks for no ``sample_weight``, or for one of another name."""
+    if not get_config().get("enable_metadata_routing"):
+        return False
+    routing = get_routing_for_object(estimator)
+    asked = {} if isinstance(routing, MetadataRouter) else routing.fit.requests
+    return asked.get("sample_weight") is False or isinstance(asked.get("sample_weight"), str)
 
 
 def weight_name(estimator: object) -> str:

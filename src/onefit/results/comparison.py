@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 import pandas as pd
 
 from .. import display
+from ..checks import check_choice
 from ..display.html import comparison_html
 from ..display.style import loss_label
+from ..typing import BoolArray, FloatArray
 from .nested import NestedCVResult
 
 if TYPE_CHECKING:
@@ -76,37 +79,66 @@ class Comparison:
     def _repr_html_(self) -> str:
         return comparison_html(self)
 
-    def plot(self, axes: Sequence[Axes] | display.AxesArray | None = None, output: int = 0) -> display.AxesArray:
-        """Draw the models' errors, and beside them their paired differences.
+    def plot(
+        self,
+        axes: Axes | Sequence[Axes] | display.AxesArray | None = None,
+        output: int = 0,
+        *,
+        kind: str = "intervals",
+    ) -> display.AxesArray | Axes:
+        """Draw the models' errors, and beside them their paired differences; or these alone, as a map of colours.
 
         Parameters
         ----------
-        axes : two matplotlib Axes, default=None
+        axes : two matplotlib Axes, or one for "heatmap", default=None
             Where to draw; a new figure if None.
         output : int, default=0
             Which output, if y has columns.
+        kind : {"intervals", "heatmap"}, default="intervals"
+            "heatmap" has a cell for each pair, row minus column, pale where the two are not told apart: for more models
+            than a list of pairs can show.
 
         Returns
         -------
-        array of two matplotlib Axes
+        array of two matplotlib Axes, or one for "heatmap"
         """
+        check_choice("kind", kind, ("intervals", "heatmap"))
         models, differences = self.models, self.differences
         if self.output_names is not None:
             models = pd.DataFrame(models.xs(self.output_names[output], level="output"))
             differences = pd.DataFrame(differences.xs(self.output_names[output], level="output"))
-        figures = [models[key].to_numpy() for key in ("estimate", "low", "high")]
-        paired = [differences[key].to_numpy() for key in ("estimate", "low", "high")]
+        common: Any = {
+            "loss": self.loss,
+            "confidence_level": self.confidence_level,
+            "greater_is_better": self.greater_is_better,
+        }
+        names = [str(name) for name in models.index]
+        if kind == "heatmap":
+            return display.plot_differences(
+                names, *_squared(names, differences), ax=cast("Axes | None", axes), **common
+            )
         return display.plot_comparison(
-            list(models.index),
-            figures[0],
-            figures[1],
-            figures[2],
+            names,
+            models["estimate"].to_numpy(),
+            models["low"].to_numpy(),
+            models["high"].to_numpy(),
             list(differences.index),
-            paired[0],
-            paired[1],
-            paired[2],
-            loss=self.loss,
-            confidence_level=self.confidence_level,
-            greater_is_better=self.greater_is_better,
-            axes=axes,
+            differences["estimate"].to_numpy(),
+            differences["low"].to_numpy(),
+            differences["high"].to_numpy(),
+            axes=cast("Sequence[Axes] | None", axes),
+            **common,
         )
+
+
+def _squared(names: Sequence[str], differences: pd.DataFrame) -> tuple[FloatArray, BoolArray]:
+    """Differences as a table of rows minus columns, and whether each excludes zero."""
+    place = {name: at for at, name in enumerate(names)}
+    values = np.full((len(names), len(names)), np.nan)
+    told = np.zeros(values.shape, dtype=bool)
+    table: Any = differences
+    for (first, second), row in table.iterrows():
+        i, j = place[first], place[second]
+        values[i, j], values[j, i] = row["estimate"], -row["estimate"]
+        told[i, j] = told[j, i] = row["low"] > 0 or row["high"] < 0
+    return values, told

@@ -17,7 +17,7 @@ from .. import display
 from ..checks import check_choice, check_level
 from ..display.html import curve_html
 from ..errors import DataError
-from ..learners.refitted import weight_name
+from ..learners.refitted import fit_parameters
 from ..sources import Table
 from ..typing import AnyArray, ArrayLike, BoolArray, Data, Estimator, FloatArray, IntArray, Rows
 from ..vocabulary import SELECTION_WORDS, SelectionName, Simpler
@@ -68,7 +68,8 @@ class Deployment:
                 "of them: table.sample(n, random_state)."
             )
         one = clone(self.estimator).set_params(**{self.param_name: self._one(value)})
-        weights = {} if self.sample_weight is None else {weight_name(one): self.sample_weight}
+        given = None if self.sample_weight is None else np.asarray(self.sample_weight, dtype=np.float64)
+        weights = fit_parameters(one, given, None)
         return one.fit(self.X, self.y, **weights)
 
     def _one(self, value: object) -> object:

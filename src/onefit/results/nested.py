@@ -24,6 +24,7 @@ from ..inference.figures import Figure
 from ..typing import BoolArray, FloatArray
 from ..vocabulary import RULE_WORDS
 from .dependence import Dependence
+from .estimators import FoldEstimators
 from .findings import Finding
 from .pictured import draw_calibration, draw_roc
 
@@ -120,6 +121,9 @@ class NestedCVResult:
         Column of `heldout` with what each row contributes: "loss", or "influence" if the metric is no mean of losses.
     findings : tuple of Finding
         What the reader should know; what is warned of, and shown in summary, notebook, report and command line.
+    estimators : FoldEstimators or None
+        With ``return_estimators=True`` the models without each fold of each repeat, fitted when they are asked for; a
+        pickled result has none.
     dependence : Dependence or None
         How rows depend on their neighbours, if the folds are for rows that follow one another.
     """
@@ -158,6 +162,7 @@ class NestedCVResult:
     row_value: str
     standard: Any
     dependence: Dependence | None = None
+    estimators: FoldEstimators | None = None
 
     @cached_property
     def baseline(self) -> NestedCVResult:
@@ -180,7 +185,7 @@ class NestedCVResult:
         """What is pickled: figures, not how they would be computed, as losses may be functions without a name."""
         with contextlib.suppress(AttributeError, OneFitError):  # none, or undefined for a constant
             self.skill  # noqa: B018
-        return {**self.__dict__, "standard": None}
+        return {**self.__dict__, "standard": None, "estimators": None}
 
     def summary(self, *, rules: bool = False) -> str:
         """Return the answer, how it was computed and what was found, as text.
@@ -256,7 +261,7 @@ class NestedCVResult:
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the rows as plain Python objects; NaN becomes None, so that it is valid JSON."""
         whole = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        del whole["heldout"], whole["standard"]
+        del whole["heldout"], whole["standard"], whole["estimators"]
         whole["metrics"] = self.metrics.reset_index().to_dict(orient="records")
         if self.calibration is not None:
             whole["calibration"] = self.calibration.reset_index().to_dict(orient="records")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing import current_process
 from threading import Thread
 from typing import Any, TypeAlias
 
 import numpy as np
+from sklearn import config_context, get_config
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
@@ -43,11 +44,14 @@ class FitData:
         y as the estimator is given it.
     parameters : list of dict
         For each value what ``fit`` is given beside X and y, by name: weights and groups of all rows.
+    config : dict
+        scikit-learn's settings in the process that asks: workers have their own.
     """
 
     source: Source
     target: AnyArray
     parameters: Sequence[Mapping[str, AnyArray]]
+    config: Mapping[str, object] = field(default_factory=get_config)
 
 
 @dataclass(frozen=True)
@@ -121,7 +125,7 @@ def _heldout_predictions(
     try:
         fitted = clone(estimator, safe=False)
         extra = {name: values[train] for name, values in parameters.items()}
-        with measured():
+        with measured(), config_context(**data.config):
             fitted.fit(rows_of(estimator, source, train, train), y[train], **extra)
             answers = [questions.ask(fitted, rows_of(estimator, source, test, train), y[test]) for test in tests]
     except OneFitError as error:
