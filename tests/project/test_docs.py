@@ -22,6 +22,7 @@ import onefit
 from onefit import datasets, errors, losses, report
 from onefit.inference.intervals import RULES
 from onefit.learners.steps import STEPS
+from onefit.running.habits import HABITS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -116,6 +117,11 @@ def test_a_page_says_first_whom_it_is_for(page):
 def test_a_page_on_what_to_add_is_short_and_has_an_example(page):
     assert len(page.read_text(encoding="utf-8").splitlines()) <= 60
     assert blocks_of(page)
+
+
+def test_the_words_that_errors_know_are_on_the_page_that_they_name():
+    text = (DOCS / "coming-from" / "index.md").read_text(encoding="utf-8")
+    assert sorted(name for name in HABITS if not re.search(rf"`{name}\b", text)) == []
 
 
 # --------------------------------------------------------------------------------------------- links
