@@ -46,6 +46,7 @@ of text and numbers, encoded, scaled and imputed before a Ridge, and searches in
 ``--glm``: logistic, Poisson and Gamma regression beside refits at scikit-learn's default tolerance. With
 ``--learners``: lasso, partial least squares, Bayesian ridge regression and Gaussian processes beside refits. With
 ``--classifiers``: nearest neighbours, discriminant analysis and naive Bayes beside refits, and many outputs. With
+``--series``: blocks of time with buffers beside plain folds. With
 ``--scale``: (a) an array of 10 million rows beside one fit of scikit-learn, (b) the same from Parquet beside reading
 the columns twice and the operations at gemm speed, (c) 100 million rows, (d) two Dask workers beside one, (e) a table
 with text; peaks are those of whole processes. With ``--throughput FILE``: rows a second as a picture. With
@@ -84,6 +85,7 @@ BARS = {
     "pipelines": "pipelines:pipeline_bars",
     "learners": "learners:learner_bars",
     "classifiers": "classifiers:classifier_bars",
+    "series": "series:series_bars",
 }
 """By option, the module and function that measure bars of their own; loaded when they are asked for."""
 
@@ -156,6 +158,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--glm", action="store_true", help="generalized linear models beside refits")
     parser.add_argument("--learners", action="store_true", help="lasso, PLS and others beside refits")
     parser.add_argument("--classifiers", action="store_true", help="neighbours, discriminant analysis, many outputs")
+    parser.add_argument("--series", action="store_true", help="blocks of time with buffers beside plain folds")
     parser.add_argument("--everyday", action="store_true", help="the table of the first page, beside cross_val_score")
     parser.add_argument("--scale", action="store_true", help="rows on disk and on a cluster, in processes of their own")
     parser.add_argument("--rows", type=int, help="with --scale: rows of (c), if not 100 million")

@@ -113,6 +113,12 @@ def test_every_learner_is_held_to_refits(capsys):
     assert "curve of 2 values of n_components" in printed
 
 
+def test_blocks_of_time_are_timed_beside_plain_folds(capsys):
+    printed = run_main(capsys, "--series")
+    assert printed.count("time over plain folds") == 4
+    assert "memory that a buffer of 150 steps takes" in printed
+
+
 def test_a_bar_holds_on_its_own_side():
     from benchmarks.bars import Bar
 

@@ -9,10 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.dummy import DummyRegressor
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 
 import onefit
 from helpers import quiet_nested_cv
+from onefit.arrangement import Line
+from onefit.inference.longrun import by_cosines
 
 N = 120
 RNG = np.random.default_rng(3)
@@ -138,5 +140,41 @@ def test_probabilities_have_a_log_loss_in_blocks_of_time():
     assert result.route == "refit"
     assert "around a fold" in result.route_reason
     assert result.interval[0] < result.estimate < result.interval[1] < 0
-    with pytest.raises(onefit.errors.IntervalError, match="compares rows with each other"):
-        quiet_nested_cv(LogisticRegression(), X, labels, cv=cv, scoring="roc_auc")
+
+
+def test_areas_under_the_curve_are_those_of_blocks_and_count_every_comparison_once():
+    """Forecasts have no covariance term, so that their standard error is that of the long-run variance alone."""
+    labels, cv = np.where(Y > 0, 1, 0), onefit.RollingOrigin(20)
+    result = quiet_nested_cv(RidgeClassifier(), X, labels, cv=cv, scoring="roc_auc")
+    splits = list(cv.split(X))
+    values, influence = [], np.zeros(N)
+    wrong, rows = np.zeros(N), np.concatenate([test for _, test in splits])
+    for train, test in splits:
+        score = RidgeClassifier().fit(X[train], labels[train]).decision_function(X[test])
+        up = labels[test] == 1
+        wrong[test[up]] = [(score[~up] > each).mean() for each in score[up]]
+        wrong[test[~up]] = [(score[up] < each).mean() for each in score[~up]]
+        values.append(wrong[test[up]].mean())
+    assert result.estimate == pytest.approx(1 - np.mean(values), rel=1e-9)
+    for side in (0, 1):
+        own = rows[labels[rows] == side]
+        freedom = np.sqrt(len(own) / (len(own) - 1) * (len(rows) - 1) / len(rows))
+        influence[own] = len(rows) / len(own) * freedom * (wrong[own] - wrong[own].mean())
+    influence -= influence[rows].mean()
+    for _, test in splits:
+        influence[test] -= influence[test].mean() / 2
+    variance = by_cosines(influence[rows], Line.as_they_come(len(rows)), np.arange(len(rows)))
+    assert result.standard_error == pytest.approx(np.sqrt(variance), rel=1e-9)
+
+
+def test_areas_in_blocks_are_those_of_refits_and_perfect_ones_have_an_interval():
+    labels, cv = np.where(Y > 0, 1, 0), onefit.TimeBlocks(5, buffer=2)
+    names = ["roc_auc", "average_precision"]
+    fast = quiet_nested_cv(RidgeClassifier(), X, labels, cv=cv, scoring=names)
+    slow = quiet_nested_cv(RidgeClassifier(), X, labels, cv=cv, scoring=names, route="refit")
+    np.testing.assert_allclose(fast.metrics.to_numpy(float), slow.metrics.to_numpy(float), rtol=1e-9)
+    perfect = quiet_nested_cv(RidgeClassifier(), X[:, :1], np.where(X[:, 0] > 0, 1, 0), cv=cv, scoring="roc_auc")
+    assert 0.95 < perfect.interval[0] < perfect.interval[1] <= 1
+    twice = np.vstack([X, X]), np.concatenate([labels, labels])
+    with pytest.raises(onefit.errors.IntervalError, match="left out by chance"):
+        quiet_nested_cv(RidgeClassifier(), *twice, cv=cv, scoring="average_precision")

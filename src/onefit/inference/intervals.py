@@ -25,8 +25,11 @@ __all__ = [
     "Interval",
     "Rule",
     "cv_estimate",
+    "extrapolated",
+    "least_share",
     "paired",
     "raw_estimate",
+    "where_no_row_speaks",
     "within_reach",
 ]
 
@@ -230,15 +233,18 @@ def covariance(errors: FoldErrors, context: Context) -> Interval:
     too_wide = (s > estimate) if scale == "log" else np.zeros(estimate.shape, dtype=bool)
     reason = TOO_WIDE if too_wide.any() else ""
     if scale == "logit":
-        low, high = wilson(estimate, s, t)
-        # the estimate is held off zero and one, but nothing speaks against either where no row does
-        observed, none = cv_estimate(errors), ROUNDING * errors.n_scored
-        low, high = np.where(observed <= none, 0.0, low), np.where(observed >= 1 - none, 1.0, high)
+        low, high = where_no_row_speaks(*wilson(estimate, s, t), errors)
     else:
         skewness = errors.skewness.mean(axis=0) if context.with_skewness else None
         low, high = ends_of_mean(estimate, s, t, skewness, scale)
     mse, inflation = floor + shared + drawn, _ratio(s, np.sqrt(floor))
     return Interval(estimate, low, high, s, mse, shared < 0, inflation, reason, affected=too_wide)
+
+
+def where_no_row_speaks(low: FloatArray, high: FloatArray, errors: FoldErrors) -> tuple[FloatArray, FloatArray]:
+    """Ends of shares: the estimate is held off zero and one, but nothing speaks against either where no row does."""
+    observed, none = cv_estimate(errors), ROUNDING * errors.n_scored
+    return np.where(observed <= none, 0.0, low), np.where(observed >= 1 - none, 1.0, high)
 
 
 def size_factor(errors: FoldErrors, is_difference: bool = False) -> float:
@@ -269,32 +275,32 @@ def _sampling(errors: FoldErrors, centre: FloatArray, scale: str) -> FloatArray:
     if scale == "logit":
         sampling = np.maximum(sampling, centre * (1 - centre) / errors.n_scored)
     if scale == "unit":
-        sampling = np.maximum(sampling, _least_share(errors, scale) / errors.n_scored)
+        sampling = np.maximum(sampling, least_share(errors.n_scored, scale) / errors.n_scored)
     return sampling
 
 
-def _least_share(errors: FoldErrors, scale: str) -> float:
+def least_share(n: int, scale: str) -> float:
     """How near a figure in [0, 1] comes to either end, where no row speaks against that end.
 
     Half a row for shares of rows; for others, which may be shares of pairs of rows, half a pair of two equal classes.
     """
-    n = errors.n_scored
     return 1 / (2 * n) if scale == "logit" else 2 / n**2
 
 
 def covariance_centre(raw: FloatArray, cv: FloatArray, errors: FoldErrors, scale: str) -> FloatArray:
-    """Error at n training rows from that at n - 2m (``raw``) and n - m (``cv``), extrapolated on the loss's scale.
+    """Error at n training rows from that at n - 2m (``raw``) and n - m (``cv``), extrapolated on the loss's scale."""
+    return extrapolated(raw, cv, bias_factor(errors.n_folds), errors.n_scored, scale)
 
-    On the log scale ``raw`` counts as far as it is `within_reach`.
-    """
-    f = bias_factor(errors.n_folds)
+
+def extrapolated(raw: FloatArray, cv: FloatArray, f: float, n_scored: int, scale: str) -> FloatArray:
+    """``raw - f (raw - cv)`` on the loss's scale; on the log scale ``raw`` counts as far as it is `within_reach`."""
     if scale == "identity":
         return raw - f * (raw - cv)
     if scale in ("logit", "unit"):
-        least = _least_share(errors, scale)
+        least = least_share(n_scored, scale)
         raw, cv = (special.logit(np.clip(e, least, 1 - least)) for e in (raw, cv))
-        extrapolated: FloatArray = special.expit(raw - f * (raw - cv))
-        return extrapolated
+        share: FloatArray = special.expit(raw - f * (raw - cv))
+        return share
     raw = within_reach(raw, cv)
     with np.errstate(divide="ignore", invalid="ignore"):
         centre = np.exp(np.log(raw) - f * (np.log(raw) - np.log(cv)))

@@ -17,7 +17,7 @@ from ..typing import FloatArray, IntArray
 from .correlation import Decay
 from .ends import ends_of_mean, wilson
 from .fold_errors import FoldErrors, RowRoles
-from .intervals import TOO_WIDE, Interval, cv_estimate, raw_estimate
+from .intervals import TOO_WIDE, Interval, cv_estimate, extrapolated, least_share, raw_estimate, where_no_row_speaks
 from .longrun import by_cosines, by_decay, independent, n_cosines
 
 __all__ = ["LongRun", "Serial", "degrees_of_differences", "serial_differences", "serial_interval"]
@@ -72,18 +72,7 @@ def long_run(
 
 def serial_centre(raw: FloatArray, cv: FloatArray, share: float, scale: str, n_scored: int) -> FloatArray:
     """``log c = log cv - share (log raw - log cv)``, on the scale of the loss."""
-    if share == 0:
-        return cv
-    if scale == "identity":
-        return cv - share * (raw - cv)
-    if scale in ("logit", "unit"):
-        least = 1 / (2 * n_scored) if scale == "logit" else 2 / n_scored**2
-        raw, cv = (special.logit(np.clip(each, least, 1 - least)) for each in (raw, cv))
-        centre: FloatArray = special.expit(cv - share * (raw - cv))
-        return centre
-    with np.errstate(divide="ignore", invalid="ignore"):
-        centre = np.exp(np.log(cv) - share * (np.log(raw) - np.log(cv)))
-    return np.where((raw > 0) & (cv > 0), centre, 0.0)
+    return cv if share == 0 else extrapolated(raw, cv, 1 + share, n_scored, scale)
 
 
 def serial_interval(
@@ -99,17 +88,16 @@ def serial_interval(
     centre = serial_centre(raw_estimate(errors), cv_estimate(errors), serial.share, scale, errors.n_scored)
     found = long_run(losses, centre, serial, rows, decays)
     plain, floor = found.plain, found.total
-    if scale == "logit":  # where all rows are right, nothing else says how uncertain that is
-        binomial = centre * (1 - centre) / errors.n_scored
-        plain, floor = np.maximum(plain, binomial), np.maximum(floor, binomial)
+    if scale in ("logit", "unit"):  # where all rows are right, nothing else says how uncertain that is
+        least = centre * (1 - centre) if scale == "logit" else least_share(errors.n_scored, scale)
+        plain, floor = (np.maximum(each, least / errors.n_scored) for each in (plain, floor))
     shared = errors.covariance[0] if serial.share else np.zeros(centre.shape)
     s = np.sqrt(floor + np.maximum(shared, 0.0))
     too_wide = (s > centre) if scale == "log" else np.zeros(centre.shape, dtype=bool)
     t = special.stdtrit(_degrees(centre, s, scale, errors.n_scored, serial), 0.5 + level / 2)
     if scale == "logit":
         low, high = wilson(centre, s, t)
-        observed = cv_estimate(errors)
-        low, high = np.where(observed == 0, 0.0, low), np.where(observed == 1, 1.0, high)
+        low, high = where_no_row_speaks(low, high, errors)
     else:
         low, high = ends_of_mean(centre, s, t, None, scale)
     inflation = np.sqrt(np.divide(np.square(s), plain, out=np.ones(s.shape), where=plain > 0))

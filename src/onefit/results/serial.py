@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..dropfolds import DropSets
 from ..inference.correlation import Decay
 from ..inference.figures import Neighbours
 from ..inference.fold_errors import FoldErrors
@@ -30,19 +31,36 @@ class SerialFigures:
 
     def __init__(self, job: Job, asked: Asked, errors: FoldErrors, predictions: FloatArray, losses: FloatArray) -> None:
         assert job.dependent is not None
-        self.dependent, self.errors, self.losses, self.job = job.dependent, errors, losses, job
+        self.dependent, self.errors, self.job = job.dependent, errors, job
         self.rows, self.level = job.rows, job.confidence_level
+        self.losses = losses if asked.family != "rank" else self._halved(losses)
         self.decays = self._decays(job.problem.y[:, None] - predictions[..., : job.problem.n_outputs])
         is_squared = asked.kind in SQUARED and asked.classes is None and asked.family == "mean"
         self.interval, self.long_run = serial_interval(
             errors,
-            losses,
+            self.losses,
             self.dependent.serial,
             self.rows,
             self.level,
             asked.rule_scale,
             self.decays if is_squared else None,
         )
+
+    def _halved(self, influence: FloatArray) -> FloatArray:
+        """Influence values of ranks whose sums over folds are what folds add to the figure.
+
+        A comparison of two rows stands in the values of both, so that their sums over folds are twice that. Between
+        single rows this makes no difference, but slow cosines see folds as wholes.
+        """
+        source = self.dependent.source
+        ids = source.whole.ids[0] if isinstance(source, DropSets) else source.ids[0]
+        weights = np.ones(len(ids)) if self.rows.weights is None else self.rows.weights
+        centre = np.average(influence[ids >= 0], axis=0, weights=weights[ids >= 0])
+        halved = influence.copy()
+        for fold in range(source.n_folds):
+            inside = ids == fold
+            halved[inside] -= (np.average(influence[inside], axis=0, weights=weights[inside]) - centre) / 2
+        return halved
 
     def _decays(self, residuals: FloatArray) -> list[list[Decay]]:
         """Of the pilot where there was one, at the values that are computed; else of the held-out residuals."""

@@ -19,6 +19,7 @@ from ..inference.fold_errors import HeldOut
 from ..inference.serial import Serial
 from ..learners import Learner, RefitLearner, Task
 from ..metrics import find_loss
+from ..metrics.pooled import MOST_BLOCKS
 from ..neighbourhoods import (
     FEWEST_IN_A_BLOCK,
     GIVEN,
@@ -162,10 +163,11 @@ def find_dependent(folds: object, pilot: Pilot) -> Dependent | None:
 def refuse_beside(found: Dependent, task: Task, K: int | None, L: int | None, bias_folds: object) -> None:
     """Refuse keywords that make no sense beside such folds."""
     for metric in task.metrics:
-        if not metric.is_extra and metric.family not in ("mean", "function"):
+        if not metric.is_extra and metric.family == "pooled" and task.problem.n > MOST_BLOCKS:
             raise IntervalError(
-                f"{metric.name} compares rows with each other, and how neighbours that resemble each other change its "
-                "interval is not known. Choose a mean of losses or a function of such, as log_loss or r2."
+                f"{metric.name} is a function of all predictions together: from {MOST_BLOCKS + 1} rows on its variance "
+                "comes from rows left out by chance, which tells nothing of neighbours that resemble each other. "
+                "Choose a mean of losses, a function of such, or ranks within blocks: as neg_log_loss, r2 or roc_auc."
             )
     if task.rule.name != "covariance":
         raise IntervalError(
