@@ -12,7 +12,7 @@ from .design import DesignSmoother
 from .encoded import EncodedLearner, EncodedSets, RowsOfSet
 from .encoded_family import EncodedFamily
 from .encoding import Encoding
-from .features import Features, FixedFeatures
+from .features import Features, FixedFeatures, Recipe
 from .fitrows import FitRows
 from .gaussian_process import GaussianProcessLearner
 from .glm import GLMLearner
@@ -54,6 +54,7 @@ __all__ = [
     "NoFiniteFit",
     "Path",
     "RankedRows",
+    "Recipe",
     "RefitLearner",
     "Refusal",
     "RowsOfSet",

@@ -16,13 +16,42 @@ from ..errors import RouteError
 from ..linalg.columns import middle
 from ..typing import AnyArray, BoolArray, FloatArray, IntArray
 
-__all__ = ["Features", "FixedFeatures", "Matrix", "Pattern", "as_dense", "side_by_side"]
+__all__ = ["Features", "FixedFeatures", "Matrix", "Pattern", "Recipe", "as_dense", "side_by_side"]
 
 MOST_DENSE_BYTES = 2**28
 """Fixed features of which a dense matrix would take more stay sparse."""
 
 Matrix: TypeAlias = FloatArray | sparse.csr_matrix
 RowCheck: TypeAlias = Callable[[IntArray], bool]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How columns of B are made of one column of a table, in any rows.
+
+    Attributes
+    ----------
+    kind : str
+        "number", "value" (a number that may be missing), "missing" (an indicator), "levels", or "target".
+    column : int
+        Place of the column in the table.
+    missing : object
+        What stands for a missing value.
+    levels : array or None
+        In their order.
+    fill : object
+        What fills gaps of levels; None if they are a level themselves.
+    has_mode : bool
+        Whether gaps are filled by the most frequent level: then they have none here.
+    """
+
+    kind: str
+    column: int = -1
+    missing: object = np.nan
+    levels: AnyArray | None = None
+    fill: object = None
+    has_mode: bool = False
+
 
 MOST_ENTRIES = 4
 """Columns of B an output up to which these are picked; beyond, matrices are multiplied."""
@@ -37,7 +66,8 @@ class FixedFeatures:
     """The columns of B, as steps ask for them: values about their middle, and indicators.
 
     A value that is missing is zero; an indicator of its own says where. What is asked for twice is there once. Steps
-    that look at the target, as it was given, ask for columns of it.
+    that look at the target, as it was given, ask for columns of it. ``recipes`` say how each part is made of a column
+    of the table in any other rows, None if that is not known.
     """
 
     def __init__(self, n: int, target: AnyArray) -> None:
@@ -48,6 +78,7 @@ class FixedFeatures:
         self._products: set[int] = set()
         self.values: list[AnyArray] = []
         self.value_sources: list[int] = []
+        self.recipes: list[Recipe | None] = []
         self._of_training: list[RowCheck] = []
         self._of_all: list[RowCheck] = []
 
@@ -66,11 +97,16 @@ class FixedFeatures:
         return bool(self._of_training or self._of_all)
 
     @property
+    def widths(self) -> list[int]:
+        """Columns of each part."""
+        return [int(part.shape[1]) for part in self._parts]
+
+    @property
     def n_columns(self) -> int:
         """Number of columns so far."""
         return sum(part.shape[1] for part in self._parts)
 
-    def value(self, key: Hashable, x: FloatArray) -> tuple[int, float]:
+    def value(self, key: Hashable, x: FloatArray, recipe: Recipe | None = None) -> tuple[int, float]:
         """Where a column of numbers is, NaN where they are missing, and what was subtracted from it."""
         if (key, "value") not in self._places:
             seen = x[np.isfinite(x)]
@@ -80,7 +116,7 @@ class FixedFeatures:
             self.value_sources.append(self.n_columns)
             self.values.append(x)
             self._centres.append(centre)
-            self._add((key, "value"), np.where(np.isnan(x), 0.0, x - centre)[:, None])
+            self._add((key, "value"), np.where(np.isnan(x), 0.0, x - centre)[:, None], recipe)
         at = int(self._places[key, "value"][0])
         return at, self._centres[self.value_sources.index(at)]
 
@@ -111,19 +147,20 @@ class FixedFeatures:
             at -= part.shape[1]
         raise IndexError(at)
 
-    def indicator(self, key: Hashable, mask: BoolArray) -> int:
+    def indicator(self, key: Hashable, mask: BoolArray, recipe: Recipe | None = None) -> int:
         """Where the indicator of some rows is."""
-        return int(self.levels((key, "indicator"), np.where(mask, 0, -1), 1)[0])
+        return int(self.levels((key, "indicator"), np.where(mask, 0, -1), 1, recipe)[0])
 
-    def levels(self, key: Hashable, codes: IntArray, n_levels: int) -> IntArray:
+    def levels(self, key: Hashable, codes: IntArray, n_levels: int, recipe: Recipe | None = None) -> IntArray:
         """Where the indicators of levels are, of rows that have the level ``codes`` (n,); -1 is none."""
         if (key, "levels") not in self._places:
             rows = np.flatnonzero(codes >= 0)
             entries = (np.ones(len(rows)), (rows, codes[rows]))
-            self._add((key, "levels"), sparse.csr_matrix(entries, shape=(self.n, n_levels)))
+            self._add((key, "levels"), sparse.csr_matrix(entries, shape=(self.n, n_levels)), recipe)
         return self._places[key, "levels"]
 
-    def _add(self, key: Hashable, columns: Matrix) -> None:
+    def _add(self, key: Hashable, columns: Matrix, recipe: Recipe | None) -> None:
+        self.recipes.append(recipe)
         first = self.n_columns
         self._places[key] = np.arange(first, first + columns.shape[1])
         self._parts.append(columns)

@@ -178,12 +178,15 @@ class FoldStatistics:
     """Products of rows ``(Z, r)`` with themselves, Z in some coordinates and r the residuals of a pilot fit.
 
     Rows count with their weights. ``products`` (L, K, d + Q, d + Q) are by repeats and folds, ``others`` (d + Q, d + Q)
-    of the rows that the first repeat never scores, and ``squares`` (Q,) those of y.
+    of the rows that the first repeat never scores, and ``squares`` (Q,) those of y. Where steps learn there may be
+    the same without weights (``plain``), and least and largest values (L, K, r) of some columns (``extremes``).
     """
 
     products: FloatArray
     others: FloatArray
     squares: FloatArray
+    plain: FoldStatistics | None = None
+    extremes: tuple[FloatArray, FloatArray] | None = None
 
     @classmethod
     def zeros(cls, shape: tuple[int, int, int], d: int) -> FoldStatistics:
@@ -194,7 +197,12 @@ class FoldStatistics:
     def plus(self, other: FoldStatistics) -> FoldStatistics:
         """With those of other rows."""
         np.add(self.products, other.products, out=self.products)  # large, and of nobody else
-        return FoldStatistics(self.products, self.others + other.others, self.squares + other.squares)
+        plain = None if self.plain is None or other.plain is None else self.plain.plus(other.plain)
+        extremes = None
+        if self.extremes is not None and other.extremes is not None:
+            (low, high), (other_low, other_high) = self.extremes, other.extremes
+            extremes = np.minimum(low, other_low), np.maximum(high, other_high)
+        return FoldStatistics(self.products, self.others + other.others, self.squares + other.squares, plain, extremes)
 
     @property
     def total(self) -> FloatArray:

@@ -16,6 +16,7 @@ from ..learners import (
     EncodedSets,
     Encoding,
     Features,
+    FixedFeatures,
     GLMLearner,
     Moments,
     RowsOfSet,
@@ -38,6 +39,7 @@ __all__ = [
     "FeaturesEngine",
     "LearningSets",
     "coefficients",
+    "have_lost_digits",
 ]
 
 CANCELLED = 1e-5
@@ -119,18 +121,25 @@ class FeaturesEngine(TrainingSetsEngine):
 
     def has_lost_digits(self, statistics: SetStatistics, weighted: Moments) -> BoolArray:
         """Sets (S,) that have so little of what a column has in all rows that differences do not tell."""
-        fixed = self.fixed
-        at = np.array(fixed.value_sources, dtype=np.intp)
-        low, high = statistics.extremes(at)
-        squares = np.einsum("sqq->sq", statistics.moments.products)
-        varies = squares > 0  # of indicators exactly so
-        varies[:, at] = low < high
-        is_lost = varies & fixed.is_value & (squares < CANCELLED * np.diag(self.plain.gram)[:-1])
-        if self.weights is not None:
-            squares = np.einsum("sqq->sq", weighted.products)
-            is_lost |= varies & (squares < CANCELLED * np.diag(self.weighted.gram)[:-1])
-        found: BoolArray = is_lost.any(axis=1)
-        return found
+        heavy = None if self.weights is None else np.diag(self.weighted.gram)[:-1]
+        return have_lost_digits(self.fixed, statistics, weighted, np.diag(self.plain.gram)[:-1], heavy)
+
+
+def have_lost_digits(
+    fixed: FixedFeatures, statistics: SetStatistics, weighted: Moments, plain: FloatArray, heavy: FloatArray | None
+) -> BoolArray:
+    """Sets (S,) whose differences do not tell, given the squares of the columns over all rows, also with weights."""
+    at = np.array(fixed.value_sources, dtype=np.intp)
+    low, high = statistics.extremes(at)
+    squares = np.einsum("sqq->sq", statistics.moments.products)
+    varies = squares > 0  # of indicators exactly so
+    varies[:, at] = low < high
+    is_lost = varies & fixed.is_value & (squares < CANCELLED * plain)
+    if heavy is not None:
+        squares = np.einsum("sqq->sq", weighted.products)
+        is_lost |= varies & (squares < CANCELLED * heavy)
+    found: BoolArray = is_lost.any(axis=1)
+    return found
 
 
 def coefficients(learner: EncodedLearner, sets: EncodedSets) -> tuple[FloatArray, BoolArray]:

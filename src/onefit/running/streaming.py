@@ -15,9 +15,10 @@ from ..checks import check_choice, check_integer, check_jobs, check_level
 from ..dealing import DealtGroups, DealtRows
 from ..errors import DataError, FoldError, RouteError, TrainingSetError
 from ..folds import Folds, entropy_of, explicit_folds
-from ..inference.intervals import RULES
+from ..inference.intervals import RULES, Rule
 from ..inference.montecarlo import FAST
-from ..learners import Learner, RefitLearner, Refusal, Task, adapt
+from ..learners import EncodedFamily, EncodedLearner, Learner, RefitLearner, Refusal, Task, adapt
+from ..learners.transformed import is_stateless, steps_of
 from ..routes import Bid, Computation, FoldPlan, Partitions, Route, Ticks, Workers
 from ..routes.streams import (
     Deal,
@@ -31,9 +32,12 @@ from ..routes.streams import (
     StreamedComputation,
     StreamedModel,
     Target,
+    encoded_model,
     streamed_model,
 )
-from ..routes.streams.survey import Survey, SurveyPlan, survey
+from ..routes.streams.models import IN_MEMORY
+from ..routes.streams.rows import numbers_of
+from ..routes.streams.survey import Survey, SurveyPlan, survey, with_facts
 from ..sources import LocalRunner, PassRunner, Table, beside_dask, is_dask, pieces_of, scan
 from ..typing import IntArray
 from ..validation import Problem, check_problem
@@ -116,20 +120,18 @@ def make_streamed_job(contenders: Sequence[Contender], table: Table, y: Any, set
     workers, progress = Workers(check_jobs(settings.n_jobs)), Progress(check_progress(settings.progress))
     runner = table.runner or LocalRunner(workers.n_threads)
     table, roles = _roles(table, y, settings)
-    plan = SurveyPlan((*roles.features, roles.y, *filter(None, [roles.weights])), tuple(filter(None, [roles.groups])))
+    learns = any(_has_steps(contender.estimators[0]) for contender in contenders)
+    drawn = (*roles.features, roles.y, *filter(None, [roles.weights]))
+    plan = SurveyPlan(drawn, tuple(filter(None, [roles.groups])), roles.features if learns else ())
     table, found = survey(table, plan, runner)
     counts = [int(fragment.n_rows or 0) for fragment in table.fragments]
     n = sum(counts)
-    problem, frame = _problem(contenders, found, roles)
-    question = ask(settings.scoring, settings.loss, problem, [c.estimators[0] for c in contenders], rule, False)
-    _refuse_metrics(question)
-    needs = frozenset(name for name, needed in [("fold variance", rule.needs_v_out),
-                                                ("pair scatter", rule.needs_pair_scatter)] if needed)  # fmt: skip
-    task = Task(problem, question.loss, rule, settings.transformers, needs, ())
-    learners = [
-        _learner(each, contender) for contender in contenders for each in candidates_of(contender, task, "auto")
-    ]
-    models = [_model(learner, problem, roles, contenders) for learner in learners]
+    try:
+        frame, task, question, learners, models = _models(contenders, found, roles, settings, rule)
+    except DataError as error:
+        if "NaN" in str(error):  # in rows that were drawn: it is told of all
+            _name_first_missing(table, roles)
+        raise
     entropy, groups = entropy_of(settings.random_state), _groups(found, roles, n)
     deal, n_repeats = _deal(settings, n, entropy, None if groups is None else groups[1])
     computation = _computation(
@@ -147,6 +149,24 @@ def make_streamed_job(contenders: Sequence[Contender], table: Table, y: Any, set
         task, question.asked, level, partitions, route, workers, tuple(bids), values, {}, settings.n_folds == "auto",
         progress, settings, entropy, None, names, True,
     )  # fmt: skip
+
+
+def _models(
+    contenders: Sequence[Contender], found: Survey, roles: _Roles, settings: Settings, rule: Rule
+) -> tuple[pd.DataFrame, Task, Question, list[Learner], list[StreamedModel]]:
+    """Models of the columns, from rows that were drawn, and what is asked of them."""
+    problem, frame = _problem(contenders, found, roles)
+    question = ask(settings.scoring, settings.loss, problem, [c.estimators[0] for c in contenders], rule, False)
+    _refuse_metrics(question)
+    needs = {"fold variance": rule.needs_v_out, "pair scatter": rule.needs_pair_scatter}
+    needed = frozenset(name for name, is_needed in needs.items() if is_needed)
+    task = Task(problem, question.loss, rule, settings.transformers, needed, ())
+    learners, models = list[Learner](), list[StreamedModel]()
+    for contender in contenders:
+        for each in candidates_of(contender, task, "auto"):
+            learners.append(_learner(each, contender))
+            models.append(_model(learners[-1], problem, roles, contender))
+    return frame, task, question, learners, models
 
 
 def _refuse_unknown(settings: Settings) -> None:
@@ -203,15 +223,27 @@ def _problem(contenders: Sequence[Contender], found: Survey, roles: _Roles) -> t
     size = max(SAMPLE_ROWS, SAMPLE_WIDTHS * len(roles.features))
     names = (*roles.features, roles.y, *filter(None, [roles.weights]))
     frame = found.frame(names, size)
-    numeric = frame.select_dtypes("number")
-    seen = np.isfinite(numeric.to_numpy(dtype=np.float64)).all(axis=1)
+    numeric = frame[[roles.y]] if found.facts else frame.select_dtypes("number")
+    with np.errstate(invalid="ignore"):
+        seen = np.isfinite(pd.DataFrame(numeric).select_dtypes("number").to_numpy(dtype=np.float64)).all(axis=1)
     if seen.sum() >= 3:
         frame = frame[seen].reset_index(drop=True)
+    if found.facts:
+        frame = with_facts(frame, found.facts)
     weights = None if roles.weights is None else frame[roles.weights].to_numpy(dtype=np.float64)
     estimators = [contender.estimators[0] for contender in contenders]
     if weights is not None and not (weights >= 0).all():
         weights = np.abs(weights)  # the pass will name the row
     return check_problem(estimators, frame[list(roles.features)], frame[roles.y].to_numpy(), weights), frame
+
+
+def _name_first_missing(table: Table, roles: _Roles) -> None:
+    """Raise an error that names the first row in which a number is missing, if there is one."""
+    start, numeric = 0, [name for name in roles.features if table.column(name).kind == "number"]
+    for block in table.blocks((*numeric, roles.y)):
+        if numeric:
+            numbers_of(block, numeric, start, "X")
+        start += block.n_rows
 
 
 def _learner(candidate: Sequence[Learner], contender: Contender) -> Learner:
@@ -226,14 +258,26 @@ def _learner(candidate: Sequence[Learner], contender: Contender) -> Learner:
     return learner
 
 
-def _model(learner: Learner, problem: Problem, roles: _Roles, contenders: Sequence[Contender]) -> StreamedModel:
-    for contender in contenders:
-        if isinstance(contender.estimators[0], Pipeline):
-            raise RouteError("Pipelines are not read from tables yet.")
-    found = streamed_model(learner, problem, roles.features, {})
+def _model(learner: Learner, problem: Problem, roles: _Roles, contender: Contender) -> StreamedModel:
+    kinds: dict[type, Any] = {EncodedLearner: encoded_model, EncodedFamily: encoded_model}
+    found: StreamedModel | Refusal
+    if any(is_stateless(step) for step in _steps(contender.estimators[0])):
+        found = Refusal("it has a step that learns nothing, which may not give the same in other rows", IN_MEMORY)
+    else:
+        found = streamed_model(learner, problem, roles.features, kinds)
     if isinstance(found, Refusal):
-        raise RouteError(f"The rows stay where they are, and this model cannot do with that: {found}.")
+        error = RouteError(f"The rows stay where they are, and this model cannot do with that: {found}.")
+        raise error.named(contender.name)
     return found
+
+
+def _steps(estimator: Any) -> list[Any]:
+    return steps_of(estimator) if isinstance(estimator, Pipeline) else []
+
+
+def _has_steps(estimator: object) -> bool:
+    """Whether levels, extremes and missing values of the columns must be known before models are made."""
+    return isinstance(estimator, Pipeline)
 
 
 def _constant(task: Task) -> Learner:

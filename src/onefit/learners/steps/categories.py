@@ -73,7 +73,8 @@ class Categories:
         key: tuple[Hashable, ...] = (table.keys[at], "levels", None if given is None else (*given.tolist(),))
         kept: BoolArray = np.ones(len(column), dtype=bool)
         if self.fill is not None and (is_gap := table.missing(at, self.missing)).any():
-            gap = self.fixed.indicator((table.keys[at], "missing", repr(self.missing)), is_gap)
+            recipe = table.recipe("missing", at, missing=self.missing)
+            gap = self.fixed.indicator((table.keys[at], "missing", repr(self.missing)), is_gap, recipe)
             key = (*key, repr(self.missing), None if has_mode else repr(self.fill))
             kept = ~is_gap if has_mode else kept
             column = column.astype(object)
@@ -83,7 +84,11 @@ class Categories:
             raise RouteError(f"column {name!r} has None among levels of which the most frequent is asked for")
         codes = np.full(self.fixed.n, -1, dtype=np.intp)
         codes[kept] = found
-        sources = self.fixed.levels(key, codes, len(levels))
+        fill = None if has_mode else self.fill
+        recipe = table.recipe(
+            "levels", at, missing=self.missing, levels=levels, fill=fill, has_mode=has_mode and gap is not None
+        )
+        sources = self.fixed.levels(key, codes, len(levels), recipe)
         return Levels(name, levels, sources, gap, has_mode, bool((found >= 0).all()))
 
 

@@ -25,8 +25,14 @@ class _Gaps:
     def __init__(self, table: RawTable, missing: Any, fixed: FixedFeatures, of_all: bool = False) -> None:
         self.masks, self._of_all = [table.missing(at, missing) for at in range(table.n_columns)], of_all
         self.gapped: IntArray = np.flatnonzero([of_all or bool(mask.any()) for mask in self.masks])
-        keys = [(table.keys[at], "missing", repr(missing)) for at in self.gapped]
-        found = [fixed.indicator(key, self.masks[at]) for key, at in zip(keys, self.gapped, strict=True)]
+        found = [
+            fixed.indicator(
+                (table.keys[at], "missing", repr(missing)),
+                self.masks[at],
+                table.recipe("missing", at, missing=missing),
+            )
+            for at in self.gapped.tolist()
+        ]
         self.sources: IntArray = np.array(found, dtype=np.intp)
 
     def counts(self, sets: SetStatistics) -> FloatArray:
@@ -52,7 +58,8 @@ class _Imputed(Block):
         numbers = [table.numbers(at) for at in range(table.n_columns)]
         self.columns = [np.where(mask, np.nan, column) for mask, column in zip(self._gaps.masks, numbers, strict=True)]
         keys = [(key, "without", repr(step.missing_values)) for key in table.keys]
-        found = [fixed.value(key, column) for key, column in zip(keys, self.columns, strict=True)]
+        recipes = [table.recipe("value", at, missing=step.missing_values) for at in range(table.n_columns)]
+        found = [fixed.value(*each) for each in zip(keys, self.columns, recipes, strict=True)]
         self._values: IntArray = np.array([source for source, _ in found], dtype=np.intp)
         self._centre = np.array([centre for _, centre in found])
         p, gapped = len(self.columns), self._gaps.gapped

@@ -19,7 +19,7 @@ from sklearn.feature_selection import (
 from ...errors import RouteError
 from ...typing import FloatArray, IntArray
 from ..encoding import Block, BlockAfter
-from ..features import Features, FixedFeatures
+from ..features import Features, FixedFeatures, Recipe
 from ..setstatistics import SetStatistics
 from .table import RawTable, as_block
 
@@ -131,7 +131,7 @@ def _score(
         raise RouteError(f"{name} has a score of its own; f_regression, r_regression and f_classif are known")
     if y.dtype.kind not in "fiub":
         raise RouteError(f"{name} meets a target that holds no numbers")
-    source, _ = fixed.value("target", y.astype(np.float64))
+    source, _ = fixed.value("target", y.astype(np.float64), Recipe("target"))
     is_squared = step.score_func is f_regression
 
     def correlation(found: Features, sets: SetStatistics) -> FloatArray:

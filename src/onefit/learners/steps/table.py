@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from sklearn.utils._missing import is_scalar_nan
 from ...errors import RouteError
 from ...typing import AnyArray, BoolArray, FloatArray, IntArray
 from ..encoding import Block
-from ..features import Features, FixedFeatures, Pattern
+from ..features import Features, FixedFeatures, Pattern, Recipe
 from ..setstatistics import SetStatistics
 
 __all__ = ["RawTable", "Values", "as_block"]
@@ -26,10 +26,14 @@ __all__ = ["RawTable", "Values", "as_block"]
 
 @dataclass(frozen=True)
 class RawTable:
-    """Columns that are the same in every training set, by the keys of where they come from."""
+    """Columns that are the same in every training set, by the keys of where they come from.
+
+    ``places`` are those of the columns in the table as it was given, None of what steps have made of it.
+    """
 
     X: Any
     keys: tuple[Hashable, ...]
+    places: tuple[int | None, ...] = ()
 
     @classmethod
     def of(cls, X: Any, n: int) -> RawTable:
@@ -41,7 +45,7 @@ class RawTable:
         if sparse.issparse(X):
             raise RouteError("its steps learn from a sparse matrix")
         origin = object()  # not the id of X, which another table may have once this one is gone
-        return cls(X, tuple((origin, at) for at in range(X.shape[1])))
+        return cls(X, tuple((origin, at) for at in range(X.shape[1])), tuple(range(X.shape[1])))
 
     def through(self, step: Any) -> RawTable:
         """What a step that learns nothing makes of each row by itself."""
@@ -49,7 +53,7 @@ class RawTable:
             made = clone(step).fit_transform(self.X)
         except Exception as error:
             raise RouteError(f"{type(step).__name__} failed on all rows: {type(error).__name__}: {error}") from error
-        return RawTable.of(made, self.X.shape[0])
+        return replace(RawTable.of(made, self.X.shape[0]), places=())
 
     @property
     def n_columns(self) -> int:
@@ -58,7 +62,13 @@ class RawTable:
 
     def select(self, columns: Sequence[int]) -> RawTable:
         """Some of the columns."""
-        return RawTable(_safe_indexing(self.X, list(columns), axis=1), tuple(self.keys[at] for at in columns))
+        places = tuple(self.places[at] for at in columns) if self.places else ()
+        return RawTable(_safe_indexing(self.X, list(columns), axis=1), tuple(self.keys[at] for at in columns), places)
+
+    def recipe(self, kind: str, at: int, **options: Any) -> Recipe | None:
+        """How columns of B are made of a column in any rows; None if steps have made it."""
+        place = self.places[at] if self.places else None
+        return None if place is None else Recipe(kind, place, **options)
 
     def objects(self, at: int) -> AnyArray:
         """A column as scikit-learn sees it."""
@@ -109,7 +119,7 @@ class Values(Block):
         columns = [table.numbers(at) for at in range(table.n_columns)]
         if any(np.isnan(column).any() for column in columns):
             raise RouteError("missing values reach a step that is not an imputer or encoder")
-        found = [fixed.value(key, column) for key, column in zip(table.keys, columns, strict=True)]
+        found = [fixed.value(table.keys[at], column, table.recipe("number", at)) for at, column in enumerate(columns)]
         self.sources: IntArray = np.array([source for source, _ in found], dtype=np.intp)
         self._centre = np.array([centre for _, centre in found])
         self.columns, self.n_outputs = columns, len(columns)

@@ -5,6 +5,7 @@ their training sets are solved, `passes` are the tasks that are sent to whoever 
 """
 
 from .compute import Sample, StreamedComputation, StreamedFolds, StreamedOutcome
+from .encoded import encoded_model
 from .models import MeanModel, StreamedModel, streamed_model
 from .rows import Deal, GivenFolds, GroupDeal, ReadRows, RowDeal, RowReader, Target
 
@@ -22,5 +23,6 @@ __all__ = [
     "StreamedModel",
     "StreamedOutcome",
     "Target",
+    "encoded_model",
     "streamed_model",
 ]

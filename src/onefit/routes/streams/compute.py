@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy import linalg
 
 from ...errors import LossOverflowError, TrainingSetError
 from ...folds import Folds
@@ -30,7 +29,7 @@ from ..repeats import OVERFLOW, first_errors
 from ..score import Question
 from ..solve import JoinedSets, TrainingSets, solve
 from ..threads import threads
-from .models import StreamedModel
+from .models import NOT_UNIQUE, StreamedModel
 from .passes import Collected, CollectTask, Scored, ScoreTask, add_collected, add_scored
 from .rows import RowReader
 from .summary import RowSummary, SummaryPlan
@@ -42,15 +41,6 @@ ROUNDS = (2, 5, 10, 20, 40)
 
 MOST_LOOKS = 3
 """First passes until coordinates are good enough for all rows; a second one is rare."""
-
-
-DEPENDENT = 1e-10
-"""Squared length of what the others leave of a column, all of length one in coordinates of a sample."""
-
-NOT_UNIQUE = (
-    "Columns are linear combinations of the others (the intercept counts as a column of ones), or so nearly so that "
-    "sums over rows cannot tell, so the fit is not unique. Drop such columns, or use a larger penalty."
-)
 
 
 @dataclass(frozen=True)
@@ -209,7 +199,13 @@ class StreamedComputation:
             for model, columns in zip(self.models, self.sample.designs, strict=True)
         ]
         for look in range(MOST_LOOKS):
-            task = CollectTask(reader, tuple(model.rows for model in self.models), tuple(coordinates))
+            task = CollectTask(
+                reader,
+                tuple(model.rows for model in self.models),
+                tuple(coordinates),
+                tuple(model.needs_plain for model in self.models),
+                tuple(model.values for model in self.models),
+            )
             keep = self.keep(f"statistics of {len(reader.repeats)} repeats, look {look}")
             collected = self.runner.sum(task, self.pieces, add_collected, self.ticks.advance, keep)
             with threads(1):
@@ -221,7 +217,7 @@ class StreamedComputation:
             if not [at for at in lost if found[at] is None or look == 0]:
                 break
             for at in lost:
-                coordinates[at] = better(coordinates[at], collected.statistics[at])
+                coordinates[at] = self.models[at].better(coordinates[at], collected.statistics[at])
         else:
             raise TrainingSetError(NOT_UNIQUE)
         return collected, [sets for sets in found if sets is not None]
@@ -363,22 +359,3 @@ class StreamedComputation:
             return UnitSizes(w.first**2 / w.second, w.second**2 / w.fourth, spread, w.n, False)
         sums = scored.scores.repeats[0]
         return UnitSizes.of_sizes(sums.group_sizes + sums.group_weights, spread, True)
-
-
-def better(coordinates: Coordinates, statistics: FoldStatistics) -> Coordinates:
-    """Coordinates in which all rows are orthonormal, as far as those that there were can tell; and their fit as pilot.
-
-    What a sample of rows has missed is there by now; digits that were lost are had in the next pass.
-    """
-    d, total = len(coordinates.T), statistics.total
-    M = total[:d, :d] + coordinates.tau * coordinates.penalty
-    size = np.sqrt(np.diag(M))
-    size = np.where(size > 0, size, 1.0)
-    scaled = M / np.multiply.outer(size, size)
-    if not linalg.eigvalsh(scaled, subset_by_index=(0, 0))[0] > DEPENDENT:
-        raise TrainingSetError(NOT_UNIQUE)
-    R = linalg.cholesky(scaled)
-    A = linalg.solve_triangular(R, np.eye(d)) / size[:, None]
-    held = coordinates.T[: coordinates.n_penalized].T @ coordinates.pilot[: coordinates.n_penalized]
-    step = A @ (A.T @ (total[:d, d:] - coordinates.tau * held))
-    return replace(coordinates, T=coordinates.T @ A, pilot=coordinates.pilot + coordinates.T @ step, is_diagonal=False)

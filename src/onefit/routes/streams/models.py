@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy import linalg
 
+from ...errors import TrainingSetError
 from ...folds import Folds
 from ...learners import DesignSmoother, Learner, Refusal, ScaledLearner
 from ...linalg.columns import ColumnMap, Columns
@@ -22,9 +25,18 @@ from ..solve import Doubtful, FoldSystems, SetSolver
 from ..streamedpath import MOST_RATIO, PathSolver
 from .rows import ReadRows
 
-__all__ = ["MeanModel", "PathModel", "StreamedModel", "streamed_model"]
+__all__ = ["IN_MEMORY", "NOT_UNIQUE", "MeanModel", "PathModel", "StreamedModel", "streamed_model"]
 
 IN_MEMORY = "read a part into memory: table.sample(n, random_state)"
+
+
+DEPENDENT = 1e-10
+"""Squared length of what the others leave of a column, all of length one in coordinates of a sample."""
+
+NOT_UNIQUE = (
+    "Columns are linear combinations of the others (the intercept counts as a column of ones), or so nearly so that "
+    "sums over rows cannot tell, so the fit is not unique. Drop such columns, or use a larger penalty."
+)
 
 
 class StreamedModel(ABC):
@@ -45,6 +57,10 @@ class StreamedModel(ABC):
         Whether it needs nothing but a matrix of numbers of them.
     is_path : bool
         Whether values that follow one another are alike.
+    needs_plain : bool
+        Whether it needs statistics without weights, too.
+    values : function or None
+        Of rows: columns whose extremes by folds it needs.
     """
 
     learner: Learner | None = None
@@ -54,6 +70,8 @@ class StreamedModel(ABC):
     names: tuple[str, ...] = ()
     is_numeric: bool = True
     is_path: bool = False
+    needs_plain: bool = False
+    values: Callable[[ReadRows], FloatArray] | None = None
 
     @property
     @abstractmethod
@@ -69,6 +87,10 @@ class StreamedModel(ABC):
         self, statistics: FoldStatistics, coordinates: Coordinates, folds: Folds, run: Run, tick: Callable[[], None]
     ) -> SetSolver | None:
         """What solves its training sets; None if the coordinates are not good enough for all rows."""
+
+    def better(self, coordinates: Coordinates, statistics: FoldStatistics) -> Coordinates:
+        """Coordinates and a pilot for another pass, from one that has lost digits."""
+        return better(coordinates, statistics)
 
 
 class _OfMap:
@@ -213,3 +235,22 @@ def streamed_model(
             made: StreamedModel | Refusal = make(learner, problem, names)
             return made
     return Refusal(f"its fits need more than sums over rows ({type(learner).__name__})", IN_MEMORY)
+
+
+def better(coordinates: Coordinates, statistics: FoldStatistics) -> Coordinates:
+    """Coordinates in which all rows are orthonormal, as far as those that there were can tell; and their fit as pilot.
+
+    What a sample of rows has missed is there by now; digits that were lost are had in the next pass.
+    """
+    d, total = len(coordinates.T), statistics.total
+    M = total[:d, :d] + coordinates.tau * coordinates.penalty
+    size = np.sqrt(np.diag(M))
+    size = np.where(size > 0, size, 1.0)
+    scaled = M / np.multiply.outer(size, size)
+    if not linalg.eigvalsh(scaled, subset_by_index=(0, 0))[0] > DEPENDENT:
+        raise TrainingSetError(NOT_UNIQUE)
+    R = linalg.cholesky(scaled)
+    A = linalg.solve_triangular(R, np.eye(d)) / size[:, None]
+    held = coordinates.T[: coordinates.n_penalized].T @ coordinates.pilot[: coordinates.n_penalized]
+    step = A @ (A.T @ (total[:d, d:] - coordinates.tau * held))
+    return replace(coordinates, T=coordinates.T @ A, pilot=coordinates.pilot + coordinates.T @ step, is_diagonal=False)

@@ -10,8 +10,8 @@ import numpy as np
 from ...linalg.columns import Columns
 from ...linalg.precondition import Coordinates
 from ...sources import Piece
-from ...typing import FloatArray
-from ..collect import Chunk, Collector, FoldStatistics, numbers_of_a_row, rows_of_a_block
+from ...typing import FloatArray, IntArray
+from ..collect import Chunk, Collector, FoldOrder, FoldStatistics, numbers_of_a_row, rows_of_a_block
 from ..score import Question, Scores, score_chunks
 from ..threads import threads
 from .rows import ReadRows, RowReader
@@ -91,6 +91,8 @@ class CollectTask:
     reader: RowReader
     designs: tuple[RowsOf, ...]
     coordinates: tuple[Coordinates, ...]
+    needs_plain: tuple[bool, ...]
+    values: tuple[Callable[[ReadRows], FloatArray] | None, ...]
 
     def __call__(self, piece: Piece) -> Collected:
         """Statistics of its rows."""
@@ -98,15 +100,51 @@ class CollectTask:
         widths = [len(each.T) for each in self.coordinates]
         most = rows_of_a_block(max(widths) + Q, K)
         collectors = [Collector(FoldStatistics.zeros((L, K, Q), len(each.T)), each, most) for each in self.coordinates]
+        plain = [
+            Collector(FoldStatistics.zeros((L, K, Q), len(each.T)), each, most)
+            if needed and self.reader.weights is not None
+            else None
+            for each, needed in zip(self.coordinates, self.needs_plain, strict=True)
+        ]
+        extremes: list[tuple[FloatArray, FloatArray] | None] = [None] * len(collectors)
         weights = WeightSums()
         with threads(1):
             for rows in self.reader.rows(piece):
                 weights = weights.plus(WeightSums.of(len(rows.observed), rows.weights))
+                extremes = [
+                    None if of is None else _with_extremes(ends, of(rows), rows.ids, K)
+                    for ends, of in zip(extremes, self.values, strict=True)
+                ]
                 columns = [design(rows) for design in self.designs]
                 for chunks in _parts(rows, columns, self.reader.target.middle, most):
-                    for collector, chunk in zip(collectors, chunks, strict=True):
+                    for collector, without, chunk in zip(collectors, plain, chunks, strict=True):
                         collector.add(chunk)
-        return Collected([each.statistics for each in collectors], weights)
+                        if without is not None:
+                            without.add(chunk._replace(weights=None))
+        found = [
+            replace(each.statistics, plain=None if without is None else without.statistics, extremes=ends)
+            for each, without, ends in zip(collectors, plain, extremes, strict=True)
+        ]
+        return Collected(found, weights)
+
+
+def _with_extremes(
+    ends: tuple[FloatArray, FloatArray] | None, values: FloatArray, ids: IntArray, n_folds: int
+) -> tuple[FloatArray, FloatArray]:
+    """Least and largest values by folds, (L, K, r), with those of more rows."""
+    if ends is None:
+        shape = (len(ids), n_folds, values.shape[1])
+        ends = np.full(shape, np.inf), np.full(shape, -np.inf)
+    low, high = ends
+    has_gaps = bool(np.isnan(values).any())
+    least, most = (np.fmin, np.fmax) if has_gaps else (np.minimum, np.maximum)
+    for repeat, own in enumerate(ids):
+        order = FoldOrder.of(own, n_folds)
+        sorted_values = values[order.order]
+        for fold, part in order.parts():
+            low[repeat, fold] = least(low[repeat, fold], least.reduce(sorted_values[part], axis=0, initial=np.inf))
+            high[repeat, fold] = most(high[repeat, fold], most.reduce(sorted_values[part], axis=0, initial=-np.inf))
+    return low, high
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from ...errors import DataError
 from ...sources import Block, Fragment, PassRunner, Piece, Table, check_rows, pieces_of
 from ...typing import AnyArray, IntArray
 
-__all__ = ["ColumnFacts", "Survey", "SurveyPlan", "survey"]
+__all__ = ["ColumnFacts", "Survey", "SurveyPlan", "survey", "with_facts"]
 
 ROWS_OF_FIRST_BLOCK, ROWS_OF_A_BLOCK = 4096, 512
 """Rows that are drawn of the first block of a piece, and of each other one."""
@@ -23,6 +23,9 @@ FRAGMENTS = 32
 
 MOST_LEVELS = 10_000
 """Distinct values of a column up to which they are noted."""
+
+FEW = 200
+"""Fractions most of which differ among so many rows are no levels."""
 
 SEED = 20261118
 
@@ -65,10 +68,10 @@ class ColumnFacts:
         """Of some rows."""
         missing = pd.isna(values)
         seen = values[~missing]
-        if values.dtype.kind == "f":
-            return cls(None, *_ends(seen), bool(missing.any()))
+        ends = _ends(seen) if values.dtype.kind in "fiu" else (np.inf, -np.inf)
+        if values.dtype.kind == "f" and len(pd.unique(pd.Series(seen[:FEW]))) > FEW // 2:
+            return cls(None, *ends, bool(missing.any()))
         levels = pd.unique(pd.Series(seen)).tolist() if len(seen) else []
-        ends = _ends(seen) if values.dtype.kind in "iu" else (np.inf, -np.inf)
         return cls(frozenset(levels) if len(levels) <= MOST_LEVELS else None, *ends, bool(missing.any()))
 
     def plus(self, other: ColumnFacts) -> ColumnFacts:
@@ -236,3 +239,27 @@ def survey(table: Table, plan: SurveyPlan, runner: PassRunner) -> tuple[Table, S
     for each in runner.some(_Glance(plan), some):
         found = found.plus(each)
     return table, found
+
+
+def with_facts(frame: pd.DataFrame, facts: Mapping[str, ColumnFacts]) -> pd.DataFrame:
+    """Rows that were drawn, and more in which every level, extreme and gap of every column is there at least once.
+
+    Steps look at columns one by one, so that such rows need not exist.
+    """
+    needed = {name: _to_show(each) for name, each in facts.items()}
+    more = max(map(len, needed.values()), default=0)
+    extra = frame.iloc[np.resize(np.arange(len(frame)), more)]
+    whole = pd.concat([frame, extra], ignore_index=True)
+    for name, values in needed.items():
+        if values:
+            column = whole[name].astype(object).to_numpy(copy=True)
+            column[len(frame) : len(frame) + len(values)] = np.array([*values, None], dtype=object)[:-1]
+            whole[name] = pd.Series(column).infer_objects()
+    return whole
+
+
+def _to_show(facts: ColumnFacts) -> list[Any]:
+    values: list[Any] = sorted(facts.levels, key=str) if facts.levels is not None else []
+    if facts.levels is None:
+        values += [end for end in (facts.low, facts.high) if np.isfinite(end)]
+    return [*values, np.nan] if facts.has_missing else values
