@@ -12,7 +12,7 @@ from ..linalg.columns import EPS
 from ..typing import BoolArray, FloatArray
 from .trainingsets import inverse_factors
 
-__all__ = ["Middle", "SetSpectra", "middle_of"]
+__all__ = ["Middle", "SetSpectra", "keeps_squares", "middle_of"]
 
 KNOWN_SPAN = 1e7
 """Eigenvalues up to this factor from tau, both ways, are known well enough to choose a penalty."""
@@ -25,6 +25,10 @@ AMPLIFIED = 1e5
 
 DIGITS = 1e-8
 """How much of the residuals these errors may be."""
+
+LEAST_LEFT = 1e-2
+"""Part of the squares of a fit to all rows that must be left in a training set, and part of these in its own residuals:
+both are differences, and where a criterion is flat its minimum moves by millions of times their relative error."""
 
 
 def middle_of(tuned: TunedLearner, spectrum: Spectrum) -> float:
@@ -125,6 +129,15 @@ class SetSpectra:
             in_units = mu / self.middle.tau, lams / self.middle.tau
         known = _is_known(*in_units, self.magnified)
         return self.is_sound & known & _keeps_digits(*in_units, self.magnified, gamma, self.spectrum.rest)
+
+
+def keeps_squares(rest: FloatArray, left: FloatArray, squares: FloatArray) -> BoolArray:
+    """Which training sets can choose a penalty by their residuals, whose squares are ``rest`` (B, Q).
+
+    Those of the fit to all rows are ``left`` (B, Q) in them, and ``squares`` (Q,) in all rows.
+    """
+    kept: BoolArray = np.all((rest > LEAST_LEFT * left) & (left > LEAST_LEFT * squares), axis=1)
+    return kept
 
 
 def _is_known(mu: FloatArray, lams: FloatArray, magnified: FloatArray) -> BoolArray:

@@ -22,7 +22,7 @@ from .contract import Engine, Run, Workers
 from .engine import BLOCK_BYTES, FailureLog, per_block, refit_residuals
 from .gramstream import StreamedEngine, Streaming, can_stream
 from .solve import BatchSolver, Downdated, FoldSystems
-from .spectra import Middle, SetSpectra, middle_of
+from .spectra import Middle, SetSpectra, keeps_squares, middle_of
 from .trainingsets import BasisSets, Sets, TrainingSetsEngine, TrainingSetsRoute
 
 __all__ = ["TunedEngine", "TunedRoute"]
@@ -201,6 +201,7 @@ class _Sets(BasisSets):
         else:
             lams = engine.tuned.choose(sets.spectrum)
         coefficients, is_sound = sets.solve(right, lams), sets.is_known(lams) & is_certain
+        is_sound &= keeps_squares(sets.spectrum.rest, left, squares[-1])
         held_out = self.members[out]
         fitted = whole.Z[held_out] @ coefficients[:, None]
         return engine.padded_y[held_out] - fitted, is_sound
@@ -340,4 +341,6 @@ class _TunedSolver(BatchSolver):
         lams = self._tuned.choose(found.spectrum)
         held = (self._middle.s[:, None] * self._start) * lams[:, None]
         steps = found.solve(sets.right - held, lams)
-        return steps[:, :, None], found.is_known(lams) & sets.keeps(found.spectrum.rest)
+        is_known = found.is_known(lams) & sets.keeps(found.spectrum.rest)
+        is_known &= keeps_squares(found.spectrum.rest, sets.squares, self.systems.all_squares)
+        return steps[:, :, None], is_known
