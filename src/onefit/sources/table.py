@@ -145,7 +145,7 @@ class Table:
         >>> import onefit, pandas as pd
         >>> table = onefit.scan(pd.DataFrame({"size": range(1000)}))
         >>> table.sample(3, random_state=0).index.tolist()
-        [139, 310, 510]
+        [511, 636, 848]
         """
         if not isinstance(n, int | np.integer) or isinstance(n, bool) or n < 1:
             raise DataError(f"n={n!r} must be a whole number of rows, at least 1.")
