@@ -22,7 +22,7 @@ class Sizes:
     wide: tuple[int, int] = (10_000_000, 50)
     long: tuple[int, int] = (100_000_000, 20)
     mixed: int = 5_000_000
-    shared: tuple[int, int] = (8_000_000, 50)
+    shared: tuple[int, int] = (2_000_000, 50)
     n_folds: int = 20
     n_repeats: int = 5
     n_values: int = 20
@@ -52,7 +52,7 @@ def scale_bars(quick: bool, budget: float, rows: int | None = None, parts: str =
         if "c" in parts:
             found += _long(folder, sizes)
         if "d" in parts:
-            found += _workers(folder, sizes, 1 if quick else 3)
+            found += _workers(folder, sizes, 1 if quick else 2)
         if "e" in parts:
             found += _mixed(folder, sizes)
     return [replace(bar, counts=bar.counts and not quick) for bar in found]
@@ -125,7 +125,7 @@ def _mixed(folder: Path, sizes: Sizes) -> Iterator[Bar]:
 
 def throughput(path: str, quick: bool) -> str:
     """Draw rows a second against rows, and against workers."""
-    sizes = [2_000, 4_000] if quick else [100_000, 300_000, 1_000_000, 3_000_000, 10_000_000]
+    sizes = [2_000, 4_000] if quick else [100_000, 300_000, 1_000_000, 3_000_000]
     columns = 5 if quick else 20
     rates: dict[str, list[float]] = {"reading, once": [], "nested_cv, K=10, two repeats": [], "20 penalties": []}
     workers: list[float] = []
@@ -135,9 +135,9 @@ def throughput(path: str, quick: bool) -> str:
             rates["reading, once"].append(n / ask("read", table)["seconds"])
             rates["nested_cv, K=10, two repeats"].append(n / ask("parquet", table, 10, 2, 1)["seconds"])
             rates["20 penalties"].append(n / ask("parquet", table, 10, 2, 20)["seconds"])
-        table = folder / str(sizes[-1 if quick else -2])
+        table = folder / str(sizes[-1])
         for count in (1, 2):
-            workers.append(int(table.name) / ask("dask", table, count, 10, 2, 20, 1 if quick else 3)["clock"])
+            workers.append(int(table.name) / ask("dask", table, count, 10, 2, 20, 1 if quick else 2)["clock"])
     _draw(sizes, rates, workers, Path(path))
     lines = [f"{name}: {', '.join(f'{rate:.3g}' for rate in each)} rows/s" for name, each in rates.items()]
     lines.append(f"workers 1, 2: {', '.join(f'{rate:.3g}' for rate in workers)} rows/s by the clock")

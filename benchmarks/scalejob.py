@@ -18,7 +18,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from .cases import Case, alphas
-from .memory import ROOT, own_peak
+from .memory import ROOT, own_peak, resident
 
 __all__ = ["ask", "flops_of"]
 
@@ -69,7 +69,7 @@ def memory(n: int, p: int, K: int, L: int, V: int) -> dict[str, float]:
 
     case = Case(n, p, K, L, V)
     X, y = case.X, case.y
-    before = own_peak()
+    before = resident()
     processor, clock, found = _timed(lambda: _curve(onefit.scan(X), y, K, L, V))
     beside = own_peak() - before
     fit, _, _ = _timed(lambda: Ridge().fit(X, y))
