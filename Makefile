@@ -13,7 +13,7 @@ test-all:  ## all tests, studies and long sweeps too, with random examples
 	HYPOTHESIS_PROFILE=random $(PYTHON) -m pytest -n 2 -m "slow or not slow"
 
 test-cluster:  ## the tests on a Dask cluster of two processes; pip install -e ".[dask]" first
-	$(PYTHON) -m pytest -m cluster
+	$(PYTHON) -m pytest -m "cluster and not slow"
 
 cores:  ## the numerical tests on the code paths of other processors
 	.ci/cores

@@ -119,6 +119,31 @@ def test_blocks_of_time_are_timed_beside_plain_folds(capsys):
     assert "memory that a buffer of 150 steps takes" in printed
 
 
+@pytest.mark.slow
+def test_rows_on_disk_are_measured_in_processes_of_their_own(capsys):
+    printed = run_main(capsys, "--scale", "--parts", "abc")
+    assert "(a) array, 3,000 x 5, K=4, 2 repeats, 3 penalties: memory beside the array" in printed
+    assert "(b) Parquet, 3,000 x 5, K=4, 2 repeats, 3 penalties: peak of memory" in printed
+    assert "(c) Parquet, 4,000 x 3, K=10, two repeats: a pass over reading the columns" in printed
+
+
+@pytest.mark.cluster
+@pytest.mark.slow
+def test_workers_are_measured_beside_one(capsys):
+    assert "two workers faster than one, by the clock" in run_main(capsys, "--scale", "--parts", "d")
+
+
+def test_a_table_on_disk_has_the_rows_and_columns_that_were_asked_for(tmp_path):
+    import onefit
+    from benchmarks.scaledata import GROUP, write_mixed, write_numbers
+
+    table = onefit.scan(write_numbers(tmp_path / "numbers", GROUP + 10, 3))
+    assert table.shape == (GROUP + 10, 4)
+    mixed = onefit.scan(write_mixed(tmp_path / "mixed", 1_000))
+    assert [column.kind for column in mixed.fields].count("text") == 3
+    assert mixed.n_rows == 1_000
+
+
 def test_a_bar_holds_on_its_own_side():
     from benchmarks.bars import Bar
 

@@ -2,6 +2,9 @@
 
 import os
 import signal
+import subprocess
+import sys
+import time
 
 import joblib
 import numpy as np
@@ -10,6 +13,7 @@ from sklearn.linear_model import Lasso
 from sklearn.tree import DecisionTreeRegressor
 
 import onefit
+from onefit.errors import ClusterError
 from onefit.routes.fitting import FitData, RowSet
 
 FEW = {"n_folds": 4, "n_repeats": 2, "random_state": 0, "route": "refit", "progress": False}
@@ -56,6 +60,46 @@ def test_refits_on_a_cluster_are_those_of_this_process_and_x_goes_there_once(clu
     assert there.estimate == here.estimate
     assert there.interval == here.interval
     assert len(sent) == 1  # 20 fits
+
+
+class Slow(DecisionTreeRegressor):
+    """Takes its time."""
+
+    def fit(self, X, y):
+        time.sleep(0.1)
+        return super().fit(X, y)
+
+
+CLUSTER = """
+import time
+from distributed import LocalCluster
+if __name__ == "__main__":
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=False, protocol="tcp", dashboard_address=":0")
+    print(cluster.scheduler_address, flush=True)
+    time.sleep(100)
+"""
+
+
+@pytest.mark.cluster
+def test_a_lost_scheduler_is_a_clear_error(rows, tmp_path):
+    import distributed
+
+    script = tmp_path / "cluster.py"
+    script.write_text(CLUSTER)
+    paths = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True, env=paths)
+    client = None
+    try:
+        client = distributed.Client(process.stdout.readline().strip(), set_as_default=False)
+        settings = FEW | {"n_repeats": 50, "progress": lambda done, total: done > 3 and process.kill()}
+        with joblib.parallel_config(backend="dask", client=client), pytest.raises(ClusterError, match="was lost"):
+            onefit.nested_cv(Slow(), *rows, **settings)
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        if client is not None:
+            client.close(timeout=1)
 
 
 @pytest.mark.cluster

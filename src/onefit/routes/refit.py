@@ -26,7 +26,7 @@ from ..learners.transformed import without_trace
 from ..typing import AnyArray, Estimator, FloatArray, IntArray
 from .contract import Engine, FoldPlan, Offer, Workers, ignore
 from .fitting import Answer, FitData, RowSet, predictions_or_error, rows_of
-from .placing import Future, placed
+from .placing import Future, placed, watched
 from .questions import Questions
 from .repeats import RepeatedRoute
 from .responses import Responses
@@ -102,7 +102,7 @@ class RefitEngine(Engine):
     @contextmanager
     def at_work(self) -> Iterator[None]:
         """Keep the workers from one call to the next: then blocks can be small."""
-        with _workers(self.n_jobs) as self._kept:
+        with watched(), _workers(self.n_jobs) as self._kept:
             self._placed = placed(self._data)
             try:
                 yield
