@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -22,6 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from typer.testing import CliRunner
 
+import forked
 import onefit
 from helpers import quietly
 from onefit.cli.app import app
@@ -285,7 +287,7 @@ def test_the_python_repeats_the_estimate(options, tmp_path, monkeypatch):
     np.testing.assert_allclose([again.estimate, *again.interval], expected, **EXACT)
 
 
-def test_the_python_of_a_difficult_table_runs_by_itself(tmp_path):
+def test_the_python_of_a_difficult_table_runs_by_itself(tmp_path, monkeypatch):
     table = pd.read_csv(HOUSES).drop(columns=["street", "trust"])
     table.loc[[3, 9], "area"] = np.nan
     table.loc[[5], "district"] = None
@@ -294,11 +296,8 @@ def test_the_python_of_a_difficult_table_runs_by_itself(tmp_path):
     table.to_csv(tmp_path / "odd.csv.gz", index=False, sep=";", decimal=",", encoding="latin-1")
     options = ["--decimal", ",", "--encoding", "latin-1", "--impute", "--drop-missing-target", "--repeats", "2"]
     found = document("run", tmp_path / "odd.csv.gz", "--target", "price", *options, "--lambda", "1", "--folds", "4")
-    script = found["python"] + "print(repr(result.estimate))\n"
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    np.testing.assert_allclose(
-        float(ran.stdout.splitlines()[-1].split("(")[-1].rstrip(")")), found["result"]["estimate"], **EXACT
-    )
+    again = estimate_of(found["python"], tmp_path, monkeypatch)
+    np.testing.assert_allclose(again.estimate, found["result"]["estimate"], **EXACT)
     assert found["result"]["route"] == "gram"
 
 
@@ -710,7 +709,7 @@ def python(*arguments, **options):
     return subprocess.run(command, capture_output=True, env=environment, timeout=120, check=False, **options)
 
 
-def test_a_table_from_standard_input_in_a_true_process(tmp_path):
+def test_a_table_from_standard_input_in_a_true_process(tmp_path, monkeypatch):
     options = ["run", "-", "--target", "price", *DROPPED, "--model", "ols", "--json", "out.json"]
     ran = python("-m", "onefit", *options, input=HOUSES.read_bytes(), cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
@@ -719,31 +718,35 @@ def test_a_table_from_standard_input_in_a_true_process(tmp_path):
     expected = quietly(onefit.nested_cv, model, *mixed_houses(), random_state=0).estimate
     found = json.loads((tmp_path / "out.json").read_text())
     np.testing.assert_allclose(found["result"]["estimate"], expected, **EXACT)
-    again = python("-c", found["python"] + "print(repr(float(result.estimate)))", input=HOUSES.read_bytes())
-    np.testing.assert_allclose(float(again.stdout.splitlines()[-1]), expected, **EXACT)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(HOUSES.read_text(encoding="utf-8")))
+    again = estimate_of(found["python"], tmp_path, monkeypatch)
+    np.testing.assert_allclose(again.estimate, expected, **EXACT)
 
 
-def test_a_true_process_ends_with_its_exit_code():
-    missing = python("-m", "onefit", "run", "no_such.csv", "--target", "y")
-    assert (missing.returncode, missing.stdout) == (1, b"")
-    assert missing.stderr == b"onefit: There is no file 'no_such.csv'; check the name and the folder.\n"
+@pytest.mark.skipif(os.name != "posix", reason="forks")
+def test_a_process_ends_with_its_exit_code():
+    process = forked.command("run", "no_such.csv", "--target", "y")
+    said = process.communicate()
+    assert (process.returncode, said[0]) == (1, "")
+    assert said[1] == "onefit: There is no file 'no_such.csv'; check the name and the folder.\n"
 
 
-def test_ctrl_c_ends_a_true_process_with_130(tmp_path):
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_ctrl_c_ends_a_process_with_130(tmp_path, monkeypatch):
     (tmp_path / "slow_for_cli.py").write_text(
         "import time\nfrom sklearn.linear_model import LinearRegression\n"
         "class Slow(LinearRegression):\n"
         "    def fit(self, X, y):\n        print('fitting', flush=True)\n        time.sleep(60)\n"
     )
-    options = ["run", str(HOUSES), "--target", "price", *DROPPED, "--model", "slow_for_cli:Slow"]
-    command = [sys.executable, "-m", "onefit", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path) as process:
-        assert process.stdout.readline() == b"fitting\n"
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
+    monkeypatch.chdir(tmp_path)
+    process = forked.command("run", HOUSES, "--target", "price", *DROPPED, "--model", "slow_for_cli:Slow")
+    assert process.stdout.readline() == "fitting\n"
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate()
     assert process.returncode == 130
-    assert said.splitlines()[-1] == b"onefit: stopped; nothing was written"
-    assert b"Traceback" not in said
+    assert said.splitlines()[-1] == "onefit: stopped; nothing was written"
+    assert "Traceback" not in said
+    assert "done" not in said
 
 
 def test_help_needs_no_scikit_learn():
@@ -776,7 +779,13 @@ def test_ctrl_c_while_starting_ends_with_130_and_one_line(monkeypatch, capsys):
     assert capsys.readouterr().err == "onefit: stopped; nothing was written\n"
 
 
-@pytest.mark.parametrize("arguments", [["run", "--help"], ["run", str(HOUSES), "--target", "price", *DROPPED]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["run", "--help"],
+        pytest.param(["run", str(HOUSES), "--target", "price", *DROPPED], marks=pytest.mark.slow),
+    ],
+)
 def test_a_reader_that_goes_away_ends_a_true_process_with_141(arguments):
     reading, writing = os.pipe()
     os.close(reading)
@@ -788,6 +797,18 @@ def test_a_reader_that_goes_away_ends_a_true_process_with_141(arguments):
     assert ran.returncode == 141
     assert b"Traceback" not in ran.stderr
     assert b"BrokenPipe" not in ran.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of a Unix")
+def test_a_reader_that_goes_away_ends_a_command_with_141():
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as nobody:
+        process = forked.command("run", HOUSES, "--target", "price", *DROPPED, stdout=nobody)
+        _, said = process.communicate()
+    assert process.returncode == 141
+    assert "Traceback" not in said
+    assert "BrokenPipe" not in said
 
 
 def test_without_the_extra_the_command_says_what_to_install(monkeypatch, capsys):

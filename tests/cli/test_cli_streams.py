@@ -10,9 +10,11 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
+from forked import command
 from onefit.cli import main
 from onefit.cli.group import _one_line
 from onefit.errors import OneFitError
@@ -24,19 +26,44 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="devices and pipes of
 full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 
 
+class Ended(NamedTuple):
+    """What a command said, and how it ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
 def onefit(*arguments, **streams):
+    """A command in a process of its own."""
+    program = command(*arguments, **streams)
+    said = program.communicate(timeout=120)
+    return Ended(program.returncode, *said)
+
+
+def onefit_anew(*arguments, **streams):
+    """The same in a new Python, which ends by itself."""
     return subprocess.run([sys.executable, "-m", "onefit", *arguments], text=True, timeout=120, **streams)
 
 
 @full
 @pytest.mark.parametrize(
-    "arguments",
-    [RUN, [*RUN, "--json", "-"], ["plan", "--rows", "500", "--columns", "20"], ["config"], ["--version"], ["--help"]],
-    ids=lambda arguments: " ".join(arguments[:1] + arguments[-1:]),
+    ("start", "arguments"),
+    [
+        (onefit, RUN),
+        (onefit, [*RUN, "--json", "-"]),
+        (onefit, ["plan", "--rows", "500", "--columns", "20"]),
+        (onefit, ["config"]),
+        (onefit, ["--version"]),
+        (onefit, ["--help"]),
+        (onefit_anew, ["--version"]),
+        pytest.param(onefit_anew, RUN, marks=pytest.mark.slow),
+    ],
+    ids=lambda given: " ".join(given[:1] + given[-1:]) if isinstance(given, list) else given.__name__,
 )
-def test_a_full_disk_behind_standard_output_is_named(arguments):
+def test_a_full_disk_behind_standard_output_is_named(start, arguments):
     with open("/dev/full", "w") as nowhere:
-        run = onefit(*arguments, stdout=nowhere, stderr=subprocess.PIPE)
+        run = start(*arguments, stdout=nowhere, stderr=subprocess.PIPE)
     assert run.returncode == 1
     assert "onefit: standard output cannot be written: No space left on device" in run.stderr
     assert "internal error" not in run.stderr
@@ -82,14 +109,9 @@ def test_standard_output_is_what_it_was_after_a_command(capsys):
     assert "flops" in capsys.readouterr().out
 
 
-def started(*arguments, **streams):
-    command = [sys.executable, "-m", "onefit", *arguments]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **streams)
-
-
 def test_a_pipe_without_a_writer_is_named_and_ctrl_c_ends_it_quietly(tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
-    program = started("run", str(tmp_path / "pipe.csv"), "--target", "price")
+    program = command("run", str(tmp_path / "pipe.csv"), "--target", "price")
     assert program.stderr.readline() == f"onefit: waiting for the pipe {str(tmp_path / 'pipe.csv')!r}\n"
     program.send_signal(signal.SIGINT)
     _, rest = program.communicate(timeout=30)
@@ -97,7 +119,7 @@ def test_a_pipe_without_a_writer_is_named_and_ctrl_c_ends_it_quietly(tmp_path):
 
 
 def test_standard_input_that_nobody_writes_to_is_named():
-    program = started("run", "-", "--target", "price", stdin=subprocess.PIPE)
+    program = command("run", "-", "--target", "price", stdin=subprocess.PIPE)
     assert program.stderr.readline() == "onefit: waiting for standard input\n"
     out, _ = program.communicate(HOUSES.read_text(encoding="utf-8"), timeout=60)
     assert program.returncode == 0
@@ -111,14 +133,14 @@ def test_a_pipe_is_read_when_somebody_writes_to_it(tmp_path, ending):
     content = HOUSES.read_bytes() if ending == ".csv" else gzip.compress(HOUSES.read_bytes())
     writer = threading.Thread(target=path.write_bytes, args=(content,))
     writer.start()
-    run = onefit("run", str(path), *RUN[2:], capture_output=True)
+    run = onefit("run", str(path), *RUN[2:])
     writer.join()
-    assert run.stdout == onefit(*RUN, capture_output=True).stdout
+    assert run.stdout == onefit(*RUN).stdout
     assert "waiting" not in run.stderr
 
 
 def test_parquet_is_not_read_from_a_pipe(tmp_path):
     os.mkfifo(tmp_path / "pipe.parquet")
-    run = onefit("run", str(tmp_path / "pipe.parquet"), "--target", "y", capture_output=True)
+    run = onefit("run", str(tmp_path / "pipe.parquet"), "--target", "y")
     assert run.returncode == 1
     assert "is a pipe, and Parquet" in run.stderr

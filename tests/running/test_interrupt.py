@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import Ridge
 
 import onefit
+from forked import Forked
 from helpers import data, quietly
 from onefit.errors import InterruptedWarning
 from onefit.routes.stopped import stopped_after, stopped_in_bias
@@ -111,16 +113,29 @@ def living(group):
     return found
 
 
+def run_script(arguments):
+    """What Python does with the name of a program and what follows it."""
+    sys.argv = arguments
+    runpy.run_path(arguments[0], run_name="__main__")
+
+
 def interrupted(script, call, at, *, to_group=False, seconds=0.0, waits=True, **options):
-    """What a process prints after it was interrupted; no process of its group is left."""
+    """What a process prints after it was interrupted; no process of its group is left.
+
+    One that has workers is a new program, as they end with it.
+    """
     settings = {"call": call, "at": at, "seconds": seconds, "waits": waits, "options": options}
-    process = subprocess.Popen(
-        [sys.executable, str(script), json.dumps(settings)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    arguments = [str(script), json.dumps(settings)]
+    if call == "fast" or options.get("n_jobs", 1) == 1:
+        process = Forked(lambda: run_script(arguments))
+    else:
+        process = subprocess.Popen(
+            [sys.executable, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
     try:
         assert process.stdout.readline() == "ready\n", process.stderr.read()
         (os.killpg if to_group else os.kill)(process.pid, signal.SIGINT)
@@ -173,7 +188,7 @@ def test_workers_in_the_midst_of_a_fit_end_with_the_job(script):
     assert found["estimate"] == pytest.approx(expected("nested_cv", found["n_repeats"][0], n_folds=3), rel=1e-12)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_without_a_complete_repeat_there_is_no_result(script, n_jobs):
     options = {"n_folds": 3, "n_repeats": 20, "n_jobs": n_jobs}
     assert interrupted(script, "nested_cv", at=5, **options) == "KeyboardInterrupt"

@@ -89,14 +89,17 @@ def started(tmp_path):
         program.communicate()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["SIGTERM", "SIGKILL"])
+COMMAND = ["-m", "onefit", "run", "t.csv", "--target=y", "--model=slow:Slow", "--folds=3", "--repeats=2", "--jobs=2"]
+
+
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "number"),
     [
-        ["script.py"],
-        ["-m", "onefit", "run", "t.csv", "--target=y", "--model=slow:Slow", "--folds=3", "--repeats=2", "--jobs=2"],
+        pytest.param(["script.py"], signal.SIGKILL, id="script, SIGKILL"),
+        pytest.param(["script.py"], signal.SIGTERM, id="script, SIGTERM", marks=pytest.mark.slow),
+        pytest.param(COMMAND, signal.SIGTERM, id="command line, SIGTERM"),
+        pytest.param(COMMAND, signal.SIGKILL, id="command line, SIGKILL", marks=pytest.mark.slow),
     ],
-    ids=["script", "command line"],
 )
 def test_workers_end_with_their_parent(started, tmp_path, arguments, number):
     program = started(arguments)
