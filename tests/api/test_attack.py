@@ -636,6 +636,30 @@ def test_a_row_of_little_weight_that_alone_sees_a_column_has_no_rounding_errors_
     )
 
 
+@pytest.mark.skipif(np.finfo(np.longdouble).eps == np.finfo(np.float64).eps, reason="long double is double here")
+@pytest.mark.parametrize("seed", [6, 13, 18])
+def test_a_chosen_penalty_knows_columns_over_ten_decades_as_a_given_one_does(seed):
+    """Training sets of as many rows as columns, decomposed from their rows, were not refined: 1e-7 off."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(15, 9)) * 10.0 ** np.array([9.5, 9.4, 1.25, 1.56, 11.5, 5.45, 10.9, 3.6, 11.3])
+    X[:, 3], X[:, 6] = 2 * X[:, 2], X[:, 4] / 4
+    y, w = X @ rng.normal(size=9) / 1e9 + 1e3 * rng.normal(size=15), rng.uniform(0.2, 3, 15)
+    chosen, given = (
+        quiet_nested_cv(model, X, y, folds=np.arange(15) % 5, sample_weight=w, route="gram").fold_errors.e_in
+        for model in (RidgeCV([1.9, 1.9]), Ridge(1.9))
+    )
+    np.testing.assert_allclose(chosen, given, rtol=1e-10)
+
+
+def test_a_training_set_of_one_row_with_free_columns_is_refused_by_name():
+    """No column varies in it, so that none could be told from others: an error of the linear algebra leaked."""
+    rng = np.random.default_rng(0)
+    model = onefit.PenalizedRegression(penalty=np.diag([0.03, 0.0]), lam=5e-3)
+    w, ids = [1.0, 2.0, 1.0, 1.0, 0.0, 1.0], [1, 0, 1, 2, 2, 0]
+    with pytest.raises(TrainingSetError, match="training set of 1 row"):
+        quiet_nested_cv(model, rng.normal(size=(6, 2)), rng.normal(size=6), sample_weight=w, folds=ids, route="onestep")
+
+
 def test_a_training_set_of_no_rows_is_refused_without_a_warning():
     X, y = np.arange(6.0)[:, None], np.arange(6.0) % 3
     with warnings.catch_warnings():

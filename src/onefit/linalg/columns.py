@@ -304,7 +304,8 @@ class Penalty:
         k = F.shape[1]
         largest_first = np.argsort(-scales, kind="stable")
         if k:
-            scales = np.maximum(scales, EPS * scales.max(initial=0.0))
+            # columns that these rows do not see are any pivots: then F alone decides
+            scales = np.maximum(scales, EPS * scales.max(initial=0.0)) if scales.any() else np.ones_like(scales)
             pivots = linalg.qr((scales[:, None] * F).T, mode="r", pivoting=True)[1][:k]
             square = F[pivots]
             F = linalg.solve(square.T, F.T).T

@@ -14,6 +14,7 @@ from ..folds import Folds
 from ..learners import DesignSmoother, Learner, Task, TunedLearner
 from ..linalg.columns import Columns
 from ..linalg.precondition import Coordinates, rotate
+from ..linalg.refined import can_be_refined
 from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
@@ -252,13 +253,27 @@ class _Sets(BasisSets):
         if columns.dependent():  # raises, and says where
             return refit_residuals(engine.smoother, y, 1.0, self.folds, *self.place(out))
         fit = spectrum_of_rows(columns, engine.root[rows, None] * y[rows], smallest=engine.tuned.smallest)
-        a, b = fit.coefficients(engine.tuned.choose(fit.spectrum)[0])
+        lams = engine.tuned.choose(fit.spectrum)[0]
+        if can_be_refined(columns):  # else the small columns have lost digits
+            return self._refined(out, rows, lams)
+        a, b = fit.coefficients(lams)
         residuals = []
         for fold in out:
             held_out = self.members[fold, : self.sizes[fold]]
             part = engine.columns.rows(held_out).moved(shift)
             residuals.append(y[held_out] - part.E @ a - part.N @ b)
         return residuals
+
+    def _refined(self, out: IntArray, rows: IntArray, lams: FloatArray) -> list[FloatArray]:
+        """The same at penalties (Q,) that were chosen, by fits that are refined in extended precision."""
+        engine, y = self.engine, self.engine.y
+        held_out = [self.members[fold, : self.sizes[fold]] for fold in out]
+        new = np.concatenate(held_out)
+        residuals = np.empty((len(new), y.shape[1]))
+        for lam in np.unique(lams):
+            at = np.flatnonzero(lams == lam)
+            residuals[:, at] = y[np.ix_(new, at)] - engine.smoother.predict(rows, y[:, at], float(lam), new)
+        return np.split(residuals, np.cumsum([len(part) for part in held_out])[:-1])
 
 
 class _StreamedTuned(Streaming):
