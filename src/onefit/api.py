@@ -74,7 +74,7 @@ def nested_cv(
     ----------
     estimator : estimator
         Not fitted and not changed.
-    X : array, DataFrame (pandas, polars, pyarrow) or scipy sparse matrix of shape (n, p), or vector of n objects
+    X : array, DataFrame (pandas, polars, pyarrow), sparse matrix (n, p), vector of n objects, or `Table` (see `scan`)
     y : array-like of shape (n,) or (n, n_outputs), or name of a column of X
         With two dimensions every figure of the result has a last axis of outputs. A column that is named is taken out
         of X; `groups` and `sample_weight` may be named, too.
@@ -141,9 +141,9 @@ def nested_cv(
         output is no terminal, a line says how many refits there are and about how long they take, if by the first of
         them that is more than 5 seconds.
     checkpoint : path, default=None
-        A file for the repeats of refits that are complete: the same call goes on from them. It needs a
-        ``random_state`` (or ``folds``), and a file of another job is refused. Other routes do not take so long, and
-        leave it alone. The file is a pickle: name one that you trust.
+        A file for the repeats of refits, or the pieces of a table, that are complete: the same call goes on from them.
+        It needs a ``random_state`` (or ``folds``), and a file of another job is refused. Other routes do not take so
+        long, and leave it alone. The file is a pickle: name one that you trust.
     return_estimators : bool, default=False
         Whether ``result.estimators`` gives the models without each fold of each repeat. They are fitted when they are
         asked for and not kept, so that memory stays what it is; the result then holds on to X and y.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -213,3 +215,45 @@ def test_what_needs_rows_in_memory_is_refused_with_the_remedy(frame, table):
     result = onefit.nested_cv(Ridge(), table, "y", loss="absolute_error", **ASKED)
     with pytest.raises(OneFitError, match=r"table\.sample"):
         _ = result.baseline
+
+
+def test_a_pass_that_was_stopped_goes_on_from_finished_pieces(frame, tmp_path, monkeypatch):
+    monkeypatch.setattr("onefit.sources.streams.ROWS_OF_A_PIECE", 100)
+    monkeypatch.setattr(importlib.import_module("onefit.sources.scan"), "ROWS_OF_A_PIECE", 100)
+    frame[[*NAMES, "y"]].to_parquet(tmp_path / "all.parquet", row_group_size=250)
+    table, path = onefit.scan(tmp_path / "all.parquet"), tmp_path / "kept"
+    assert len(table.fragments) == 10
+    plain = onefit.nested_cv(Ridge(), table, "y", **ASKED)
+    read = []
+
+    def stopped_at(count):
+        def counted(fragment, columns, rows):
+            read.append(fragment)
+            if len(read) == count:
+                raise KeyboardInterrupt
+            return sources_table.check_rows(fragment, columns, rows)
+
+        return counted
+
+    for stop in (5, 12, None):
+        read.clear()
+        monkeypatch.setattr("onefit.routes.streams.rows.check_rows", stopped_at(stop))
+        if stop is not None:
+            with pytest.raises(KeyboardInterrupt):
+                onefit.nested_cv(Ridge(), table, "y", checkpoint=path, **ASKED)
+    result = onefit.nested_cv(Ridge(), table, "y", checkpoint=path, **ASKED)
+    assert (result.estimate, result.interval, result.mse) == (plain.estimate, plain.interval, plain.mse)
+    assert len(read) == 20 - 4 - 11
+    read.clear()
+    onefit.nested_cv(Ridge(), table, "y", checkpoint=path, **ASKED)
+    assert not read
+    with pytest.raises(DataError, match="of another job"):
+        onefit.nested_cv(Ridge(2.0), table, "y", checkpoint=path, **ASKED)
+    with pytest.raises(DataError, match="random_state"):
+        onefit.nested_cv(Ridge(), table, "y", checkpoint=path)
+
+
+def test_a_plan_of_a_table_counts_its_rows(table):
+    plan = onefit.plan_for(Ridge(), table.select([*NAMES, "y"]), "y", n_folds=K, n_repeats=3)
+    assert (plan.n, plan.p, plan.n_folds, plan.choice) == (N, P, K, "gram")
+    assert "read twice" in str(plan)

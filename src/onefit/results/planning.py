@@ -136,6 +136,8 @@ def plan(n: int, p: int, n_folds: int, n_repeats: int = 1, n_values: int = 1) ->
 
 def plan_of(job: Job, estimator: Estimator) -> Plan:
     """What a job of one estimator would cost."""
+    if job.is_streamed:
+        return _plan_of_table(job)
     (bid,), problem, K = job.bids, job.problem, job.partitions.source.n_folds
     likely = job.stopping.most if isinstance(bid.learner, RefitLearner) else LIKELY_REPEATS
     L = job.n_repeats or likely
@@ -147,6 +149,17 @@ def plan_of(job: Job, estimator: Estimator) -> Plan:
     p = problem.X.shape[1] if len(getattr(problem.X, "shape", ())) == 2 else 1
     none, known = MappingProxyType[str, float]({}), MappingProxyType(seconds)
     return Plan(problem.n, p, K, L, V, none, known, bid.route.name, bid.reason, fits, job.n_repeats is None)
+
+
+def _plan_of_table(job: Job) -> Plan:
+    """What two passes over a table would cost, where reading the rows is not counted."""
+    bid, source = job.bids[0], job.partitions.source
+    L, V, p = job.n_repeats or 2, bid.learner.n_values, job.problem.X.shape[1]
+    shape = Shape(source.n, p, source.n_folds, L, V, source.n / source.n_folds)
+    seconds = MappingProxyType({"gram": offers_of(shape)["gram"].seconds})
+    flops = MappingProxyType({"gram": flops_of(shape)["gram"]})
+    fits = L * source.n_folds * (source.n_folds + 1) // 2 * V
+    return Plan(source.n, p, source.n_folds, L, V, flops, seconds, "gram", bid.reason, fits, job.n_repeats is None)
 
 
 def breakeven_folds(n: int, p: int) -> float | None:

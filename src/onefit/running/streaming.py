@@ -47,6 +47,7 @@ from .contenders import Contender, candidates_of
 from .job import Job
 from .progress import Progress, check_progress
 from .settings import Settings
+from .streamkeeping import stream_checkpoint
 
 __all__ = ["make_streamed_job", "streams"]
 
@@ -139,6 +140,8 @@ def make_streamed_job(contenders: Sequence[Contender], table: Table, y: Any, set
     )
     computation.pieces, computation.n_rows = pieces_of(table.fragments, counts), n
     _check_sizes(models, computation, n)
+    if settings.checkpoint is not None:
+        _keep(computation, contenders, table, roles, settings)
     route = TableRoute(computation)
     bids = [Bid(route, learner, 0.0, REASON) for learner in learners]
     bids.append(Bid(route, _constant(task), 0.0, REASON))
@@ -369,6 +372,23 @@ def _computation(
         models, reader, sample, (), 0, runner, question.loss, task.rule, n_repeats, FAST, progress,
         "pair scatter" in task.needs, None if groups is None else groups[1], lambda name: None,
     )  # fmt: skip
+
+
+def _keep(
+    computation: StreamedComputation,
+    contenders: Sequence[Contender],
+    table: Table,
+    roles: _Roles,
+    settings: Settings,
+) -> None:
+    """Let finished pieces be kept in the file that was named."""
+    is_seeded = settings.random_state is not None or settings.folds is not None
+    estimators = [contender.estimators for contender in contenders]
+    reader = computation.reader
+    asked = [str(each) for each in (settings.loss, settings.scoring, settings.interval, computation.n_repeats)]
+    parts = (estimators, (roles.features, roles.y, roles.groups, roles.weights), asked, reader.deal, computation.n_rows)
+    kept = stream_checkpoint(settings.checkpoint, table, is_seeded, parts)
+    computation.keep, computation.flush = kept.keep, kept.write
 
 
 def _check_sizes(models: Sequence[StreamedModel], computation: StreamedComputation, n: int) -> None:

@@ -132,6 +132,8 @@ class StreamedComputation:
         Rows of each group.
     keep : function
         Of the name of a pass: where its sums are kept, or None.
+    flush : function or None
+        Writes what is kept, when a job ends or is stopped.
     """
 
     models: Sequence[StreamedModel]
@@ -148,6 +150,7 @@ class StreamedComputation:
     needs_scatter: bool
     group_counts: IntArray | None
     keep: Callable[[str], Keep | None]
+    flush: Callable[[], None] | None = None
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -168,6 +171,9 @@ class StreamedComputation:
         except BaseException:
             self.ticks.stop()
             raise
+        finally:
+            if self.flush is not None:
+                self.flush()
         return outcome
 
     def _run(self, reader: RowReader) -> StreamedOutcome:
