@@ -146,7 +146,7 @@ def test_broken_archives_are_refused(name, content, table):
 
 
 def test_folders_and_absent_files_are_refused(tmp_path):
-    assert "is a folder" in refused(tmp_path)
+    assert "holds no Parquet, Arrow or CSV file" in refused(tmp_path)
     assert "There is no file" in refused(tmp_path / "no.csv")
     assert "There is no file" in refused(tmp_path / "no.parquet")
 

@@ -30,6 +30,7 @@ from .preparing import TAKE_TEXT, Prepared, prepare
 from .reading import read_table
 from .recipes import Recipe, make_recipe
 from .script import Call, write_script
+from .streaming import find_table, is_many, penalty_of, prepare_table, read_many
 from .telling import CommandBar
 from .texts import show_lines
 
@@ -167,9 +168,13 @@ def check_outputs(report: Path | None, json: str | None, force: bool, data: str 
 def _start(ask: Ask, fits_frame: bool) -> tuple[Answer, str]:
     """The data and the models, and the Python that reads the table."""
     check_outputs(ask.report, ask.json, ask.force, ask.source.data)
-    table, read = read_table(ask.source)
-    is_additive = fits_frame and ask.models == ("additive",)
-    prepared = prepare(table, ask.roles, keeps_categories=is_additive or set(ask.models) <= set(TAKE_TEXT))
+    on_disk = find_table(ask.source)
+    if on_disk is not None:
+        prepared, read = prepare_table(on_disk, ask)
+    else:
+        table, read = read_many(ask.source) if is_many(ask.source) else read_table(ask.source)
+        is_additive = fits_frame and ask.models == ("additive",)
+        prepared = prepare(table, ask.roles, keeps_categories=is_additive or set(ask.models) <= set(TAKE_TEXT))
     if len(prepared.X) < 3:
         raise DataError(f"There are only {len(prepared.X)} row(s); nested cross-validation needs at least 3.")
     if ask.loss in ("zero_one", "log_loss", "brier") and not prepared.has_classes:
@@ -177,9 +182,13 @@ def _start(ask: Ask, fits_frame: bool) -> tuple[Answer, str]:
             f"--loss {ask.loss} is for classes, and the target {ask.roles.target!r} holds numbers; give "
             f"{_classifier(ask)} if they are classes, or leave --loss out."
         )
-    recipes = tuple(make_recipe(name, prepared, ask.lam, ask.tuned, ask.freeze) for name in ask.models)
+    recipes = tuple(
+        make_recipe(name, prepared, penalty_of(name, ask, prepared), ask.tuned, ask.freeze) for name in ask.models
+    )
     answer = Answer(ask, prepared, recipes)
     answer.note(*prepared.notes, *dict.fromkeys(note for recipe in recipes for note in recipe.notes))
+    if prepared.is_streamed:
+        return answer, read
     if suggestion := suggested(prepared, ask.roles.target, ask.models):
         answer.note(suggestion)
     if prepared.is_incomplete:
@@ -202,7 +211,7 @@ def answer_run(ask: Ask) -> Answer:
         answer.python = write_script(ask, read, answer.prepared, [recipe], calls)
         return answer
     is_fast = bool(recipe.penalty) and answer.result.route != "refit"
-    if ask.wants_file or ask.range is not None:
+    if (ask.wants_file or ask.range is not None) and not answer.prepared.is_streamed:
         answer.fitted = _fit(answer, recipe)
     if ask.range is not None or (ask.wants_file and is_fast):
         calls.append(_add_curve(answer, recipe))
@@ -284,7 +293,8 @@ def answer_curve(ask: Ask) -> Answer:
         raise DataError(f"The model {recipe.name} has no penalty lambda; give --param {parameter} --values a,b,c.")
     else:
         at = make_recipe(recipe.name, answer.prepared, lam=1.0)
-        penalties = ask.range or _default_range(answer, recipe, _fit(answer, recipe))
+        fitted = None if answer.prepared.is_streamed else _fit(answer, recipe)
+        penalties = ask.range or _default_range(answer, recipe, fitted)
         name, values, code = at.penalty, penalties.values, penalties.code
     path = {"param_name": name, "param_range": values, "simpler": ask.simpler}
     X, y = answer.prepared.X, answer.prepared.y
@@ -296,7 +306,7 @@ def answer_curve(ask: Ask) -> Answer:
     call = Call("error_curve", "curve", at.code, answer.keywords_code(**other), (repr(name), code))
     answer.recipes = (at,)
     answer.python = write_script(ask, read, answer.prepared, [at], [call])
-    if ask.wants_file and not answer.was_interrupted:
+    if ask.wants_file and not answer.was_interrupted and not answer.prepared.is_streamed:
         chosen = clone(at.estimator).set_params(**{name: answer.curve.select("min")})
         answer.fitted = _fit(answer, replace(at, estimator=chosen))
     return answer

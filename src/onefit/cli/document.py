@@ -131,7 +131,7 @@ def write_report_of(answer: Answer, command: str) -> None:
         curve=answer.curve,
         comparison=answer.comparison,
         fitted=answer.fitted,
-        y=answer.prepared.y,
+        y=None if answer.prepared.is_streamed else answer.prepared.y,
         force=ask.force,
     )
 

@@ -109,7 +109,7 @@ class Source:
         str,
         typer.Argument(
             metavar="DATA",
-            help="CSV, TSV or another delimited text, also .gz, .bz2, .xz, .zst or .zip; Parquet; - is standard input.",
+            help="CSV or other text, also packed; Parquet; a directory, or a glob in quotes; - is standard input.",
         ),
         WITHOUT_TABLE,
     ]

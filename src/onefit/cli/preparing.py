@@ -50,6 +50,8 @@ class Prepared:
         The category and level that fewest rows have, and how many.
     ordering : Ordering
         Times or places of the rows, if they follow one another.
+    is_streamed : bool
+        Whether X is a table whose rows stay where they are; y, groups and weights are then names.
     """
 
     X: pd.DataFrame
@@ -63,6 +65,7 @@ class Prepared:
     has_classes: bool
     rarest: tuple[str, str, int] | None = None
     ordering: Ordering = field(default_factory=Ordering)
+    is_streamed: bool = False
 
     @property
     def numbers(self) -> list[str]:

@@ -154,8 +154,8 @@ class Subject:
         return np.asarray(column, dtype=float)
 
     def has_losses(self, output: int) -> bool:
-        """Whether every row has a loss of its own, whose sum is the error."""
-        return self.main(output).row_value == "loss"
+        """Whether every row has a loss of its own, whose sum is the error, and it was kept."""
+        return self.main(output).row_value == "loss" and len(self.main(output).heldout) > 0
 
     def has_classes(self, output: int) -> bool:
         """Whether classes are predicted."""

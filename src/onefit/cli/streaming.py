@@ -1,0 +1,151 @@
+"""Globs, directories and files that would fill the memory: tables whose rows stay where they are."""
+
+from __future__ import annotations
+
+import glob
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..errors import DataError
+from ..sources import LocalRunner, Table, scan
+from .asking import Ask
+from .options import STANDARD_INPUT, Source
+from .preparing import Prepared, prepare, wrapped
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["find_table", "is_many", "penalty_of", "prepare_table", "read_many"]
+
+SHARE = 4
+"""Tables that take more than this part of the free memory, one over so many, stay where they are."""
+
+SAMPLED = 20_000
+"""Rows from which the kinds of the columns are told."""
+
+STREAMED = ("ridge", "ols", "lasso")
+ENDINGS = (".parquet", ".pq", ".parq", ".arrow", ".feather", ".ipc", ".csv", ".tsv", ".txt")
+
+
+def is_many(source: Source) -> bool:
+    """Whether a glob or a directory is named."""
+    if source.data == STANDARD_INPUT or os.path.isfile(source.data):
+        return False
+    return os.path.isdir(source.data) or glob.has_magic(source.data)
+
+
+def find_table(source: Source) -> Table | None:
+    """The table that is named, if it is to stay where it is; None if it is to be read."""
+    if source.data == STANDARD_INPUT or not _is_plain(source):
+        return None
+    if not is_many(source) and not (os.path.isfile(source.data) and source.data.lower().endswith(ENDINGS)):
+        return None
+    size = _bytes(source)
+    if size <= free_memory() / SHARE / 4:  # packed columns may be several times as large, and no more
+        return None
+    table = scan(source.data)
+    unpacked = 8.0 * len(table.fields) * table.n_rows if table.n_rows is not None else 2.0 * size
+    return table if unpacked > free_memory() / SHARE else None
+
+
+def read_many(source: Source) -> tuple[pd.DataFrame, str]:
+    """All rows of a glob or directory that is small enough, and the Python that reads them."""
+    if not _is_plain(source):
+        raise DataError("--delimiter, --encoding, --decimal, --thousands and --missing are for single files of text.")
+    table = scan(source.data)
+    return table.head(len(table)), f"table = onefit.scan({source.data!r})\ntable = table.head(len(table))"
+
+
+def prepare_table(table: Table, ask: Ask) -> tuple[Prepared, str]:
+    """What the library gets of a table whose rows stay where they are: kinds of columns are told by some rows."""
+    _refuse(ask)
+    from ..routes.streams.survey import SurveyPlan, survey
+
+    table, found = survey(table, SurveyPlan(table.columns), LocalRunner())
+    prepared = prepare(found.frame(table.columns, SAMPLED), ask.roles, keeps_categories=True)
+    if prepared.has_classes:
+        raise DataError(
+            f"The target {ask.roles.target!r} holds classes, and rows that stay where they are have models of numbers "
+            "only; give a part of the rows."
+        )
+    roles = ask.roles
+    columns = [column.name for column in prepared.columns]
+    used = [*columns, *filter(None, [roles.target, roles.groups, roles.weights])]
+    code = [f"X = table.select({wrapped(used)})", f"y = {roles.target!r}"]
+    code += [f"groups = {roles.groups!r}"] if roles.groups is not None else []
+    code += [f"weights = {roles.weights!r}"] if roles.weights is not None else []
+    note = (
+        f"{ask.source.name!r} has {len(table):,} rows, more than a quarter of the free memory: they stay on disk and "
+        f"are read twice. What the columns hold was told by {len(prepared.X):,} of them."
+    )
+    X: Any = table.select(used)
+    y: Any = roles.target
+    groups: Any = roles.groups
+    weights: Any = roles.weights
+    if "ridge" in ask.models and ask.lam is None:
+        note += " The penalty is 1: onefit curve shows others, and --lambda sets one."
+    notes = (note, *(each for each in prepared.notes if "more than once" not in each))
+    found_all = replace(
+        prepared, X=X, y=y, groups=groups, weights=weights, code=tuple(code), notes=notes, is_streamed=True
+    )
+    return found_all, f"table = onefit.scan({ask.source.data!r})"
+
+
+def penalty_of(name: str, ask: Ask, prepared: Prepared) -> float | None:
+    """The penalty of a model; to choose one takes the rows of every training set, which a table on disk has not."""
+    return 1.0 if prepared.is_streamed and ask.lam is None and name == "ridge" else ask.lam
+
+
+def _refuse(ask: Ask) -> None:
+    """What needs the rows in memory."""
+    for name in ask.models:
+        if name not in STREAMED and ":" not in name:
+            raise DataError(
+                f"The table is larger than a quarter of the free memory, and --model {name} needs the rows there; use "
+                f"{', '.join(STREAMED)}, or give a part of the rows."
+            )
+    roles = ask.roles
+    given: dict[str, object] = {
+        "--order": roles.order,
+        "--coords": roles.coords,
+        "--ahead": ask.ahead,
+        "--freeze": ask.freeze or None,
+    }
+    given |= {"--categorical": roles.categorical or None, "--tuned": ask.tuned}
+    given |= {"--drop-missing-target": roles.drop_missing_target or None, "--scoring": ask.scoring or None}
+    for option, value in given.items():
+        if value is not None:
+            raise DataError(
+                f"{option} needs the rows in memory, and the table is larger than a quarter of what is free; leave it "
+                "out, or give a part of the rows."
+            )
+
+
+def _is_plain(source: Source) -> bool:
+    options = (source.delimiter, source.encoding, source.thousands)
+    return not any(options) and source.decimal == "." and not source.missing
+
+
+def _bytes(source: Source) -> float:
+    """Of all files that are named."""
+    if os.path.isdir(source.data):
+        return float(
+            sum(os.path.getsize(os.path.join(at, name)) for at, _, names in os.walk(source.data) for name in names)
+        )
+    names = [source.data] if os.path.isfile(source.data) else glob.glob(source.data, recursive=True)
+    return float(sum(os.path.getsize(name) for name in names if os.path.isfile(name)))
+
+
+def free_memory() -> float:
+    """Bytes that can be had without swapping; half of all where nobody says."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            found = {line.split(":")[0]: line.split()[1] for line in lines}
+        return 1024.0 * int(found["MemAvailable"])
+    except (OSError, KeyError, ValueError):
+        pass
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2)
+    except (AttributeError, OSError, ValueError):
+        return 4.0 * 2**30
