@@ -129,7 +129,7 @@ def test_the_batch_agrees_with_newtons_method_of_each_training_set(name):
     engine, problem = engine_of(last, X, y, w)
     pairs = zip(heldout(engine, problem), heldout(engine, problem, by_themselves=True), strict=True)
     for (_, _, found), (_, _, expected) in pairs:
-        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
 
 
 def brute_derivatives(engine, gamma, rows, penalty):

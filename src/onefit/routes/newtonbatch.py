@@ -21,7 +21,7 @@ from ..typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["NewtonBatch", "NewtonSets", "Rows", "Solution", "in_predictors"]
 
-CONVERGED = 1e-13
+CONVERGED = 2e-14
 """Change of the linear predictor, as a root mean square, that is left after the last step."""
 
 MOST_STEPS = 30
