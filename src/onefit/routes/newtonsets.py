@@ -161,7 +161,8 @@ class _Sets(LoneSets):
         if repeat not in self._indicators_of:
             cells = self._cells(repeat)
             shape = ((self.folds.n_folds + 1) * self.engine.n_weighed, len(cells))
-            entries = (np.ones(len(cells)), (cells, np.arange(len(cells))))
+            ends = np.append(0, np.cumsum(np.bincount(cells, minlength=shape[0])))
+            entries = (np.ones(len(cells)), np.argsort(cells, kind="stable"), ends)
             self._indicators_of[repeat] = sparse.csr_matrix(entries, shape=shape)
         return self._indicators_of[repeat]
 

@@ -40,19 +40,20 @@ INLINE VEC NAME(slope)(VEC eta, double y, double power, const int family) {
     return y - eta;
 }
 
-/* Indicators of the classes less their probabilities, for P classes of a row; eta is overwritten. */
+/* Indicators of the classes less their probabilities, for all but the first of P classes of a row, from linear predictors
+ * less that of the first class: those of the first follow, as they sum to zero. eta is overwritten. */
 INLINE void NAME(softmax)(const newton_task *t, VEC (*eta)[STRIP], long row, int a) {
-    VEC most = eta[0][a], sum = ZERO;
-    for (long p = 1; p < t->P; p++) most = NAME(pick)(eta[p][a] > most, eta[p][a], most);
-    for (long p = 0; p < t->P; p++) sum += eta[p][a] = NAME(exponential)(eta[p][a] - most);
+    VEC sum = SPREAD(1.0);
+    for (long p = 1; p < t->P; p++) sum += eta[p][a] = NAME(exponential)(eta[p][a]);
     const VEC share = 1.0 / sum;
-    for (long p = 0; p < t->P; p++) eta[p][a] = (t->y[p * t->n + row] > 0 ? 1.0 : 0.0) - eta[p][a] * share;
+    for (long p = 1; p < t->P; p++) eta[p][a] = (t->y[p * t->n + row] > 0 ? 1.0 : 0.0) - eta[p][a] * share;
 }
 
-/* Sums over all rows of their columns times their weighted residuals, (P, q), at coefficients (P, q). */
+/* Sums over all rows of their columns times their weighted residuals, (P, q), at coefficients (P, q); of a softmax these are
+ * less those of the first class. */
 INLINE void NAME(pass)(const newton_task *t, const VEC *restrict gamma, const VEC *restrict factors, VEC *restrict sums,
                        const int family) {
-    const long q = t->q, P = family == NEWTON_SOFTMAX ? t->P : 1;
+    const long q = t->q, P = family == NEWTON_SOFTMAX ? t->P : 1, low = family == NEWTON_SOFTMAX;
     for (long j = 0; j < P * q; j++) sums[j] = ZERO;
     for (long i = 0; i < t->n; i += STRIP) {
         VEC eta[NEWTON_CLASSES][STRIP];
@@ -62,7 +63,7 @@ INLINE void NAME(pass)(const newton_task *t, const VEC *restrict gamma, const VE
             row[a] = i + a < t->n ? i + a : t->n - 1;
             own[a] = t->design + row[a] * q;
         }
-        for (long p = 0; p < P; p++) {
+        for (long p = low; p < P; p++) {
             VEC acc[STRIP];
             for (int a = 0; a < STRIP; a++) acc[a] = ZERO;
             for (long j = 0; j < q; j++) {
@@ -75,9 +76,9 @@ INLINE void NAME(pass)(const newton_task *t, const VEC *restrict gamma, const VE
             if (family == NEWTON_SOFTMAX) NAME(softmax)(t, eta, row[a], a);
             else eta[0][a] = NAME(slope)(eta[0][a], t->y[row[a]], t->power, family);
             const VEC weight = (i + a < t->n ? t->weights[row[a]] : 0.0) * factors[t->cells[row[a]]];
-            for (long p = 0; p < P; p++) eta[p][a] *= weight;
+            for (long p = low; p < P; p++) eta[p][a] *= weight;
         }
-        for (long p = 0; p < P; p++) {
+        for (long p = low; p < P; p++) {
             VEC r[STRIP];
             for (int a = 0; a < STRIP; a++) r[a] = eta[p][a];
             for (long j = 0; j < q; j++) {
@@ -87,6 +88,8 @@ INLINE void NAME(pass)(const newton_task *t, const VEC *restrict gamma, const VE
             }
         }
     }
+    for (long p = low; p < P && low; p++)
+        for (long j = 0; j < q; j++) sums[j] -= sums[p * q + j];
 }
 
 typedef struct {
@@ -138,6 +141,8 @@ static void NAME(descend)(const newton_task *t, SETS *s) {
             for (long a = 0; a < c; a++) sum += t->basis[b * c + a] * s->inner[a * q + j];
             s->gamma[b * q + j] = sum;
         }
+    for (long b = 1; b < P && t->family == NEWTON_SOFTMAX; b++)
+        for (long j = 0; j < q; j++) s->gamma[b * q + j] -= s->gamma[j];
     switch (t->family) {
     case NEWTON_BINOMIAL: NAME(pass)(t, s->gamma, s->factors, s->sums, NEWTON_BINOMIAL); break;
     case NEWTON_POISSON: NAME(pass)(t, s->gamma, s->factors, s->sums, NEWTON_POISSON); break;
