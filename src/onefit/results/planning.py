@@ -12,16 +12,20 @@ import numpy as np
 
 from ..checks import check_integer
 from ..display.html import plan_html
-from ..learners import RefitLearner
+from ..learners import GLMLearner, RefitLearner
 from ..routes import explain
 from ..routes.contract import LIKELY_REPEATS
 from ..routes.costs import Shape
+from ..routes.newton import NewtonRoute, mean_iterations
 from ..routes.plan import flops_of, offers_of
 from ..routes.refit import time_one_fit
 from ..running.job import Job
 from ..typing import Estimator
 
 __all__ = ["Plan", "breakeven_folds", "plan", "plan_of"]
+
+MOST_COUNTED = 2.0
+"""Seconds of a repeat up to which iterations are counted."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,9 @@ class Plan:
     is_automatic : bool
         Whether ``n_repeats`` is what ``n_repeats="auto"`` is reckoned to take: 5 repeats, or for refits at most those
         that ``max_fits`` allows.
+    iterations : float or None
+        Of the route "newton" in a plan of `plan_for`: how many each training set takes on average, counted in the
+        folds of the first repeat; None for other routes, and where counting would take seconds.
     """
 
     n: int
@@ -60,6 +67,7 @@ class Plan:
     reason: str
     n_fits: int = 0
     is_automatic: bool = False
+    iterations: float | None = None
 
     def __getstate__(self) -> dict[str, object]:
         return {**vars(self), "flops": dict(self.flops), "seconds": dict(self.seconds)}
@@ -76,6 +84,8 @@ class Plan:
             what += [f"about {self.seconds[route]:.2g} s"] if route in self.seconds else []
             what += [f"{self.n_fits:,} fits"] if route == "refit" and not self.flops else []
             lines.append(f" {'->' if route == self.choice else '  '} {route:<8} {', '.join(what)}".rstrip())
+        if self.iterations is not None:
+            lines.append(f"about {self.iterations:.1f} iterations a training set, counted without each fold")
         return "\n".join([*lines, self.reason])
 
     def _repr_html_(self) -> str:
@@ -148,7 +158,18 @@ def plan_of(job: Job, estimator: Estimator) -> Plan:
         seconds["refit"] = one_fit * fits
     p = problem.X.shape[1] if len(getattr(problem.X, "shape", ())) == 2 else 1
     none, known = MappingProxyType[str, float]({}), MappingProxyType(seconds)
-    return Plan(problem.n, p, K, L, V, none, known, bid.route.name, bid.reason, fits, job.n_repeats is None)
+    is_automatic, counted = job.n_repeats is None, _iterations(job)
+    return Plan(problem.n, p, K, L, V, none, known, bid.route.name, bid.reason, fits, is_automatic, counted)
+
+
+def _iterations(job: Job) -> float | None:
+    """How many iterations a training set takes, if its route iterates and it takes little to count them."""
+    (bid,), source = job.bids, job.partitions.source
+    if not isinstance(bid.learner, GLMLearner) or not isinstance(bid.route, NewtonRoute):
+        return None
+    if bid.seconds / max(1, job.n_repeats or LIKELY_REPEATS) > MOST_COUNTED:
+        return None
+    return mean_iterations(bid.learner, bid.learner.own_task(job.task), source.block(0, 1))
 
 
 def _plan_of_table(job: Job) -> Plan:

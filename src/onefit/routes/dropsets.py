@@ -31,6 +31,8 @@ from .engine import FailureLog, Piece, SmootherEngine, refit_or_log
 from .gram import GramRoute
 from .gramstream import StreamedEngine
 from .learned import LearnedRoute
+from .newton import NewtonRoute
+from .newtonsearched import NewtonSearchRoute
 from .onestep import OneStepEngine, OneStepRoute
 from .refit import RefitRoute
 from .repeats import RepeatedRoute, SideBySide
@@ -40,7 +42,17 @@ from .tuned import TunedRoute
 
 __all__ = ["Kept", "choose_drop_routes"]
 
-SERVING = (GramRoute, OneStepRoute, TunedRoute, LearnedRoute, EncodedRoute, SearchedRoute, ConstantRoute)
+SERVING = (
+    GramRoute,
+    OneStepRoute,
+    TunedRoute,
+    LearnedRoute,
+    EncodedRoute,
+    SearchedRoute,
+    NewtonRoute,
+    NewtonSearchRoute,
+    ConstantRoute,
+)
 """Routes with engines that take parts, rows of an operator, or training sets as the folds say them."""
 
 NOT_BY_DROP_SETS = "its fast route does not leave out the rows around a fold"
@@ -184,6 +196,10 @@ class DropSetsEngine(SmootherEngine):
     def make_chain(self, errors: FloatArray) -> Chain:
         """That of the engine itself."""
         return self.inner.make_chain(errors)
+
+    def remarks(self) -> tuple[str, ...]:
+        """Those of the engine itself."""
+        return self.inner.remarks()
 
     def pieces(self, folds: Folds, group: int, with_pairs: bool, log: FailureLog) -> Iterator[Piece]:
         """All training sets of the one repeat."""

@@ -145,6 +145,9 @@ class SmootherEngine(Engine):
     ) -> tuple[FloatArray, FloatArray]:
         """Mean and scatter over axis -2 of the weighted losses of residuals ``u`` (..., m, Q) at ``rows`` (..., m)."""
         self.tick(0)
+        if not present.all():  # padding is a row of its fold: a loss may have no meaning for made-up predictions
+            rows = np.where(present, rows, rows[..., :1])
+            u = np.where(present[..., None], u, u[..., :1, :])
         if self.loss.keeps_scores:
             kept = self.loss.kept(self._observed[rows][..., outputs], u)
             return kept, np.zeros_like(kept)
@@ -230,10 +233,15 @@ class SmootherEngine(Engine):
         slots = folds.slots[part]
         u = np.take_along_axis(piece.u.reshape(L, -1, V * Q), slots[..., None], axis=1).reshape(L, -1, V, Q)
         y = self._observed[:-1, None, outputs]
+        unseen = slots < 0
+        if unseen.any():  # the prediction of a row that is scored: a loss may have no meaning for made-up ones
+            first = np.argmin(unseen, axis=1)
+            predicted = y[first, 0][:, None] - u[np.arange(L), first]  # (L, V, Q)
+            u[unseen] = np.where(unseen[..., None, None], y - predicted[:, None], u)[unseen]
         losses = self.loss.of(y, u)
         u = self.loss.decided_residuals(y, u)
-        if (slots < 0).any():
-            u[slots < 0] = losses[slots < 0] = np.nan
+        if unseen.any():
+            u[unseen] = losses[unseen] = np.nan
         for table, found in ((single.residuals, u), (single.losses, losses)):
             table[(part, slice(None), *self._cells(piece.values, outputs, table.shape[-1]))] = found
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from ..errors import TrainingSetError
+from ..folds import Folds
 from ..learners import GLMLearner, Learner, Refusal, Task
 from .contract import Engine, FoldPlan, Offer, Workers
+from .engine import FailureLog
 from .newtonsets import NewtonEngine
 from .repeats import RepeatedRoute
 
-__all__ = ["NewtonRoute", "seconds_of_set"]
+__all__ = ["NewtonRoute", "mean_iterations", "seconds_of_set"]
 
 MOST_HESSIAN_BYTES = 2**29
 """Of the Hessians of the folds of a repeat."""
@@ -54,6 +58,15 @@ def seconds_of_set(learner: GLMLearner) -> tuple[float, float]:
     system = 5e-6 + 2e-11 * (c * q) ** 3
     each = 1e-5 + system + 8 * P * n * (2e-9 + 1e-10 * q)
     return each, 1.5e-3 + 30 * P * n * (5e-9 + 5e-10 * q)
+
+
+def mean_iterations(learner: GLMLearner, task: Task, folds: Folds) -> float:
+    """How many iterations a training set takes, on average over those without one fold of a repeat, and all values."""
+    engine = NewtonEngine(task.problem, learner, task.loss)
+    sets = engine.sets(folds, range(1), FailureLog(engine.n_values))
+    for _ in sets.run(np.arange(folds.n_folds)[:, None]):
+        pass
+    return engine.iterations / max(1, sum(engine.n_fits))
 
 
 def _settled(learner: GLMLearner, task: Task) -> Learner | Refusal:

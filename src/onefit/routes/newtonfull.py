@@ -71,6 +71,7 @@ class FullEngine(FeaturesEngine, ABC):
         self.y = problem.y
         self.by_newton: list[int] = []  # values of training sets that were fitted by themselves; appending is atomic
         self.n_fits: list[int] = []
+        self.n_steps: list[int] = []
         B = self.rows[: problem.n]
         if not learner.has_steps and not learner.fit_intercept:
             B = B[:, :-1] + learner.fixed.centres
@@ -79,6 +80,11 @@ class FullEngine(FeaturesEngine, ABC):
         self.shared = Rows(self.design, learner.y, None if (weights == 1).all() else weights, learner.family)
         self.classes = learner.classes_of_rows
         self.full = self._fit_all()
+
+    @property
+    def iterations(self) -> int:
+        """Steps of all training sets together, so far."""
+        return sum(self.n_steps)
 
     def remarks(self) -> tuple[str, ...]:
         """How many training sets were fitted by themselves."""

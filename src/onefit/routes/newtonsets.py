@@ -101,6 +101,7 @@ class _Sets(LoneSets):
             for index in np.flatnonzero(~is_right):
                 found[index] = self.alone(chunk, int(index), value, start[some][index])
         self.engine.n_fits.append(at)
+        self.engine.n_steps.append(int(solution.n_steps.sum()))
 
     def _first_descent(self, batch: NewtonBatch, repeat: int, value: int) -> FloatArray | None:
         """Minus the gradient (S, c, p) where the fit to all rows is: known from sums over its folds."""
@@ -120,9 +121,8 @@ class _Sets(LoneSets):
         gamma = self.engine.full[value].gamma
         if out.shape[1] == 1:
             return np.repeat(gamma[None], len(out), axis=0)
-        singles = self._singles.get((repeat, value), self._of_full(value))
-        first, second = (out % self.folds.n_folds).T
-        found: FloatArray = singles[first] + singles[second] - gamma
+        changes = self._singles.get((repeat, value), self._of_full(value)) - gamma
+        found: FloatArray = gamma + changes[out % self.folds.n_folds].sum(axis=1)
         return found
 
     def _sets(self, chunk: Chunk, repeat: int, value: int, room: FloatArray) -> NewtonSets:
