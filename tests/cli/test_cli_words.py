@@ -33,6 +33,14 @@ def table(tmp_path):
     ("options", "said"),
     [
         (["--loss", "log_los"], "--loss: 'log_los' is unknown; choose squared_error"),
+        (
+            ["--loss", "mae"],
+            "--loss: 'mae' is not the name of a loss: give --loss absolute_error or --scoring neg_mean",
+        ),
+        (
+            ["--interval", "papr"],
+            "--interval: 'papr' is none of covariance, bates, paper, mlr3, naive, corrected_t; did you",
+        ),
         (["--folds", "2"], "--folds: '2' must be a whole number, at least 3"),
         (["--seed", "-1"], "--seed: "),
         (["--nofolds"], "no such option: --nofolds"),
@@ -44,7 +52,7 @@ def test_what_is_not_understood_is_one_line_with_the_option_and_the_way_to_help(
     (line,) = outcome.stderr.splitlines()
     assert outcome.exit_code == 2
     assert line.startswith(f"onefit: {said}")
-    assert line.endswith("see onefit run --help.")
+    assert line.lower().endswith("see onefit run --help.")
     assert outcome.stdout == ""
 
 

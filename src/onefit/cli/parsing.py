@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import typer
 
-from ..vocabulary import LOSS_WORDS, Folds, Repeats
+from ..vocabulary import LOSS_WORDS, METRIC_HINTS, Folds, Repeats
 
 if TYPE_CHECKING:
     from ..typing import FloatArray
@@ -70,7 +71,9 @@ def one_of(choices: Iterable[str]) -> Callable[[str], str]:
 
     def parse(text: str) -> str:
         if text not in words:
-            raise typer.BadParameter(f"{text!r} is none of {', '.join(words)}")
+            near = difflib.get_close_matches(text, words, 1)
+            meant = f"; did you mean {near[0]!r}?" if near else ""
+            raise typer.BadParameter(f"{text!r} is none of {', '.join(words)}{meant}")
         return text
 
     return parse
@@ -125,6 +128,10 @@ def parse_loss(text: str) -> str:
     name, colon, parameter = text.partition(":")
     forms = " or ".join(LOSS_FORMS.values())
     if name not in LOSS_WORDS or (colon and name not in LOSS_FORMS):
+        score, loss = METRIC_HINTS.get(name, ("", ""))
+        meant = " or ".join(filter(None, [f"--loss {loss}" if loss else "", f"--scoring {score}" if score else ""]))
+        if meant:
+            raise typer.BadParameter(f"{text!r} is not the name of a loss: give {meant}")
         raise typer.BadParameter(f"{text!r} is unknown; choose {', '.join(LOSS_WORDS)}, {forms}")
     if colon:
         value = _number(parameter, f"give {forms}")

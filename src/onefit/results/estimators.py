@@ -59,7 +59,7 @@ class FoldEstimators(Sequence[Any]):
         return self.n_repeats * self.n_folds
 
     def __repr__(self) -> str:
-        return f"<{len(self)} models, {self.n_repeats} repeats of {self.n_folds} folds, fitted when they are asked for>"
+        return f"<{len(self)} models, {self.n_repeats} times {self.n_folds} folds, fitted when they are asked for>"
 
     @overload
     def __getitem__(self, place: int) -> Any: ...
