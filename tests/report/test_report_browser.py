@@ -227,3 +227,13 @@ def test_outputs_open_one_by_one_and_draw_their_charts(opened, tmp_path, two_out
     page.locator('nav a[href="#output-1"]').click()
     page.wait_for_selector("#chart-rules-1 svg")
     assert page.locator("#chart-rules-1 svg").evaluate("svg => svg.viewBox.baseVal.width") > 600
+
+
+def test_charts_are_drawn_anew_when_the_page_becomes_narrow(browser, report):
+    page = browser.new_page(viewport={"width": 1000, "height": 900})
+    page.goto(report.as_uri())
+    chart = page.locator("#chart-rules-0 svg")
+    assert chart.evaluate("svg => svg.viewBox.baseVal.width") > 600
+    page.set_viewport_size({"width": 400, "height": 900})
+    page.wait_for_selector("#chart-rules-0 svg[viewBox^='0 0 3']")
+    page.close()

@@ -2,9 +2,11 @@
   "use strict";
   var charts = JSON.parse(document.getElementById("data").textContent);
   var PRINT_WIDTH = 680;
+  var NARROWEST = 100;
 
   function draw(element, width) {
     if (element.closest("details:not([open])")) { return; }  // drawn when that is opened
+    if (!width && element.clientWidth < NARROWEST) { return; }  // drawn when the page has a width
     window.drawChart(element, charts[element.id], width);
   }
 
@@ -57,14 +59,15 @@
   });
   window.addEventListener("beforeprint", function () { drawAll(PRINT_WIDTH); });
   window.addEventListener("afterprint", function () { drawAll(); });
-  var width = document.documentElement.clientWidth;
-  window.addEventListener("resize", function () {
-    if (document.documentElement.clientWidth === width) { return; }  // a phone's bars come and go
-    width = document.documentElement.clientWidth;
-    drawAll();
-    hintAll();
-  });
   open(window.location.hash);
   drawAll();
   hintAll();
+  var page = document.querySelector("main");
+  var drawn = page.clientWidth;
+  new ResizeObserver(function () {
+    if (page.clientWidth === drawn) { return; }  // only its height has changed
+    drawn = page.clientWidth;
+    drawAll();
+    hintAll();
+  }).observe(page);
 }());
