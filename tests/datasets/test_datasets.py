@@ -584,3 +584,5 @@ def test_houses_are_the_same_for_a_seed_and_have_the_gaps_that_they_say():
     assert shares[shares > 0].round(2).to_dict() == {"plot": 0.05, "built": 0.12, "heating": 0.08}
     north, centre = (many.loc[many["district"] == name] for name in ("north", "centre"))
     assert abs((centre["price"].mean() - north["price"].mean()) / 90 - 1) < 0.1
+    with pytest.raises(DataError, match="random_state='x' must be"):
+        make_houses(random_state="x")

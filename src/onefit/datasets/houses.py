@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ..checks import check_integer
+from ..folds import entropy_of
 from ..typing import Seed
 
 __all__ = ["make_houses"]
@@ -42,7 +43,7 @@ def make_houses(n: int = 300, *, random_state: Seed = 0) -> pd.DataFrame:
     ((300, 8), 62)
     """
     n = check_integer("n", n, 10)
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(entropy_of(random_state))
     area = rng.gamma(9.0, 14.0, n).clip(30, 400).round()
     rooms = np.maximum(1, np.rint(area / 30 + rng.normal(0, 0.8, n))).astype(int)
     plot = (area * rng.gamma(4.0, 0.8, n)).round()
