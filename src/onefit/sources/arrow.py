@@ -19,6 +19,9 @@ __all__ = ["ArrowBlock", "CSVFile", "IPCFile", "Location", "ParquetGroups", "arr
 ROWS_AT_ONCE = 2**16
 """Rows of a block."""
 
+READ_BYTES = 2**20
+"""Bytes of a column of a Parquet file that are read at once."""
+
 CSV_BYTES = 2**22
 """Bytes of a CSV file that are parsed at once; its first ones tell the types."""
 
@@ -225,7 +228,9 @@ class ParquetGroups(_OfFile):
             for start in range(0, self.n_rows or 0, ROWS_AT_ONCE):
                 yield _nothing(min(ROWS_AT_ONCE, (self.n_rows or 0) - start))
             return
-        reader = pq.ParquetFile(file, pre_buffer=True)
+        # here, what is read at once is bounded however large the row groups are; far away, few reads are worth more
+        is_far = self.location.is_remote
+        reader = pq.ParquetFile(file, pre_buffer=is_far, buffer_size=0 if is_far else READ_BYTES)
         _check_columns(columns, reader.schema_arrow.names, self.location.path)
         if self.groups and self.groups[-1] >= reader.num_row_groups:
             raise DataError(f"{self.location.path!r} was changed after it was scanned; scan it again.")
