@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestRegressor
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import onefit
-from onefit.dealing import DealtGroups, DealtRows
+from onefit.dealing import DealtClasses, DealtGroups, DealtRows
 from onefit.errors import DataError, FoldError, MonteCarloWarning, OneFitError, RouteError, TrainingSetError
 from onefit.sources import table as sources_table
 
@@ -113,6 +113,33 @@ def test_curves_and_comparisons_are_those_of_memory(loss, frame, table):
     np.testing.assert_allclose(streamed.models[columns], memory.models[columns], rtol=1e-9)
     np.testing.assert_allclose(streamed.differences[columns], memory.differences[columns], rtol=1e-7)
     assert list(streamed.models.index) == list(memory.models.index)
+
+
+def test_paths_of_penalties_far_apart_are_one_curve(frame, table):
+    path = {"param_name": "alpha", "param_range": [0.0, 1e-8, 1.0, 1e4]}
+    streamed = onefit.error_curve(Ridge(), table.select([*NAMES, "y"]), "y", **path, **ASKED)
+    memory = onefit.error_curve(Ridge(), frame[NAMES], frame["y"], **path, folds=ids())
+    check_same(streamed, memory, ("estimate", "low", "high", "standard_error"))
+
+
+@pytest.mark.parametrize("ends", [[0.5], [-0.5, 1.0]], ids=["two classes", "three classes"])
+@pytest.mark.parametrize("roles", [{}, {"groups": "g"}, {"sample_weight": "w"}], ids=str)
+def test_classes_are_dealt_evenly_and_told_apart_as_in_memory(ends, roles, frame, tmp_path):
+    score = (frame["y"] - frame["y"].mean()) / frame["y"].std()
+    frame = frame.assign(y=np.array(["low", "mid", "top"])[np.digitize(score, ends)])
+    for part in range(3):
+        frame[900 * part : 900 * (part + 1)].to_parquet(tmp_path / f"{part}.parquet", row_group_size=400)
+    names, codes, counts = np.unique(frame["y"], return_inverse=True, return_counts=True)
+    dealt = DealtClasses(tuple(counts.tolist()), K, SEED)
+    folds = np.stack([dealt.ids(codes, np.zeros(len(names)), repeat) for repeat in range(L)])
+    if "groups" in roles:
+        folds = group_ids(frame["g"])
+    table = onefit.scan(tmp_path, columns=[*NAMES, "y", *roles.values()])
+    for estimator in (RidgeClassifier(), make_pipeline(StandardScaler(), RidgeClassifier())):
+        streamed = onefit.nested_cv(estimator, table, "y", **roles, **ASKED)
+        given = {role: frame[name] for role, name in roles.items()}
+        memory = onefit.nested_cv(estimator, frame[NAMES], frame["y"], folds=folds, **given)
+        check_same(streamed, memory)
 
 
 def test_bits_do_not_depend_on_threads_and_hardly_on_how_rows_are_read(frame, table, monkeypatch, tmp_path):

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.dummy import DummyRegressor
+from sklearn.base import is_classifier
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.pipeline import Pipeline
 
 from ..checks import check_choice, check_integer, check_jobs, check_level
-from ..dealing import DealtGroups, DealtRows
+from ..dealing import DealtClasses, DealtGroups, DealtRows
 from ..errors import DataError, FoldError, RouteError, TrainingSetError
 from ..folds import Folds, entropy_of, explicit_folds
 from ..inference.intervals import RULES, Rule
@@ -21,6 +22,7 @@ from ..learners import EncodedFamily, EncodedLearner, Learner, RefitLearner, Ref
 from ..learners.transformed import is_stateless, steps_of
 from ..routes import Bid, Computation, FoldPlan, Partitions, Route, Ticks, Workers
 from ..routes.streams import (
+    ClassDeal,
     Deal,
     GivenFolds,
     GroupDeal,
@@ -35,7 +37,7 @@ from ..routes.streams import (
     encoded_model,
     streamed_model,
 )
-from ..routes.streams.models import IN_MEMORY
+from ..routes.streams.models import IN_MEMORY, runs_of
 from ..routes.streams.rows import numbers_of
 from ..routes.streams.survey import Survey, SurveyPlan, survey, with_facts
 from ..sources import LocalRunner, PassRunner, Table, beside_dask, is_dask, pieces_of, scan
@@ -123,7 +125,9 @@ def make_streamed_job(contenders: Sequence[Contender], table: Table, y: Any, set
     table, roles = _roles(table, y, settings)
     learns = any(_has_steps(contender.estimators[0]) for contender in contenders)
     drawn = (*roles.features, roles.y, *filter(None, [roles.weights]))
-    plan = SurveyPlan(drawn, tuple(filter(None, [roles.groups])), roles.features if learns else ())
+    labels = (roles.y,) if is_classifier(contenders[0].estimators[0]) else ()
+    counted = (*filter(None, [roles.groups]), *labels)
+    plan = SurveyPlan(drawn, counted, (*(roles.features if learns else ()), *labels))
     table, found = survey(table, plan, runner)
     counts = [int(fragment.n_rows or 0) for fragment in table.fragments]
     n = sum(counts)
@@ -135,6 +139,8 @@ def make_streamed_job(contenders: Sequence[Contender], table: Table, y: Any, set
         raise
     entropy, groups = entropy_of(settings.random_state), _groups(found, roles, n)
     deal, n_repeats = _deal(settings, n, entropy, None if groups is None else groups[1])
+    if labels and groups is None and settings.folds is None:
+        deal = _deal_classes(found, roles.y, deal.n_folds, entropy, counts)
     computation = _computation(
         [*models, MeanModel()], frame, task, question, roles, groups, deal, n_repeats, runner, progress
     )
@@ -168,7 +174,7 @@ def _models(
     for contender in contenders:
         for each in candidates_of(contender, task, "auto"):
             learners.append(_learner(each, contender))
-            models.append(_model(learners[-1], problem, roles, contender))
+            models += [_model(run, problem, roles, contender) for run in runs_of(learners[-1])]
     return frame, task, question, learners, models
 
 
@@ -226,7 +232,7 @@ def _problem(contenders: Sequence[Contender], found: Survey, roles: _Roles) -> t
     size = max(SAMPLE_ROWS, SAMPLE_WIDTHS * len(roles.features))
     names = (*roles.features, roles.y, *filter(None, [roles.weights]))
     frame = found.frame(names, size)
-    numeric = frame[[roles.y]] if found.facts else frame.select_dtypes("number")
+    numeric = frame[[roles.y]] if set(found.facts) & set(roles.features) else frame.select_dtypes("number")
     with np.errstate(invalid="ignore"):
         seen = np.isfinite(pd.DataFrame(numeric).select_dtypes("number").to_numpy(dtype=np.float64)).all(axis=1)
     if seen.sum() >= 3:
@@ -285,7 +291,7 @@ def _has_steps(estimator: object) -> bool:
 
 def _constant(task: Task) -> Learner:
     """What the best constant is as a learner, for results."""
-    found = adapt(DummyRegressor(), task)
+    found = adapt(DummyRegressor() if task.problem.classes is None else DummyClassifier(strategy="prior"), task)
     assert isinstance(found, Learner)
     return found
 
@@ -324,6 +330,17 @@ def _deal(settings: Settings, n: int, entropy: int, counts: IntArray | None) -> 
     if counts is None:
         return RowDeal(DealtRows(n, K, entropy)), L
     return GroupDeal(DealtGroups(tuple(counts.tolist()), K, entropy)), L
+
+
+def _deal_classes(found: Survey, y: str, n_folds: int, entropy: int, rows: Sequence[int]) -> ClassDeal:
+    """Folds that spread every class evenly, from how many rows of each the fragments have."""
+    names, totals = found.counted(y)
+    each = np.array(
+        [[part[y].get(name, 0) if y in part else 0 for name in names.tolist()] for part in found.by_fragment]
+    )
+    before = np.cumsum(each, axis=0) - each
+    starts = np.cumsum(rows) - np.asarray(rows)
+    return ClassDeal(DealtClasses(tuple(totals.tolist()), n_folds, entropy), starts, before)
 
 
 def _given(folds: Any, n: int, L: int | None) -> tuple[Deal, int]:

@@ -178,8 +178,8 @@ class Table:
         for name, values in vectors.items():
             if np.shape(values) != (int(counts.sum()),):
                 raise DataError(
-                    f"{name} has shape {np.shape(values)}, and {self.source} has {int(counts.sum())} rows; give one "
-                    f"value for each row, or name a column."
+                    f"{name.strip('_')} has shape {np.shape(values)}, and {self.source} has {int(counts.sum())} rows; "
+                    f"give one value for each row, or name a column."
                 )
         parts = [
             Beside(fragment, {name: values[end - count : end] for name, values in vectors.items()})

@@ -7,9 +7,10 @@ their training sets are solved, `passes` are the tasks that are sent to whoever 
 from .compute import Sample, StreamedComputation, StreamedFolds, StreamedOutcome
 from .encoded import encoded_model
 from .models import MeanModel, StreamedModel, streamed_model
-from .rows import Deal, GivenFolds, GroupDeal, ReadRows, RowDeal, RowReader, Target
+from .rows import ClassDeal, Deal, GivenFolds, GroupDeal, ReadRows, RowDeal, RowReader, Target
 
 __all__ = [
+    "ClassDeal",
     "Deal",
     "GivenFolds",
     "GroupDeal",

@@ -25,7 +25,10 @@ from ..solve import Doubtful, FoldSystems, SetSolver
 from ..streamedpath import MOST_RATIO, PathSolver
 from .rows import ReadRows
 
-__all__ = ["IN_MEMORY", "NOT_UNIQUE", "MeanModel", "PathModel", "StreamedModel", "streamed_model"]
+__all__ = ["IN_MEMORY", "NOT_UNIQUE", "MeanModel", "PathModel", "StreamedModel", "runs_of", "streamed_model"]
+
+MOST_RUNS = 8
+"""Parts of a path of penalties, each with its own statistics."""
 
 IN_MEMORY = "read a part into memory: table.sample(n, random_state)"
 
@@ -210,6 +213,22 @@ class _MeanSolver:
         left = self._count - grams[:, sets].sum(axis=2)
         found: FloatArray = (systems.all_right[0] - right[:, sets].sum(axis=2)) / left[..., None]
         return found[:, :, None, None]
+
+
+def runs_of(learner: Learner) -> list[Learner]:
+    """A path of penalties as consecutive parts that can share coordinates; anything else as it is."""
+    if not isinstance(learner, DesignSmoother) or learner.lams.shape[1] > 1:
+        return [learner]
+    runs: list[list[int]] = []
+    lams = learner.lams[:, 0]
+    for value, lam in enumerate(lams):
+        own = lams[runs[-1]] if runs else np.zeros(0)
+        ends = min(lam, own.min(initial=lam)), max(lam, own.max(initial=lam))
+        if runs and (ends[1] <= MOST_RATIO * ends[0] or ends[1] == 0):
+            runs[-1].append(value)
+        else:
+            runs.append([value])
+    return [learner.at(run) for run in runs] if 1 < len(runs) <= MOST_RUNS else [learner]
 
 
 def streamed_model(

@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 
 from ...checks import MOST_SIZE
-from ...dealing import DealtGroups, DealtRows
+from ...dealing import DealtClasses, DealtGroups, DealtRows
 from ...errors import DataError
 from ...metrics.losses import Classes
 from ...sources import Block, Piece, check_rows, read_ahead
 from ...typing import AnyArray, FloatArray, IntArray
 
-__all__ = ["Deal", "GivenFolds", "GroupDeal", "ReadRows", "RowDeal", "RowReader", "Target", "numbers_of"]
+__all__ = ["ClassDeal", "Deal", "GivenFolds", "GroupDeal", "ReadRows", "RowDeal", "RowReader", "Target", "numbers_of"]
 
 
 class Deal(Protocol):
@@ -75,6 +75,35 @@ class GroupDeal:
         return self.dealt.sizes(repeat)
 
 
+@dataclass(frozen=True, eq=False)
+class ClassDeal:
+    """Rows of every class spread evenly.
+
+    ``starts`` (F,) are the first rows of the fragments, ``before`` (F, C) the rows of each class before them.
+    """
+
+    dealt: DealtClasses
+    starts: IntArray
+    before: IntArray
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds."""
+        return self.dealt.n_folds
+
+    def before_row(self, start: int) -> IntArray:
+        """Rows of each class before a fragment."""
+        return np.array(self.before[np.searchsorted(self.starts, start, side="right") - 1])
+
+    def ids(self, start: int, stop: int, groups: IntArray | None, repeat: int) -> IntArray:
+        """Not known without classes."""
+        raise NotImplementedError
+
+    def sizes(self, repeat: int) -> IntArray:
+        """Even ones."""
+        return self.dealt.sizes(repeat)
+
+
 @dataclass(frozen=True)
 class GivenFolds:
     """Folds (L, n) that the user gave."""
@@ -106,10 +135,15 @@ class Target:
         """Y of some rows, (b, Q)."""
         if self.classes is None:
             return numbers_of(block, self.names, first, "y")
+        return self.classes.encode(self.codes(block, first))
+
+    def codes(self, block: Block, first: int) -> IntArray:
+        """Numbers of the classes of some rows."""
+        assert self.classes is not None
         codes = pd.Index(self.classes.labels).get_indexer(pd.Index(block.values(self.names[0])))
         if (codes < 0).any():
             raise DataError(f"y has a class in row {first + int(np.argmax(codes < 0))} that was not there before.")
-        return self.classes.encode(codes)
+        return codes
 
 
 class ReadRows(NamedTuple):
@@ -180,12 +214,23 @@ class RowReader:
         start = piece.first
         for fragment in piece.fragments:
             assert fragment.n_rows is not None
+            before = self.deal.before_row(start) if isinstance(self.deal, ClassDeal) else None
             for block in check_rows(fragment, self.columns, fragment.n_rows):
                 if block.n_rows:
-                    yield self._prepared(block, start)
+                    yield self._prepared(block, start, before)
                 start += block.n_rows
 
-    def _prepared(self, block: Block, start: int) -> ReadRows:
+    def _ids(self, block: Block, start: int, groups: IntArray | None, before: IntArray | None) -> IntArray:
+        """Folds of a block; ``before`` (C,) counts the rows of each class before it, and then those in it, too."""
+        if not isinstance(self.deal, ClassDeal) or before is None:
+            stop = start + block.n_rows
+            return np.stack([self.deal.ids(start, stop, groups, repeat) for repeat in self.repeats])
+        codes = self.target.codes(block, start)
+        ids = np.stack([self.deal.dealt.ids(codes, before, repeat) for repeat in self.repeats])
+        before += np.bincount(codes, minlength=len(before))
+        return ids
+
+    def _prepared(self, block: Block, start: int, before: IntArray | None) -> ReadRows:
         numbers = {names: numbers_of(block, names, start, "X") for names in self.matrices}
         groups = weights = None
         if self.groups is not None:
@@ -196,8 +241,7 @@ class RowReader:
             weights = weights_of(block, self.weights, start)
             if self.mean_weight != 1.0:
                 weights = weights / self.mean_weight
-        stop = start + block.n_rows
-        ids = np.stack([self.deal.ids(start, stop, groups, repeat) for repeat in self.repeats])
+        ids = self._ids(block, start, groups, before)
         return ReadRows(block, numbers, self.target.of(block, start), weights, groups, ids, start)
 
 

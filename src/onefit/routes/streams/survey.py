@@ -95,6 +95,8 @@ class Survey:
     ----------
     rows : list of int
         Of each fragment.
+    by_fragment : list of dicts
+        The counts of each fragment.
     drawn : dict of lists of arrays
         Values of the rows that were drawn, by columns.
     counts : dict of dicts
@@ -103,17 +105,18 @@ class Survey:
     """
 
     rows: list[int] = field(default_factory=list)
+    by_fragment: list[dict[str, dict[Any, int]]] = field(default_factory=list)
     drawn: dict[str, list[AnyArray]] = field(default_factory=dict)
     counts: dict[str, dict[Any, int]] = field(default_factory=dict)
     facts: dict[str, ColumnFacts] = field(default_factory=dict)
 
-    def take(self, block: Block, plan: SurveyPlan, rng: np.random.Generator) -> None:
+    def take(self, block: Block, plan: SurveyPlan, rng: np.random.Generator, is_first: bool) -> None:
         """Look at a block."""
         n = block.n_rows
         if not n:
             return
         values = {name: block.values(name) for name in plan.names}
-        most = ROWS_OF_A_BLOCK if self.drawn else ROWS_OF_FIRST_BLOCK
+        most = ROWS_OF_FIRST_BLOCK if is_first else ROWS_OF_A_BLOCK
         some = np.sort(rng.choice(n, min(n, most), replace=False))
         for name in plan.columns:
             self.drawn.setdefault(name, []).append(values[name][some])
@@ -140,7 +143,7 @@ class Survey:
         facts = dict(self.facts)
         for name, fact in other.facts.items():
             facts[name] = facts[name].plus(fact) if name in facts else fact
-        return Survey([*self.rows, *other.rows], drawn, counts, facts)
+        return Survey([*self.rows, *other.rows], [*self.by_fragment, *other.by_fragment], drawn, counts, facts)
 
     def frame(self, columns: Sequence[str], n: int) -> pd.DataFrame:
         """About so many of the rows that were drawn."""
@@ -178,14 +181,13 @@ class _Look:
         found = Survey()
         rng = np.random.default_rng(np.random.SeedSequence(SEED, spawn_key=(piece.place,)))
         for fragment in piece.fragments:
-            count = 0
-            names = self.plan.names
-            known = fragment.n_rows
+            own, names, known = Survey(rows=[0]), self.plan.names, fragment.n_rows
             blocks = fragment.blocks(names) if known is None else check_rows(fragment, names, known)
             for block in blocks:
-                count += block.n_rows
-                found.take(block, self.plan, rng)
-            found.rows.append(count)
+                own.rows[0] += block.n_rows
+                own.take(block, self.plan, rng, not found.drawn and not own.drawn)
+            own.by_fragment = [own.counts]
+            found = found.plus(own)
         return found
 
 
@@ -199,7 +201,7 @@ class _Glance:
         found = Survey()
         rng = np.random.default_rng(np.random.SeedSequence(SEED, spawn_key=(piece.place,)))
         for block in piece.fragments[0].blocks(self.plan.names):
-            found.take(block, self.plan, rng)
+            found.take(block, self.plan, rng, True)
             break
         return found
 
