@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from scipy import sparse
 
 from ..folds import Folds
-from ..typing import FloatArray, IntArray
+from ..typing import BoolArray, FloatArray, IntArray
 from .engine import FailureLog
 from .newtonalone import Chunk, LoneSets
 from .newtonbatch import NewtonBatch, NewtonSets, in_predictors
@@ -41,7 +40,7 @@ class _Sets(LoneSets):
         self._singles: dict[tuple[int, int], FloatArray] = {}
         self._solved: dict[int, FloatArray] = {}
         self._cells_of: dict[int, IntArray] = {}
-        self._indicators_of: dict[int, sparse.csr_matrix] = {}
+        self._order_of: dict[int, tuple[IntArray, IntArray, BoolArray]] = {}
 
     def floats_each(self, n_out: int) -> int:
         """Numbers that a training set needs."""
@@ -108,7 +107,9 @@ class _Sets(LoneSets):
         full = self.engine.full[value]
         if full.descents is None:
             return None
-        sums = np.asarray(self._indicators(repeat) @ full.descents)  # (cells, c q)
+        order, starts, is_there = self._by_cells(repeat)
+        sums = np.zeros((len(is_there), full.descents.shape[1]))  # (cells, c q)
+        sums[is_there] = np.add.reduceat(full.descents[order], starts, axis=0)
         found = (batch.factors.T @ sums).reshape(-1, *full.gamma.shape)
         return np.asarray(found - batch.penalty[:, None] * full.gamma)
 
@@ -156,15 +157,15 @@ class _Sets(LoneSets):
             self._cells_of[repeat] = np.where(ids < 0, K, ids) * self.engine.n_weighed + self.engine.weighed
         return self._cells_of[repeat]
 
-    def _indicators(self, repeat: int) -> sparse.csr_matrix:
-        """Which rows (cells, n) each cell has."""
-        if repeat not in self._indicators_of:
+    def _by_cells(self, repeat: int) -> tuple[IntArray, IntArray, BoolArray]:
+        """Rows in the order of their cells, where each cell begins, and which cells have rows; kept for the curve."""
+        if repeat not in self._order_of:
             cells = self._cells(repeat)
-            shape = ((self.folds.n_folds + 1) * self.engine.n_weighed, len(cells))
-            ends = np.append(0, np.cumsum(np.bincount(cells, minlength=shape[0])))
-            entries = (np.ones(len(cells)), np.argsort(cells, kind="stable"), ends)
-            self._indicators_of[repeat] = sparse.csr_matrix(entries, shape=shape)
-        return self._indicators_of[repeat]
+            counts = np.bincount(cells, minlength=(self.folds.n_folds + 1) * self.engine.n_weighed)
+            is_there = counts > 0
+            starts = (np.cumsum(counts) - counts)[is_there]
+            self._order_of[repeat] = np.argsort(cells, kind="stable"), starts, is_there
+        return self._order_of[repeat]
 
     def _fold_hessians(self, repeat: int, value: int) -> FloatArray:
         """Hessians of the folds of a repeat, (K, G, c q, c q); kept until another is asked for."""
