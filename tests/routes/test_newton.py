@@ -346,6 +346,17 @@ def test_separation_names_the_training_set():
         onefit.nested_cv(LogisticRegression(C=np.inf), x[:, None], y, folds=folds)
 
 
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_weights_that_leave_one_class_name_the_training_set(class_weight):
+    X, y, _ = draw(23, n=60)
+    folds = np.arange(60) % 4
+    w = np.where((y == "yes") & (folds != 0), 0.0, 1.0)
+    with pytest.raises(
+        TrainingSetError, match=r"In repeat 0 with fold 0 held out: the weights leave rows of one class"
+    ):
+        onefit.nested_cv(LogisticRegression(class_weight=class_weight), X, y, folds=folds, sample_weight=w)
+
+
 def test_separation_of_all_rows_is_left_to_the_solver():
     x = np.arange(30.0)[:, None]
     with warnings.catch_warnings():

@@ -23,6 +23,11 @@ ABSENT = -1e4
 UNDETERMINED = 1e-5
 """Part of a row that lies where the training rows do not reach, from which on its prediction is arbitrary."""
 
+ONE_WEIGHED = (
+    "the weights leave rows of one class only, whose odds go to infinity. Use folds that hold rows of all classes with "
+    'a weight, or take what the solver stops at, by route="refit".'
+)
+
 ONE_CLASS = (
     "This solver needs samples of at least 2 classes in the data, but the data contains only one class. Use folds that "
     "hold all classes, or leave the rarest class out."
@@ -158,6 +163,8 @@ class LoneSets(LearningSets, ABC):
             start = None
             y = np.sign(engine.classes[train] - present[1] + 0.5)[None] if len(present) == 2 else y[present]
         weights = learner.row_weights[train] * chunk.factors[index, engine.weighed[train]]
+        if learner.has_classes and len(np.unique(engine.classes[train][weights > 0])) < 2:
+            raise self.failure(chunk.out[index], ONE_WEIGHED)
         penalty = engine.penalties(value, np.array([weights.sum()]), Z.shape[1])[0]
         if start is None or start.shape[1] != Z.shape[1] or not np.isfinite(start).all():
             start = np.zeros((family.basis.shape[1], Z.shape[1]))
