@@ -113,6 +113,11 @@ def test_a_page_says_first_whom_it_is_for(page):
     assert text.startswith("For "), f"{page}: {text[:60]}"
 
 
+def test_no_page_installs_from_where_there_is_no_release():
+    told = {page.name for page in PAGES if 'pip install "onefit' in page.read_text(encoding="utf-8")}
+    assert told == set()
+
+
 @pytest.mark.parametrize("page", sorted((DOCS / "contributing").glob("add-*.md")), ids=lambda path: path.stem)
 def test_a_page_on_what_to_add_is_short_and_has_an_example(page):
     assert len(page.read_text(encoding="utf-8").splitlines()) <= 60
