@@ -23,7 +23,7 @@ from sklearn.preprocessing import (
 )
 
 import onefit
-from onefit.dealing import DealtRows
+from onefit.dealing import DealtGroups, DealtRows
 from onefit.errors import DataError, RouteError
 
 pytest.importorskip("pyarrow")
@@ -125,6 +125,27 @@ def test_what_is_missing_is_filled_in_anew_in_every_training_set(gaps, tmp_path)
         )
     zero = make_column_transformer((SimpleImputer(strategy="constant", fill_value=0.0), NUMBERS))
     check(make_pipeline(zero, StandardScaler(), Ridge()), gaps, columns, tmp_path)
+
+
+def test_columns_that_do_not_vary_are_scaled_as_in_memory(frame, tmp_path):
+    frame = frame.assign(c=3.0)
+    check(make_pipeline(StandardScaler(), Ridge()), frame, NUMBERS, tmp_path)
+    check(Ridge(), frame, NUMBERS, tmp_path)
+
+
+def test_columns_that_folders_name_are_features_and_groups(frame, tmp_path):
+    for year, part in frame.groupby("year"):
+        (tmp_path / f"year={year:.0f}").mkdir()
+        part.drop(columns="year").to_csv(tmp_path / f"year={year:.0f}" / "part.csv", index=False)
+    table = onefit.scan(tmp_path, columns=["a", "b", "city", "year", "y"])
+    steps = make_column_transformer((StandardScaler(), ["a", "b"]), (dummies(), ["city"]))
+    streamed = onefit.nested_cv(make_pipeline(steps, Ridge()), table, "y", groups="year", **ASKED)
+    sorted_rows = table.sample(N)
+    dealt = DealtGroups(tuple(np.bincount(sorted_rows["year"] - 2000).tolist()), K, SEED)
+    folds = np.stack([dealt.ids(sorted_rows["year"].to_numpy() - 2000, repeat) for repeat in range(L)])
+    X, y = sorted_rows[["a", "b", "city"]], sorted_rows["y"]
+    memory = onefit.nested_cv(make_pipeline(steps, Ridge()), X, y, groups=sorted_rows["year"], folds=folds)
+    np.testing.assert_allclose(streamed.interval, memory.interval, rtol=1e-9)
 
 
 def test_a_comparison_of_pipelines_is_that_of_memory(frame):

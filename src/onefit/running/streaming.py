@@ -18,7 +18,8 @@ from ..errors import DataError, FoldError, RouteError, TrainingSetError
 from ..folds import Folds, entropy_of, explicit_folds
 from ..inference.intervals import RULES, Rule
 from ..inference.montecarlo import FAST
-from ..learners import EncodedFamily, EncodedLearner, Learner, RefitLearner, Refusal, Task, adapt
+from ..learners import EncodedFamily, EncodedLearner, Learner, RefitLearner, Refusal, ScaledLearner, Task, adapt
+from ..learners.steps import encode_steps
 from ..learners.transformed import is_stateless, steps_of
 from ..routes import Bid, Computation, FoldPlan, Partitions, Route, Ticks, Workers
 from ..routes.streams import (
@@ -42,7 +43,7 @@ from ..routes.streams.rows import numbers_of
 from ..routes.streams.survey import Survey, SurveyPlan, survey, with_facts
 from ..sources import LocalRunner, PassRunner, Table, beside_dask, is_dask, pieces_of, scan
 from ..typing import IntArray
-from ..validation import Problem, check_problem
+from ..validation import Problem, check_problem, numeric_matrix
 from ..vocabulary import ROUTES
 from .asking import Question, ask
 from .contenders import Contender, candidates_of
@@ -173,7 +174,7 @@ def _models(
     learners, models = list[Learner](), list[StreamedModel]()
     for contender in contenders:
         for each in candidates_of(contender, task, "auto"):
-            learners.append(_learner(each, contender))
+            learners.append(_learner(each, contender, found))
             models += [_model(run, problem, roles, contender) for run in runs_of(learners[-1])]
     return frame, task, question, learners, models
 
@@ -255,10 +256,13 @@ def _name_first_missing(table: Table, roles: _Roles) -> None:
         start += block.n_rows
 
 
-def _learner(candidate: Sequence[Learner], contender: Contender) -> Learner:
+def _learner(candidate: Sequence[Learner], contender: Contender, found: Survey) -> Learner:
     learner = candidate[0]
     if isinstance(learner, RefitLearner):
         reason = str(learner.refusal).rstrip(".")
+        gaps = [name for name, facts in found.facts.items() if facts.has_missing]
+        if "missing values" in reason and gaps:
+            reason += f" (values are missing in {', '.join(map(repr, gaps[:8]))})"
         error = RouteError(
             f"The rows stay where they are, and this model would have to be refitted to them: {reason}. Read a part "
             "into memory: table.sample(n, random_state)."
@@ -273,11 +277,22 @@ def _model(learner: Learner, problem: Problem, roles: _Roles, contender: Contend
     if any(is_stateless(step) for step in _steps(contender.estimators[0])):
         found = Refusal("it has a step that learns nothing, which may not give the same in other rows", IN_MEMORY)
     else:
+        learner = _with_constants(learner, problem, contender.estimators[0])
         found = streamed_model(learner, problem, roles.features, kinds)
     if isinstance(found, Refusal):
         error = RouteError(f"The rows stay where they are, and this model cannot do with that: {found}.")
         raise error.named(contender.name)
     return found
+
+
+def _with_constants(learner: Learner, problem: Problem, estimator: Any) -> Learner:
+    """A ridge regression on scaled columns, one of which is constant: triangular factors would have no inverse."""
+    if not isinstance(learner, ScaledLearner) or learner.tuned is not None:
+        return learner
+    X = numeric_matrix(problem)
+    if (X.min(axis=0) < X.max(axis=0)).all():
+        return learner
+    return EncodedLearner(encode_steps(_steps(estimator), problem), learner.smoother.lams, None, True)
 
 
 def _steps(estimator: Any) -> list[Any]:
