@@ -9,57 +9,39 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.base import is_classifier
-from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.pipeline import Pipeline
 
-from ..checks import check_choice, check_integer, check_jobs, check_level
-from ..dealing import DealtClasses, DealtGroups, DealtRows
+from ..checks import check_choice, check_jobs, check_level
 from ..errors import DataError, FoldError, RouteError, TrainingSetError
-from ..folds import Folds, entropy_of, explicit_folds
-from ..inference.intervals import RULES, Rule
+from ..folds import Folds, entropy_of
+from ..inference.intervals import RULES
 from ..inference.montecarlo import FAST
-from ..learners import EncodedFamily, EncodedLearner, Learner, RefitLearner, Refusal, ScaledLearner, Task, adapt
-from ..learners.steps import encode_steps
-from ..learners.transformed import is_stateless, steps_of
+from ..learners import Learner, Refusal, Task
 from ..routes import Bid, Computation, FoldPlan, Partitions, Route, Ticks, Workers
 from ..routes.streams import (
-    ClassDeal,
     Deal,
-    GivenFolds,
-    GroupDeal,
     MeanModel,
     ReadRows,
-    RowDeal,
     RowReader,
     Sample,
     StreamedComputation,
     StreamedModel,
     Target,
-    encoded_model,
-    streamed_model,
 )
-from ..routes.streams.models import IN_MEMORY, runs_of
-from ..routes.streams.rows import numbers_of
-from ..routes.streams.survey import Survey, SurveyPlan, survey, with_facts
+from ..routes.streams.survey import SurveyPlan, survey
 from ..sources import LocalRunner, PassRunner, Table, beside_dask, is_dask, pieces_of, scan
 from ..typing import IntArray
-from ..validation import Problem, check_problem, numeric_matrix
 from ..vocabulary import ROUTES
-from .asking import Question, ask
-from .contenders import Contender, candidates_of
+from .asking import Question
+from .contenders import Contender
 from .job import Job
 from .progress import Progress, check_progress
 from .settings import Settings
+from .streameddeal import deal_classes, deal_rows, groups_of
+from .streamedmodels import TableRoles, constant_of, make_models, name_first_missing
 from .streamkeeping import stream_checkpoint
 
-__all__ = ["make_streamed_job", "streams"]
-
-DEFAULT_FOLDS = 10
-MOST_FOLDS = 200
-MOST_REPEATS = 1000
-
-SAMPLE_ROWS, SAMPLE_WIDTHS = 4096, 8
-"""Rows that coordinates are made from, at least; and at least so many for each column."""
+__all__ = ["make_streamed_job"]
 
 MOST_BYTES = 2**30
 """What statistics and sums of all repeats may take."""
@@ -68,11 +50,6 @@ Y, GROUPS, WEIGHTS = "__y__", "__groups__", "__sample_weight__"
 """Names of vectors that are given beside a table."""
 
 REASON = "the rows stay where they are, and are read twice, whatever the repeats, values and models"
-
-
-def streams(X: object) -> bool:
-    """Whether X is a table whose rows stay where they are."""
-    return isinstance(X, Table)
 
 
 @dataclass(frozen=True)
@@ -106,16 +83,6 @@ class TableRoute(Route):
         return self.computation
 
 
-@dataclass(frozen=True)
-class _Roles:
-    """Names of columns."""
-
-    features: tuple[str, ...]
-    y: str
-    groups: str | None
-    weights: str | None
-
-
 def make_streamed_job(contenders: Sequence[Contender], table: Table, y: Any, settings: Settings) -> Job:
     """Check everything, look at the table, and make models of its columns."""
     level = check_level(settings.confidence_level)
@@ -133,15 +100,15 @@ def make_streamed_job(contenders: Sequence[Contender], table: Table, y: Any, set
     counts = [int(fragment.n_rows or 0) for fragment in table.fragments]
     n = sum(counts)
     try:
-        frame, task, question, learners, models = _models(contenders, found, roles, settings, rule)
+        frame, task, question, learners, models = make_models(contenders, found, roles, settings, rule)
     except DataError as error:
         if "NaN" in str(error):  # in rows that were drawn: it is told of all
-            _name_first_missing(table, roles)
+            name_first_missing(table, roles)
         raise
-    entropy, groups = entropy_of(settings.random_state), _groups(found, roles, n)
-    deal, n_repeats = _deal(settings, n, entropy, None if groups is None else groups[1])
+    entropy, groups = entropy_of(settings.random_state), groups_of(found, roles, n)
+    deal, n_repeats = deal_rows(settings, n, entropy, None if groups is None else groups[1])
     if labels and groups is None and settings.folds is None:
-        deal = _deal_classes(found, roles.y, deal.n_folds, entropy, counts)
+        deal = deal_classes(found, roles.y, deal.n_folds, entropy, counts)
     computation = _computation(
         [*models, MeanModel()], frame, task, question, roles, groups, deal, n_repeats, runner, progress
     )
@@ -151,7 +118,7 @@ def make_streamed_job(contenders: Sequence[Contender], table: Table, y: Any, set
         _keep(computation, contenders, table, roles, settings)
     route = TableRoute(computation)
     bids = [Bid(route, learner, 0.0, REASON) for learner in learners]
-    bids.append(Bid(route, _constant(task), 0.0, REASON))
+    bids.append(Bid(route, constant_of(task), 0.0, REASON))
     values = tuple(range(sum(learner.n_values for learner in learners)))
     names = tuple(contender.name for contender in contenders) if len(contenders) > 1 else ()
     partitions = Partitions(_Source(n, deal.n_folds), n_repeats)
@@ -159,24 +126,6 @@ def make_streamed_job(contenders: Sequence[Contender], table: Table, y: Any, set
         task, question.asked, level, partitions, route, workers, tuple(bids), values, {}, settings.n_folds == "auto",
         progress, settings, entropy, None, names, True,
     )  # fmt: skip
-
-
-def _models(
-    contenders: Sequence[Contender], found: Survey, roles: _Roles, settings: Settings, rule: Rule
-) -> tuple[pd.DataFrame, Task, Question, list[Learner], list[StreamedModel]]:
-    """Models of the columns, from rows that were drawn, and what is asked of them."""
-    problem, frame = _problem(contenders, found, roles)
-    question = ask(settings.scoring, settings.loss, problem, [c.estimators[0] for c in contenders], rule, False)
-    _refuse_metrics(question)
-    needs = {"fold variance": rule.needs_v_out, "pair scatter": rule.needs_pair_scatter}
-    needed = frozenset(name for name, is_needed in needs.items() if is_needed)
-    task = Task(problem, question.loss, rule, settings.transformers, needed, ())
-    learners, models = list[Learner](), list[StreamedModel]()
-    for contender in contenders:
-        for each in candidates_of(contender, task, "auto"):
-            learners.append(_learner(each, contender, found))
-            models += [_model(run, problem, roles, contender) for run in runs_of(learners[-1])]
-    return frame, task, question, learners, models
 
 
 def _refuse_unknown(settings: Settings) -> None:
@@ -195,16 +144,7 @@ def _refuse_unknown(settings: Settings) -> None:
         raise FoldError('n_folds="n" leaves out single rows, which a table has too many of; give a number of folds.')
 
 
-def _refuse_metrics(question: Question) -> None:
-    if question.metrics:
-        raise DataError(
-            f"{question.metrics[0].name} is no mean of row losses, or one of several metrics, and tables have one mean "
-            'of row losses at a time (loss="squared_error", "absolute_error", ...; result.r2 is there beside squared '
-            "error). Or read a part into memory: table.sample(n, random_state)."
-        )
-
-
-def _roles(table: Table, y: Any, settings: Settings) -> tuple[Table, _Roles]:
+def _roles(table: Table, y: Any, settings: Settings) -> tuple[Table, TableRoles]:
     """The columns by what they are for; vectors in memory become columns."""
     vectors: dict[str, Any] = {}
     names: dict[str, str | None] = {}
@@ -225,78 +165,7 @@ def _roles(table: Table, y: Any, settings: Settings) -> tuple[Table, _Roles]:
         raise DataError("The table has no columns beside those that are named for other roles.")
     if vectors:
         table = table.with_vectors(**vectors)
-    return table, _Roles(features, names["y"], names["groups"], names["sample_weight"])
-
-
-def _problem(contenders: Sequence[Contender], found: Survey, roles: _Roles) -> tuple[Problem, pd.DataFrame]:
-    """Some rows as a problem in memory, of which learners are made; rows in which something is missing are left out."""
-    size = max(SAMPLE_ROWS, SAMPLE_WIDTHS * len(roles.features))
-    names = (*roles.features, roles.y, *filter(None, [roles.weights]))
-    frame = found.frame(names, size)
-    numeric = frame[[roles.y]] if set(found.facts) & set(roles.features) else frame.select_dtypes("number")
-    with np.errstate(invalid="ignore"):
-        seen = np.isfinite(pd.DataFrame(numeric).select_dtypes("number").to_numpy(dtype=np.float64)).all(axis=1)
-    if seen.sum() >= 3:
-        frame = frame[seen].reset_index(drop=True)
-    if found.facts:
-        frame = with_facts(frame, found.facts)
-    weights = None if roles.weights is None else frame[roles.weights].to_numpy(dtype=np.float64)
-    estimators = [contender.estimators[0] for contender in contenders]
-    if weights is not None and not (weights >= 0).all():
-        weights = np.abs(weights)  # the pass will name the row
-    return check_problem(estimators, frame[list(roles.features)], frame[roles.y].to_numpy(), weights), frame
-
-
-def _name_first_missing(table: Table, roles: _Roles) -> None:
-    """Raise an error that names the first row in which a number is missing, if there is one."""
-    start, numeric = 0, [name for name in roles.features if table.column(name).kind == "number"]
-    for block in table.blocks((*numeric, roles.y)):
-        if numeric:
-            numbers_of(block, numeric, start, "X")
-        start += block.n_rows
-
-
-def _learner(candidate: Sequence[Learner], contender: Contender, found: Survey) -> Learner:
-    learner = candidate[0]
-    if isinstance(learner, RefitLearner):
-        reason = str(learner.refusal).rstrip(".")
-        gaps = [name for name, facts in found.facts.items() if facts.has_missing]
-        if "missing values" in reason and gaps:
-            reason += f" (values are missing in {', '.join(map(repr, gaps[:8]))})"
-        error = RouteError(
-            f"The rows stay where they are, and this model would have to be refitted to them: {reason}. Read a part "
-            "into memory: table.sample(n, random_state)."
-        )
-        raise error.named(contender.name)
-    return learner
-
-
-def _model(learner: Learner, problem: Problem, roles: _Roles, contender: Contender) -> StreamedModel:
-    kinds: dict[type, Any] = {EncodedLearner: encoded_model, EncodedFamily: encoded_model}
-    found: StreamedModel | Refusal
-    if any(is_stateless(step) for step in _steps(contender.estimators[0])):
-        found = Refusal("it has a step that learns nothing, which may not give the same in other rows", IN_MEMORY)
-    else:
-        learner = _with_constants(learner, problem, contender.estimators[0])
-        found = streamed_model(learner, problem, roles.features, kinds)
-    if isinstance(found, Refusal):
-        error = RouteError(f"The rows stay where they are, and this model cannot do with that: {found}.")
-        raise error.named(contender.name)
-    return found
-
-
-def _with_constants(learner: Learner, problem: Problem, estimator: Any) -> Learner:
-    """A ridge regression on scaled columns, one of which is constant: triangular factors would have no inverse."""
-    if not isinstance(learner, ScaledLearner) or learner.tuned is not None:
-        return learner
-    X = numeric_matrix(problem)
-    if (X.min(axis=0) < X.max(axis=0)).all():
-        return learner
-    return EncodedLearner(encode_steps(_steps(estimator), problem), learner.smoother.lams, None, True)
-
-
-def _steps(estimator: Any) -> list[Any]:
-    return steps_of(estimator) if isinstance(estimator, Pipeline) else []
+    return table, TableRoles(features, names["y"], names["groups"], names["sample_weight"])
 
 
 def _has_steps(estimator: object) -> bool:
@@ -304,80 +173,12 @@ def _has_steps(estimator: object) -> bool:
     return isinstance(estimator, Pipeline)
 
 
-def _constant(task: Task) -> Learner:
-    """What the best constant is as a learner, for results."""
-    found = adapt(DummyRegressor() if task.problem.classes is None else DummyClassifier(strategy="prior"), task)
-    assert isinstance(found, Learner)
-    return found
-
-
-def _groups(found: Survey, roles: _Roles, n: int) -> tuple[Any, IntArray] | None:
-    if roles.groups is None:
-        return None
-    names, counts = found.counted(roles.groups)
-    if len(names) < 3:
-        raise DataError(
-            f"There are only {len(names)} group(s); nested cross-validation leaves two out and needs at least 3."
-        )
-    largest = int(counts.argmax())
-    if counts[largest] > n / 2:
-        raise DataError(
-            f"Group {names[largest]} holds {counts[largest]} of the {n} rows: without it the training sets are less "
-            "than half of the data, and say little about a fit on all of it. Split the group, or leave it out."
-        )
-    return names, counts
-
-
-def _deal(settings: Settings, n: int, entropy: int, counts: IntArray | None) -> tuple[Deal, int | None]:
-    """Folds, and how many repeats; None is "auto"."""
-    units, what = (n, "rows") if counts is None else (len(counts), "groups")
-    if n < 3:
-        raise DataError(f"There are only {n} rows; nested cross-validation needs at least 3.")
-    is_auto = isinstance(settings.n_repeats, str) and settings.n_repeats == "auto"
-    L = None if is_auto else check_integer("n_repeats", settings.n_repeats, 1, MOST_REPEATS, ', or "auto"')
-    if settings.folds is not None:
-        return _given(settings.folds, n, L)
-    K = min(DEFAULT_FOLDS, units)
-    if not isinstance(settings.n_folds, str):
-        K = check_integer("n_folds", settings.n_folds, 3, min(units, MOST_FOLDS), f" (of {units} {what})")
-    elif settings.n_folds != "auto":
-        raise FoldError(f'n_folds={settings.n_folds!r} must be a number from 3 to {MOST_FOLDS}, or "auto".')
-    if counts is None:
-        return RowDeal(DealtRows(n, K, entropy)), L
-    return GroupDeal(DealtGroups(tuple(counts.tolist()), K, entropy)), L
-
-
-def _deal_classes(found: Survey, y: str, n_folds: int, entropy: int, rows: Sequence[int]) -> ClassDeal:
-    """Folds that spread every class evenly, from how many rows of each the fragments have."""
-    names, totals = found.counted(y)
-    each = np.array(
-        [[part[y].get(name, 0) if y in part else 0 for name in names.tolist()] for part in found.by_fragment]
-    )
-    before = np.cumsum(each, axis=0) - each
-    starts = np.cumsum(rows) - np.asarray(rows)
-    return ClassDeal(DealtClasses(tuple(totals.tolist()), n_folds, entropy), starts, before)
-
-
-def _given(folds: Any, n: int, L: int | None) -> tuple[Deal, int]:
-    if hasattr(folds, "split"):
-        raise FoldError(
-            "Splitters need the rows in memory; give ids of folds by folds=, a number by n_folds=, or use "
-            "table.sample(n, random_state)."
-        )
-    given = explicit_folds(folds, n)
-    if (given.ids < 0).any():
-        raise FoldError("folds has rows that are in no fold (-1), which tables do not have; leave them out.")
-    if L is not None and given.n_repeats != L:
-        raise FoldError(f"folds has {given.n_repeats} repeats and n_repeats={L}; leave it out or let them agree.")
-    return GivenFolds(given.ids, given.n_folds), given.n_repeats
-
-
 def _computation(
     models: list[StreamedModel],
     frame: pd.DataFrame,
     task: Task,
     question: Question,
-    roles: _Roles,
+    roles: TableRoles,
     groups: tuple[Any, IntArray] | None,
     deal: Deal,
     n_repeats: int | None,
@@ -410,7 +211,7 @@ def _keep(
     computation: StreamedComputation,
     contenders: Sequence[Contender],
     table: Table,
-    roles: _Roles,
+    roles: TableRoles,
     settings: Settings,
 ) -> None:
     """Let finished pieces be kept in the file that was named."""
