@@ -218,6 +218,17 @@ def test_means_are_on_the_scale_of_y_and_deviations_on_that_of_the_link(family):
     np.testing.assert_allclose(total, eta, rtol=1e-12, atol=1e-12)
 
 
+def test_no_penalty_is_maximum_likelihood():
+    """A column of three values and no penalty: the fitted means are those of the values."""
+    x = np.repeat([0.0, 1.0, 2.0], 20)
+    y = np.random.default_rng(0).poisson([2, 5, 3], (20, 3)).T.ravel()
+    model = AdditiveModel([smooth(0, n_basis=3)], lam=0.0, family="poisson").fit(x[:, None], y)
+    means = [y[x == value].mean() for value in (0, 1, 2)]
+    np.testing.assert_allclose(model.predict([[0.0], [1.0], [2.0]]), means, rtol=1e-10)
+    assert model.scores_["reml"] == np.inf
+    assert model.edf_ == pytest.approx(3, rel=1e-10)
+
+
 def test_rows_without_weight_are_not_there():
     seen = np.arange(len(DATA)) % 4 > 0
     weighted = additive("poisson", "reml").fit(DATA, target("poisson"), sample_weight=seen.astype(float))

@@ -88,7 +88,8 @@ class AdditiveModel(TermEffects):
         Variance of the noise, ``RSS / (n - edf)``; one for classes and counts, and of amounts the mean of
         ``((y - mean) / mean)^2`` with that denominator.
     scores_ : dict
-        "gcv", "loo" and "reml" of the fit. Of families those of the working model; of classes and counts "gcv" is UBRE.
+        "gcv", "loo" and "reml" of the fit. Of families those of the working model; of classes and counts "gcv" is UBRE,
+        and there is no "loo".
     deviance_, null_deviance_ : float
         Of the fit and of the best constant, if ``family`` is not "gaussian".
     classes_ : array of shape (2,)

@@ -64,7 +64,7 @@ def fit_generalized(data: Data, roots: Sequence[FloatArray], lams: FloatArray, c
     counted = data.weights > 0
     data = replace(data, columns=data.columns[counted], y=data.y[counted], weights=data.weights[counted])
     response, y, weights = data.response, data.y, data.weights
-    choice, eta, n_rounds = Choice(lams, ("",) * len(lams), True), response.start(y), 0
+    choice, n_rounds = Choice(lams, ("",) * len(lams), True), 0
     if np.isnan(lams).any():
         choice, n_rounds = _chosen(data, roots, lams, criterion)
     eta = _likeliest(data, joint_penalty(roots, choice.lams), None)[1]
@@ -73,6 +73,8 @@ def fit_generalized(data: Data, roots: Sequence[FloatArray], lams: FloatArray, c
     fit = fit_design(design, z[:, None], w * weights, 1.0, minimum_norm=True)
     if response.has_known_scale:
         fit = replace(fit, scale=np.ones(1), scores=known_scores(fit, design, z, w * weights))
+    if any(len(root) and lam == 0 for root, lam in zip(roots, choice.lams, strict=True)):
+        fit.scores["reml"] = np.full(1, np.inf)  # log|lam S| is infinite
     deviance, null = (response.deviance(each, y, weights) for each in (eta, response.null_predictor(y, weights)))
     return GeneralizedFit(fit, choice, deviance, null, n_rounds)
 
