@@ -164,7 +164,7 @@ def expected(call, n_repeats, **options):
 
 
 # three folds: six fits a repeat
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_complete_repeats_are_the_result(script, n_jobs):
     found = interrupted(script, "nested_cv", at=20, n_folds=3, n_repeats=20, n_jobs=n_jobs)
     assert found["n_repeats"] == [3]
