@@ -131,7 +131,7 @@ def _show_rules(console: Console, result: NestedCVResult) -> None:
     console.print(table)
     if not is_wide:
         console.print("; ".join(f"{rule}: {words}" for rule, words in RULE_WORDS.items()), style="dim")
-    for line in rule_reasons(result.intervals):
+    for line in rule_reasons(result.intervals, result.rule):  # of that one findings speak
         console.print(f"{ABSENT} for {clean(as_options(line))}", soft_wrap=True)
 
 

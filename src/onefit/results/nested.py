@@ -213,7 +213,7 @@ class NestedCVResult:
         if rules:
             words = [RULE_WORDS[key[0] if isinstance(key, tuple) else key] for key in self.intervals.index]
             table = self.intervals.assign(**{"what it is": words}).to_string(na_rep="-", float_format="{:.4g}".format)
-            lines += ["", table, *rule_reasons(self.intervals)]
+            lines += ["", table, *rule_reasons(self.intervals, self.rule)]
         return "\n".join(lines)
 
     def methods(self) -> str:
