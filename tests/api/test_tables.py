@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestRegressor
-from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
+from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier, RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -113,6 +113,21 @@ def test_curves_and_comparisons_are_those_of_memory(loss, frame, table):
     np.testing.assert_allclose(streamed.models[columns], memory.models[columns], rtol=1e-9)
     np.testing.assert_allclose(streamed.differences[columns], memory.differences[columns], rtol=1e-7)
     assert list(streamed.models.index) == list(memory.models.index)
+
+
+@pytest.mark.parametrize("criterion", ["gcv", "reml"])
+@pytest.mark.parametrize("weights", [{}, {"sample_weight": "w"}], ids=str)
+def test_penalties_are_chosen_in_every_training_set_as_in_memory(criterion, weights, frame, table):
+    estimator = onefit.PenalizedRegression(lam=criterion)
+    streamed = onefit.nested_cv(estimator, table.select([*NAMES, "y", *weights.values()]), "y", **weights, **ASKED)
+    given = {role: frame[name] for role, name in weights.items()}
+    check_same(streamed, onefit.nested_cv(estimator, frame[NAMES], frame["y"], folds=ids(), **given), rtol=1e-8)
+    if not weights:
+        scaled, table = make_pipeline(StandardScaler(), estimator), table.select([*NAMES, "y"])
+        memory = onefit.nested_cv(scaled, frame[NAMES], frame["y"], folds=ids())
+        check_same(onefit.nested_cv(scaled, table, "y", **ASKED), memory, rtol=1e-8)
+        with pytest.raises(RouteError, match="GCV or REML"):
+            onefit.nested_cv(RidgeCV(), table, "y")
 
 
 def test_paths_of_penalties_far_apart_are_one_curve(frame, table):

@@ -83,7 +83,7 @@ def prepare_table(table: Table, ask: Ask) -> tuple[Prepared, str]:
     y: Any = roles.target
     groups: Any = roles.groups
     weights: Any = roles.weights
-    if "ridge" in ask.models and ask.lam is None:
+    if "ridge" in ask.models and ask.lam is None and prepared.categories:
         note += " The penalty is 1: onefit curve shows others, and --lambda sets one."
     notes = (note, *(each for each in prepared.notes if "more than once" not in each))
     found_all = replace(
@@ -93,8 +93,9 @@ def prepare_table(table: Table, ask: Ask) -> tuple[Prepared, str]:
 
 
 def penalty_of(name: str, ask: Ask, prepared: Prepared) -> float | None:
-    """The penalty of a model; to choose one takes the rows of every training set, which a table on disk has not."""
-    return 1.0 if prepared.is_streamed and ask.lam is None and name == "ridge" else ask.lam
+    """The penalty of a model; behind encoders, none is chosen from sums over the rows of a training set."""
+    is_fixed = prepared.is_streamed and bool(prepared.categories) and name == "ridge"
+    return 1.0 if is_fixed and ask.lam is None else ask.lam
 
 
 def _refuse(ask: Ask) -> None:
@@ -112,7 +113,7 @@ def _refuse(ask: Ask) -> None:
         "--ahead": ask.ahead,
         "--freeze": ask.freeze or None,
     }
-    given |= {"--categorical": roles.categorical or None, "--tuned": ask.tuned}
+    given |= {"--categorical": roles.categorical or None}
     given |= {"--drop-missing-target": roles.drop_missing_target or None, "--scoring": ask.scoring or None}
     for option, value in given.items():
         if value is not None:

@@ -26,7 +26,7 @@ from .solve import BatchSolver, Downdated, FoldSystems
 from .spectra import Middle, SetSpectra, keeps_squares, middle_of
 from .trainingsets import BasisSets, Sets, TrainingSetsEngine, TrainingSetsRoute
 
-__all__ = ["TunedEngine", "TunedRoute"]
+__all__ = ["TunedEngine", "TunedRoute", "streamed_tuned"]
 
 PAIR_FLOATS = 32
 """Numbers for each column that a pair of rows needs, if it is left out of the fit to all rows."""
@@ -274,6 +274,11 @@ class _Sets(BasisSets):
             at = np.flatnonzero(lams == lam)
             residuals[:, at] = y[np.ix_(new, at)] - engine.smoother.predict(rows, y[:, at], float(lam), new)
         return np.split(residuals, np.cumsum([len(part) for part in held_out])[:-1])
+
+
+def streamed_tuned(tuned: TunedLearner, smoother: DesignSmoother) -> Streaming:
+    """How a learner that chooses its penalty by a spectrum is computed in passes over blocks of rows."""
+    return _StreamedTuned(tuned, smoother)
 
 
 class _StreamedTuned(Streaming):

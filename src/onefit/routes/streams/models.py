@@ -12,7 +12,7 @@ from scipy import linalg
 
 from ...errors import TrainingSetError
 from ...folds import Folds
-from ...learners import DesignSmoother, Learner, Refusal, ScaledLearner
+from ...learners import DesignSmoother, Learner, Refusal, ScaledLearner, TunedLearner
 from ...linalg.columns import ColumnMap, Columns
 from ...linalg.precondition import Coordinates, precondition
 from ...linalg.reinsch import middle_penalty
@@ -23,6 +23,7 @@ from ..contract import Run
 from ..learned import streamed_learner
 from ..solve import Doubtful, FoldSystems, SetSolver
 from ..streamedpath import MOST_RATIO, PathSolver
+from ..tuned import streamed_tuned
 from .rows import ReadRows
 
 __all__ = ["IN_MEMORY", "NOT_UNIQUE", "MeanModel", "PathModel", "StreamedModel", "runs_of", "streamed_model"]
@@ -131,6 +132,32 @@ class PathModel(StreamedModel):
     ) -> SetSolver | None:
         """Systems at every penalty."""
         return PathSolver.of(statistics, coordinates, self.smoother.lams[:, 0], tick)
+
+
+class TunedModel(StreamedModel):
+    """A ridge regression whose penalty every training set chooses by GCV or REML."""
+
+    def __init__(self, learner: TunedLearner, smoother: DesignSmoother, names: tuple[str, ...]) -> None:
+        self.learner, self.smoother, self.names = learner, smoother, names
+        self._streaming = streamed_tuned(learner, smoother)
+        self.n_values, self.n_columns = learner.n_values, smoother.n_columns
+        self.constant = smoother.n_columns - smoother.n_free if smoother.fit_intercept else None
+
+    @property
+    def rows(self) -> Callable[[ReadRows], Columns]:
+        """Columns about their middle in the sample, and a constant."""
+        return _OfMap(self.names, self.smoother.column_map)
+
+    def coordinates(self, sample: Columns, y: FloatArray, root: FloatArray, share: float) -> Coordinates:
+        """With the penalty that the sample would choose for all rows."""
+        columns, target = sample.weighted(root), root[:, None] * y
+        return precondition(columns, target, share, *self._streaming.penalties(columns, target, share))
+
+    def solver(
+        self, statistics: FoldStatistics, coordinates: Coordinates, folds: Folds, run: Run, tick: Callable[[], None]
+    ) -> SetSolver | None:
+        """From the spectrum of every training set."""
+        return self._streaming.solver(statistics, coordinates, folds, run, tick)
 
 
 class _AboutCentre:
@@ -247,7 +274,14 @@ def streamed_model(
                 "ask for a part of the range at a time",
             )
         return PathModel(learner, names)
-    if isinstance(learner, ScaledLearner) and learner.is_made_of(numeric_matrix(problem)) and learner.tuned is None:
+    if isinstance(learner, TunedLearner | ScaledLearner) and learner.needs_rows:
+        remedy = 'choose it by GCV or REML (onefit.PenalizedRegression(lam="gcv")), or ' + IN_MEMORY
+        return Refusal("every training set chooses its penalty by leaving out each of its rows", remedy)
+    if isinstance(learner, TunedLearner) and not learner.per_output:
+        smoother = learner.smoother
+        if isinstance(smoother, DesignSmoother) and smoother.is_made_of(numeric_matrix(problem)):
+            return TunedModel(learner, smoother, names)
+    if isinstance(learner, ScaledLearner) and learner.is_made_of(numeric_matrix(problem)):
         return ScaledModel(learner, names)
     for kind, make in kinds.items():
         if isinstance(learner, kind):
