@@ -65,6 +65,8 @@ def test_curves_comparisons_plans_and_reports_of_tables_on_disk(folder, little_m
         (("--order", "a"), "--order needs the rows in memory"),
         (("--scoring", "r2"), "--scoring needs the rows in memory"),
         (("--target", "city"), "holds classes"),
+        (("--model", "lasso"), "give --lambda"),
+        (("--tuned", "gcv"), "table.sample"),
     ],
 )
 def test_what_needs_rows_in_memory_is_refused_in_one_line(folder, little_memory, options, words):

@@ -83,7 +83,7 @@ def prepare_table(table: Table, ask: Ask) -> tuple[Prepared, str]:
     y: Any = roles.target
     groups: Any = roles.groups
     weights: Any = roles.weights
-    if "ridge" in ask.models and ask.lam is None and prepared.categories:
+    if "ridge" in ask.models and ask.lam is None and ask.tuned is None and prepared.categories:
         note += " The penalty is 1: onefit curve shows others, and --lambda sets one."
     notes = (note, *(each for each in prepared.notes if "more than once" not in each))
     found_all = replace(
@@ -94,7 +94,7 @@ def prepare_table(table: Table, ask: Ask) -> tuple[Prepared, str]:
 
 def penalty_of(name: str, ask: Ask, prepared: Prepared) -> float | None:
     """The penalty of a model; behind encoders, none is chosen from sums over the rows of a training set."""
-    is_fixed = prepared.is_streamed and bool(prepared.categories) and name == "ridge"
+    is_fixed = prepared.is_streamed and bool(prepared.categories) and name == "ridge" and ask.tuned is None
     return 1.0 if is_fixed and ask.lam is None else ask.lam
 
 
@@ -106,6 +106,11 @@ def _refuse(ask: Ask) -> None:
                 f"The table is larger than a quarter of the free memory, and --model {name} needs the rows there; use "
                 f"{', '.join(STREAMED)}, or give a part of the rows."
             )
+    if "lasso" in ask.models and ask.penalties is None:
+        raise DataError(
+            "--model lasso would choose its penalty by cross-validation in every training set, which takes the rows in "
+            "memory, and the table is larger than a quarter of what is free; give --lambda."
+        )
     roles = ask.roles
     given: dict[str, object] = {
         "--order": roles.order,
