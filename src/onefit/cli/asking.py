@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..vocabulary import MAX_FITS
-from .options import Debugging, Files, Models, Roles, Source, Validation, Writing
+from .options import DASK, STANDARD_INPUT, Debugging, Files, Models, Roles, Source, Validation, Writing
 from .signatures import COMMAND_NAME
 
 __all__ = ["Ask", "check_usage"]
@@ -63,6 +63,12 @@ def check_usage(ask: Ask) -> None:
         raise typer.BadParameter("--scoring is greater the better and --loss smaller the better; leave one of them out")
     if ask.lam is not None and ask.tuned is not None:
         raise typer.BadParameter("--lambda fixes the penalty and --tuned chooses it; leave one of them out")
+    if ask.source.scheduler is not None and ask.source.engine != DASK:
+        raise typer.BadParameter("--scheduler is the address of a Dask scheduler; give --engine dask with it")
+    if ask.source.engine == DASK and ask.source.data == STANDARD_INPUT:
+        raise typer.BadParameter(
+            "--engine dask reads files, and - is standard input; name a file or a directory"
+        )
     roles = ask.roles
     if roles.order is not None and roles.coords is not None:
         raise typer.BadParameter("--order says that rows follow in time and --coords in space; leave one of them out")

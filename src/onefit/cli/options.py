@@ -38,10 +38,22 @@ from .parsing import (
 )
 from .signatures import Only, Waived
 
-__all__ = ["MODELS", "STANDARD_INPUT", "Debugging", "Files", "Models", "Roles", "Source", "Validation", "Writing"]
+__all__ = [
+    "DASK",
+    "MODELS",
+    "STANDARD_INPUT",
+    "Debugging",
+    "Files",
+    "Models",
+    "Roles",
+    "Source",
+    "Validation",
+    "Writing",
+]
 
 STANDARD_INPUT = "-"
 PARQUET = (".parquet", ".pq")
+ENGINES = HERE, DASK = ("here", "dask")
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
 MODELS = ("ridge", "ols", "spline", "additive", "lasso", "kernel", "fpcr", "logistic", "poisson", "gamma")
@@ -131,6 +143,19 @@ class Source:
         tuple[str, ...],
         _table("--missing", metavar="TEXT", help="A text that stands for a missing value; repeat it."),
     ] = ()
+    engine: Annotated[
+        str,
+        _table(
+            "--engine",
+            parser=one_of(ENGINES),
+            metavar="|".join(ENGINES),
+            help="What reads files that stay on disk: this process, or Dask's workers, whatever their size.",
+        ),
+    ] = HERE
+    scheduler: Annotated[
+        str | None,
+        _table("--scheduler", metavar="ADDRESS", help="Of Dask, tcp://...:8786. Default: processes on this machine."),
+    ] = None
 
     @property
     def name(self) -> str:

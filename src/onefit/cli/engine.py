@@ -1,0 +1,41 @@
+"""Whoever reads a table: this process, or Dask's workers."""
+
+from __future__ import annotations
+
+from ..errors import ClusterError, DataError
+from ..sources import Table
+from .options import DASK, Source
+
+__all__ = ["on_engine", "uses_dask"]
+
+PATIENCE = 20
+"""Seconds to wait for a scheduler."""
+
+
+def uses_dask(source: Source) -> bool:
+    """Whether workers of Dask are to read."""
+    return source.engine == DASK
+
+
+def on_engine(table: Table, source: Source) -> tuple[Table, str]:
+    """The table with whoever reads it, and the Python that makes it."""
+    code = f"table = onefit.scan({source.data!r})"
+    if not uses_dask(source):
+        return table, code
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise DataError('--engine dask needs Dask: pip install "onefit[dask]".') from error
+    address = source.scheduler
+    try:
+        client = Client(timeout=PATIENCE) if address is None else Client(address, timeout=PATIENCE)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise ClusterError(
+            f"No Dask scheduler answers at {address or 'the configured address'} ({error}). Start one (dask scheduler, "
+            "dask worker), or leave --scheduler out for processes on this machine."
+        ) from error
+    if not client.scheduler_info()["workers"]:
+        client.close()
+        raise ClusterError(f"The Dask scheduler at {address} has no workers; start some: dask worker {address}.")
+    given = "" if address is None else repr(address)
+    return table.on_dask(client), f"from distributed import Client\n\n{code}.on_dask(Client({given}))"
