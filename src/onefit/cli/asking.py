@@ -66,9 +66,7 @@ def check_usage(ask: Ask) -> None:
     if ask.source.scheduler is not None and ask.source.engine != DASK:
         raise typer.BadParameter("--scheduler is the address of a Dask scheduler; give --engine dask with it")
     if ask.source.engine == DASK and ask.source.data == STANDARD_INPUT:
-        raise typer.BadParameter(
-            "--engine dask reads files, and - is standard input; name a file or a directory"
-        )
+        raise typer.BadParameter("--engine dask reads files, and - is standard input; name a file or a directory")
     roles = ask.roles
     if roles.order is not None and roles.coords is not None:
         raise typer.BadParameter("--order says that rows follow in time and --coords in space; leave one of them out")

@@ -6,7 +6,7 @@ from ..errors import ClusterError, DataError
 from ..sources import Table
 from .options import DASK, Source
 
-__all__ = ["on_engine", "uses_dask"]
+__all__ = ["on_dask", "scan_code", "uses_dask"]
 
 PATIENCE = 20
 """Seconds to wait for a scheduler."""
@@ -17,11 +17,17 @@ def uses_dask(source: Source) -> bool:
     return source.engine == DASK
 
 
-def on_engine(table: Table, source: Source) -> tuple[Table, str]:
-    """The table with whoever reads it, and the Python that makes it."""
+def scan_code(source: Source) -> str:
+    """The Python that makes the table."""
     code = f"table = onefit.scan({source.data!r})"
     if not uses_dask(source):
-        return table, code
+        return code
+    address = "" if source.scheduler is None else repr(source.scheduler)
+    return f"from distributed import Client\n\n{code}.on_dask(Client({address}))"
+
+
+def on_dask(table: Table, source: Source) -> Table:
+    """The table as the workers read it, of the scheduler that is named or of processes here."""
     try:
         from distributed import Client
     except ImportError as error:
@@ -37,5 +43,4 @@ def on_engine(table: Table, source: Source) -> tuple[Table, str]:
     if not client.scheduler_info()["workers"]:
         client.close()
         raise ClusterError(f"The Dask scheduler at {address} has no workers; start some: dask worker {address}.")
-    given = "" if address is None else repr(address)
-    return table.on_dask(client), f"from distributed import Client\n\n{code}.on_dask(Client({given}))"
+    return table.on_dask(client)

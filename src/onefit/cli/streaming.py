@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import DataError
 from ..sources import LocalRunner, Table, scan
 from .asking import Ask
+from .engine import on_dask, scan_code, uses_dask
 from .options import STANDARD_INPUT, Source
 from .preparing import Prepared, prepare, wrapped
 
@@ -37,6 +38,9 @@ def is_many(source: Source) -> bool:
 
 def find_table(source: Source) -> Table | None:
     """The table that is named, if it is to stay where it is; None if it is to be read."""
+    if uses_dask(source):
+        _check_plain(source)
+        return on_dask(scan(source.data), source)
     if source.data == STANDARD_INPUT or not _is_plain(source):
         return None
     if not is_many(source) and not (os.path.isfile(source.data) and source.data.lower().endswith(ENDINGS)):
@@ -51,8 +55,7 @@ def find_table(source: Source) -> Table | None:
 
 def read_many(source: Source) -> tuple[pd.DataFrame, str]:
     """All rows of a glob or directory that is small enough, and the Python that reads them."""
-    if not _is_plain(source):
-        raise DataError("--delimiter, --encoding, --decimal, --thousands and --missing are for single files of text.")
+    _check_plain(source)
     table = scan(source.data)
     return table.head(len(table)), f"table = onefit.scan({source.data!r})\ntable = table.head(len(table))"
 
@@ -62,7 +65,7 @@ def prepare_table(table: Table, ask: Ask) -> tuple[Prepared, str]:
     _refuse(ask)
     from ..routes.streams.survey import SurveyPlan, survey
 
-    table, found = survey(table, SurveyPlan(table.columns), LocalRunner())
+    table, found = survey(table, SurveyPlan(table.columns), table.runner or LocalRunner())
     prepared = prepare(found.frame(table.columns, SAMPLED), ask.roles, keeps_categories=True)
     if prepared.has_classes:
         raise DataError(
@@ -76,8 +79,8 @@ def prepare_table(table: Table, ask: Ask) -> tuple[Prepared, str]:
     code += [f"groups = {roles.groups!r}"] if roles.groups is not None else []
     code += [f"weights = {roles.weights!r}"] if roles.weights is not None else []
     note = (
-        f"{ask.source.name!r} has {len(table):,} rows, more than a quarter of the free memory: they stay on disk and "
-        f"are read twice. What the columns hold was told by {len(prepared.X):,} of them."
+        f"{ask.source.name!r} has {len(table):,} rows, {_where(ask.source)} and are read twice. What the columns hold "
+        f"was told by {len(prepared.X):,} of them."
     )
     X: Any = table.select(used)
     y: Any = roles.target
@@ -89,7 +92,14 @@ def prepare_table(table: Table, ask: Ask) -> tuple[Prepared, str]:
     found_all = replace(
         prepared, X=X, y=y, groups=groups, weights=weights, code=tuple(code), notes=notes, is_streamed=True
     )
-    return found_all, f"table = onefit.scan({ask.source.data!r})"
+    return found_all, scan_code(ask.source)
+
+
+def _where(source: Source) -> str:
+    """Where the rows are, for people."""
+    if uses_dask(source):
+        return "which stay with Dask's workers"
+    return "more than a quarter of the free memory: they stay on disk"
 
 
 def penalty_of(name: str, ask: Ask, prepared: Prepared) -> float | None:
@@ -103,8 +113,8 @@ def _refuse(ask: Ask) -> None:
     for name in ask.models:
         if name not in STREAMED and ":" not in name:
             raise DataError(
-                f"The table is larger than a quarter of the free memory, and --model {name} needs the rows there; use "
-                f"{', '.join(STREAMED)}, or give a part of the rows."
+                f"--model {name} needs the rows in memory, and {_why(ask.source)}; use {', '.join(STREAMED)}, or give "
+                "a part of the rows."
             )
     if "lasso" in ask.models and ask.penalties is None:
         raise DataError(
@@ -123,9 +133,17 @@ def _refuse(ask: Ask) -> None:
     for option, value in given.items():
         if value is not None:
             raise DataError(
-                f"{option} needs the rows in memory, and the table is larger than a quarter of what is free; leave it "
-                "out, or give a part of the rows."
+                f"{option} needs the rows in memory, and {_why(ask.source)}; leave it out, or give a part of the rows."
             )
+
+
+def _why(source: Source) -> str:
+    return "--engine dask leaves them to workers" if uses_dask(source) else "the table takes more than a quarter of it"
+
+
+def _check_plain(source: Source) -> None:
+    if not _is_plain(source):
+        raise DataError("--delimiter, --encoding, --decimal, --thousands and --missing are for single files of text.")
 
 
 def _is_plain(source: Source) -> bool:
