@@ -68,6 +68,7 @@ def test_a_table_has_the_rows_that_were_written(frame, kind, tmp_path):
     table = onefit.scan(written(frame, kind, tmp_path))
     assert len(table) == table.shape[0] == len(frame)
     assert table.columns == tuple(frame.columns)
+    assert "5 columns" in repr(table)
     blocks = list(pickle.loads(pickle.dumps(table)).blocks())
     assert np.array_equal(np.vstack([each.numbers(["b", "a", "yes"]) for each in blocks]), frame[["b", "a", "yes"]])
     assert np.concatenate([each.values("t") for each in blocks]).tolist() == frame["t"].tolist()

@@ -33,7 +33,7 @@ class Column:
     kind: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Table:
     """Rows that stay on disk, or on a cluster's workers, and are read when they are needed.
 
@@ -66,6 +66,10 @@ class Table:
     fields: tuple[Column, ...]
     source: str
     runner: PassRunner | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        rows = "rows that are not counted" if self.n_rows is None else f"{self.n_rows:,} rows"
+        return f"<Table of {self.source}: {rows}, {len(self.fields)} columns, {len(self.fragments)} fragments>"
 
     @property
     def columns(self) -> tuple[str, ...]:
