@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, Ridge
@@ -10,6 +12,8 @@ from sklearn.neighbors import KNeighborsRegressor
 import onefit
 import reference
 from helpers import STRICT, assert_row, quiet_nested_cv, random_folds, warned_nested_cv
+from onefit.inference.chain import Chain
+from onefit.inference.fold_errors import FoldErrors
 
 LAYOUTS = {
     "even": {"n": 40, "n_folds": 5, "n_repeats": 4},
@@ -160,3 +164,22 @@ def test_heldout_averages_the_single_held_out_predictions_and_losses_by_row():
     prediction, loss = (np.nansum(a, axis=0) / times_scored for a in (losses.prediction, losses.single))
     np.testing.assert_allclose(heldout["prediction"], prediction, rtol=STRICT)
     np.testing.assert_allclose(heldout["loss"], loss, rtol=STRICT)
+
+
+def test_of_a_difference_of_ranks_at_least_a_twentieth_of_the_variance_stays():
+    """Noise of comparisons is estimated, and may exceed the variance that it is taken off."""
+    noise = np.array([[1.0, 0.2], [0.2, 0.5]])[None, ..., None]
+    errors = SimpleNamespace(
+        chain=Chain(np.array([0, 0])),
+        paired_total=np.diag([3.0, 1.3])[None, ..., None],
+        paired_cross=np.zeros((1, 2, 1)),
+        paired_covariance=np.zeros((1, 2, 2, 1)),
+        noise=noise,
+        is_ranked=True,
+        _in_centre=lambda total, cross, centre: total,
+    )
+    found = [
+        FoldErrors.paired(replaced, np.array([1]), np.array([0]), np.zeros((1, 1)))[0].item()
+        for replaced in (errors, SimpleNamespace(**{**vars(errors), "noise": 2 * noise}))
+    ]
+    np.testing.assert_allclose(found, [1.3 - (1.0 + 0.5 - 2 * 0.2), 1.3 / 20], rtol=1e-12)

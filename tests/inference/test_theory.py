@@ -662,6 +662,64 @@ def test_i16_the_difference_from_a_slightly_shrunk_fit_asks_for_the_correction_o
     assert 4 * K / (K - 1) / term == pytest.approx(((1 - 1 / K) * (1 - 2 / K)) ** 2, abs=0.005)
 
 
+def directions_without_a_signal(K):
+    """Variance of the centre, and the covariance term, of losses ``-u_j'A sqrt(N)`` of K folds; v/n is 1.
+
+    N is the share of rows that A is fitted to: what is left of ``-u_j'A / |A|`` for many columns without a signal.
+    """
+    u, everyone = np.eye(K), np.ones(K)
+
+    def loss(j, *out):
+        kept = K - len(out)
+        return -product_of(u[j], (everyone - u[list(out)].sum(axis=0)) / kept) * np.sqrt(kept / K)
+
+    def change(j, k):
+        return loss(j, j) - loss(j, j, k)
+
+    def centred_change(j, k):
+        return change(j, k) - sum(change(i, k) for i in range(K) if i != k) / (K - 1)
+
+    def variance(M, N):
+        return 2 * np.trace(M @ N) * K**2
+
+    pairs = [(j, k) for j in range(K) for k in range(K) if j != k]
+    term = (K - 1) / K * variance(centred_change(0, 1), centred_change(1, 0)) / (1 - 1 / (K - 1)) ** 2
+    cv = sum(loss(j, j) for j in range(K)) / K
+    raw = sum(loss(j, j, k) for j, k in pairs) / len(pairs)
+    centre = raw - (1 + (K - 2) / K) * (raw - cv)
+    return variance(centre, centre), term
+
+
+@pytest.mark.parametrize(("K", "asked"), [(5, 1.078), (10, 1.067), (20, 1.042), (50, 1.019)])
+def test_i17_ranks_without_a_signal_ask_for_all_of_the_covariance_term(K, asked):
+    """The true area is one half whatever the fit, so that the centre's variance is its distance; v/n has 1 of it."""
+    distance, term = directions_without_a_signal(K)
+    assert (distance - 1) / term == pytest.approx(asked, abs=0.0005)
+
+
+def test_i17_ranks_of_many_columns_are_the_quadratic_forms():
+    """Folds of 400 columns without a signal, drawn: variance and covariance term of ``-u_j'A / |A|`` themselves."""
+    K, p, rng = 5, 400, np.random.default_rng(0)
+    u = np.sqrt(K) * rng.standard_normal((2000, K, p))
+    total = u.sum(axis=1)
+
+    def losses(*out):
+        A = total - sum(u[:, j] for j in set(out))
+        return -np.einsum("dp,dp->d", u[:, out[0]], A) / np.linalg.norm(A, axis=1)
+
+    table = np.array([[losses(j, k) for k in range(K)] for j in range(K)])  # (K, K, D)
+    own = np.einsum("jjd->jd", table)
+    change = own[:, None] - table
+    centred = change - change.sum(axis=0) / (K - 1)
+    centred[np.arange(K), np.arange(K)] = 0.0
+    terms = np.einsum("jkd,kjd->d", centred, centred) / K**2 / (1 - 1 / (K - 1)) ** 2
+    cv, raw = own.mean(axis=0), (table.sum(axis=(0, 1)) - own.sum(axis=0)) / (K * (K - 1))
+    centre = raw - (1 + (K - 2) / K) * (raw - cv)
+    distance, term = directions_without_a_signal(K)
+    assert centre.var() == pytest.approx(distance, rel=4 * np.sqrt(2 / 2000))
+    assert terms.mean() == pytest.approx(term, abs=4 * terms.std() / np.sqrt(2000))
+
+
 def fold_errors_of(raw, cv, sampling, term, n):
     """What the covariance rule reads, for one repeat."""
     table = np.array([[[term]]])
@@ -674,6 +732,7 @@ def fold_errors_of(raw, cv, sampling, term, n):
         n_units=n,
         n_rows=n,
         n_groups=None,
+        is_ranked=False,
         skewness=np.zeros_like(table),
         covariance=table,
         sampling=lambda centre: np.full_like(table, sampling),

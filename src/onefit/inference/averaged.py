@@ -7,12 +7,11 @@ from dataclasses import fields, replace
 import numpy as np
 
 from ..typing import FloatArray
-from .chain import Chain
-from .fold_errors import FoldErrors, RowRoles, spread_of_losses
+from .fold_errors import FoldErrors, RowRoles, less_noise, spread_of_losses
 
 __all__ = ["figures_of", "with_averaged_rows", "without_noise"]
 
-NO_FIGURES = ("sizes", "n_rows", "n_groups", "weight", "chain", "shares")
+NO_FIGURES = ("sizes", "n_rows", "n_groups", "weight", "chain", "shares", "is_ranked")
 """Fields of the tables that have no axis of figures."""
 
 
@@ -27,36 +26,28 @@ def figures_of(errors: FoldErrors, columns: slice) -> FoldErrors:
 
 
 def without_noise(errors: FoldErrors) -> FoldErrors:
-    """The sampling variance of each repeat less what comparisons within folds add to it."""
-    return errors if errors.noise is None else _less(errors, errors.noise)
+    """Tables of ranks: the sampling variance of each repeat less what comparisons within folds add to it."""
+    return replace(errors if errors.noise is None else _less(errors, errors.noise), is_ranked=True)
 
 
 def with_averaged_rows(errors: FoldErrors, influence: FloatArray, rows: RowRoles) -> FoldErrors:
-    """The sampling variance from the rows' values (n, V, R) averaged over repeats, the same for every repeat.
+    """Tables of ranks: the sampling variance from the rows' values (n, V, R) averaged over repeats, the same for each.
 
     A row is compared with the few others of its fold, and each repeat with others; the average over L repeats has an
     L-th of the excess that ``noise`` is for one. With groups nothing is taken off, as rows of a group may be compared.
     """
     if errors.noise is None:
-        return errors
+        return replace(errors, is_ranked=True)
     L = errors.n_repeats
     found = spread_of_losses(influence[None], rows, errors.chain)
     repeated = {name: np.repeat(table, L, axis=0) for name, table in found.items()}
-    averaged = replace(errors, **repeated, row_variance=repeated["total"])  # type: ignore[arg-type]
+    averaged = replace(errors, **repeated, row_variance=repeated["total"], is_ranked=True)  # type: ignore[arg-type]
     noise = np.repeat(errors.noise.mean(axis=0, keepdims=True) / L, L, axis=0)
-    return averaged if rows.groups is not None else _less(averaged, noise)
+    return replace(averaged, noise=None) if rows.groups is not None else _less(averaged, noise)
 
 
 def _less(errors: FoldErrors, noise: FloatArray) -> FoldErrors:
-    """Take the noise (L, V, V, R) off; at least a twentieth of the variance stays, as its estimate may exceed it."""
+    """Take the noise (L, V, V, R) off the variances of the figures; `FoldErrors.paired` takes it off differences."""
     own = np.einsum("lvvr->lvr", noise)
-    total = np.maximum(errors.total - own, errors.total / 20)
-    row_variance = np.where(own > 0, total, errors.row_variance)
-    steps = _steps(errors.chain)
-    paired = errors.paired_total - np.einsum("av,lvwr,bw->labr", steps, noise, steps, optimize=True)
-    return replace(errors, total=total, row_variance=row_variance, paired_total=paired)
-
-
-def _steps(chain: Chain) -> FloatArray:
-    """Increments along the chain as combinations of values, (V, V)."""
-    return chain.increments(np.eye(len(chain)), axis=0)
+    total = less_noise(errors.total, own)
+    return replace(errors, total=total, row_variance=np.where(own > 0, total, errors.row_variance), noise=noise)

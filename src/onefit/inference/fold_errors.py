@@ -28,6 +28,7 @@ __all__ = [
     "SingleErrors",
     "concatenate",
     "empty_pairs",
+    "less_noise",
     "moments",
     "overflowing",
     "spread_of_losses",
@@ -194,7 +195,9 @@ class FoldErrors:
     chain : the increments between values, of which the next two are made
     paired_total, paired_cross, paired_covariance : (L, V, V, Q), (L, V, Q), (L, V, V, Q), of all pairs of increments
     shares : (L, K) or None, weight of each fold, if the errors of the folds are not means of what `cv` is the mean of
-    noise : (L, V, V, Q) or None, what ``total`` has in excess as rows were compared within folds; see `metrics.Reduced`
+    noise : (L, V, V, Q) or None, what ``total`` and the variances of differences have in excess as rows were compared
+        within folds; see `metrics.Reduced`. `inference.averaged` takes it off ``total``, and `paired` off differences
+    is_ranked : bool, whether the figures are ranks, which know of a fit only the order that it gives
     """
 
     sizes: IntArray
@@ -219,6 +222,7 @@ class FoldErrors:
     paired_covariance: FloatArray
     shares: FloatArray | None = None
     noise: FloatArray | None = None
+    is_ranked: bool = False
 
     def sampling(self, centre: FloatArray) -> FloatArray:
         """v/n of the covariance rule, (L, V, Q).
@@ -233,6 +237,9 @@ class FoldErrors:
         X = self.chain.levels
         X = X[first] - X[second]
         total = np.einsum("va,labq,vb->lvq", X, self.paired_total, X, optimize=True)
+        if self.is_ranked and self.noise is not None:
+            own = np.eye(len(self.chain))[first] - np.eye(len(self.chain))[second]
+            total = less_noise(total, np.einsum("va,labq,vb->lvq", own, self.noise, own, optimize=True))
         cross = np.einsum("va,laq->lvq", X, self.paired_cross)
         covariance = np.einsum("va,labq,vb->lvq", X, self.paired_covariance, X, optimize=True)
         return self._in_centre(total, cross, centre), covariance
@@ -261,6 +268,11 @@ class FoldErrors:
     def n_scored(self) -> int:
         """Rows that are scored in each repeat (the fewest, if repeats differ)."""
         return int(self.sizes.sum(axis=1).min())
+
+
+def less_noise(variance: FloatArray, noise: FloatArray) -> FloatArray:
+    """A variance less an estimate of what is too much in it; at least a twentieth stays, as that may exceed it."""
+    return np.maximum(variance - noise, variance / 20)
 
 
 def moments(losses: FloatArray, present: BoolArray) -> tuple[FloatArray, FloatArray]:
@@ -421,6 +433,6 @@ def concatenate(blocks: Sequence[FoldErrors]) -> FoldErrors:
         # in C order whatever the blocks had: the order of summation follows the layout, and must not follow the blocks
         field.name: np.ascontiguousarray(np.concatenate([getattr(block, field.name) for block in blocks]))
         for field in fields(FoldErrors)
-        if field.name not in ("n_rows", "n_groups", "chain") and getattr(blocks[0], field.name) is not None
+        if field.name not in ("n_rows", "n_groups", "chain", "is_ranked") and getattr(blocks[0], field.name) is not None
     }
     return replace(blocks[0], **tables)  # type: ignore[arg-type]

@@ -33,8 +33,9 @@ __all__ = [
     "within_reach",
 ]
 
-RULE_VERSION = 2
-"""Of the covariance rule, the default: 1 is that of onefit 0.1, without size correction, Hall's and Wilson's ends."""
+RULE_VERSION = 3
+"""Of the covariance rule, the default: 1 is that of onefit 0.1, without size correction, Hall's and Wilson's ends; in 2
+ranks had the size correction of losses."""
 
 FEW_GROUPS = 20
 """With fewer groups the variance between them is too uncertain for the whole size correction."""
@@ -251,11 +252,14 @@ def size_factor(errors: FoldErrors, is_difference: bool = False) -> float:
     """What is left of the covariance term when the excess that folds of many rows put into it is taken off.
 
     With folds of m rows among n, ``b = 1 - 2m/n`` and ``a = 1 - m/n``: b^2 for one model, (ab)^2 for differences, and
-    their roots with few groups. Where every row, or group, is a fold there is no excess.
+    their roots with few groups. Ranks, which fits to fewer rows change less, have the root of b, of differences too.
+    Where every row, or group, is a fold there is no excess.
     """
     if errors.n_folds == errors.n_units:
         return 1.0
     share = float(errors.sizes.mean()) / errors.n_rows
+    if errors.is_ranked:
+        return float(np.sqrt(1 - 2 * share))
     root = (1 - 2 * share) * (1 - share if is_difference else 1.0)
     return root if errors.n_groups is not None and errors.n_groups < FEW_GROUPS else root**2
 

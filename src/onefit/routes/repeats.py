@@ -366,8 +366,9 @@ class RepeatedComputation:
         kept[[failure.value for failure in done.failures]] = False
         errors, scale = done.errors, self.task.loss.scale
         if self.task.metrics:
-            errors = without_noise(figures_of(errors, self._figures(1)))
-            scale = rule_scale_of(self.task.metrics[0])
+            errors, first = figures_of(errors, self._figures(1)), self.task.metrics[0]
+            errors = without_noise(errors) if first.family == "rank" else errors
+            scale = rule_scale_of(first)
         return is_precise(errors, self.task.rule, scale, kept, self._stopping)
 
     def _figures(self, count: int | None = None) -> slice:
