@@ -123,6 +123,7 @@ SINGLE = (
     "models",
     "glossary",
     "trust",
+    "trust-details",
     "paper",
     "speed",
     "cli",

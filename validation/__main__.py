@@ -47,9 +47,10 @@ import pandas as pd
 
 from .montecarlo import MONTECARLO, PARTITIONS, TARGET, montecarlo, partitions
 from .montecarlo import report as montecarlo_report
-from .page import Results, render
+from .page import DETAILS, TEMPLATE, Results, render
 from .pictures import draw_coverage, draw_montecarlo, draw_real
 from .progress import Bar
+from .scores import SHORT as SCORES
 from .serial import RESULT as SERIAL
 from .settings import SETTINGS, Setting
 from .summary import merge, read, summarize, write
@@ -61,7 +62,8 @@ __all__ = ["main", "results_in"]
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS, WORK = ROOT / "validation" / "results", ROOT / "validation" / "work"
-PAGE, IMAGES = ROOT / "docs" / "trust.md", ROOT / "docs" / "images"
+PAGES = {TEMPLATE: ROOT / "docs" / "trust.md", DETAILS: ROOT / "docs" / "trust-details.md"}
+IMAGES = ROOT / "docs" / "images"
 QUICK = 2
 
 
@@ -98,7 +100,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} data sets a setting; writes only to --output")
     parser.add_argument(
-        "--table", action="store_true", help="make docs/trust.md and its pictures from the results; no runs"
+        "--table",
+        action="store_true",
+        help="make docs/trust.md, trust-details.md and their pictures from the results; no runs",
     )
     parser.add_argument("--montecarlo", action="store_true", help="error of the half-width against the repeats")
     parser.add_argument(
@@ -185,15 +189,17 @@ def _render(output: Path, to_page: bool) -> None:
     table, _ = read(output)
     print(markdown(table))
     if to_page:
-        PAGE.write_text(render(results_in(output)), encoding="utf-8")
+        results = results_in(output)
+        for template, page in PAGES.items():
+            page.write_text(render(results, template), encoding="utf-8")
         draw_coverage(table, IMAGES / "trust.png")
         draw_real(table, IMAGES / "trust-real.png")
-        print(listing(table), f"\n{PAGE} and its pictures are renewed.", file=sys.stderr)
+        print(listing(table), "\ndocs/trust.md, trust-details.md and their pictures are renewed.", file=sys.stderr)
 
 
 def results_in(output: Path) -> Results:
     """All results of a directory."""
-    tables = [pd.read_csv(output / name) for name in (MONTECARLO, PARTITIONS, SERIAL.name)]
+    tables = [pd.read_csv(output / name) for name in (MONTECARLO, PARTITIONS, SERIAL.name, SCORES.name)]
     return Results(read(output)[0], *tables)
 
 

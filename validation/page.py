@@ -1,9 +1,9 @@
-"""The page docs/trust.md: a template whose figures are looked up in the results.
+"""The pages docs/trust.md and trust-details.md: templates whose figures are looked up in the results.
 
 ``{{coverage; setting=ols-100-20; rule=bates; folds=10}}`` is the coverage of these rows in percent, and a range if
 there are several; ``|`` separates alternatives. Without them: covariance rule, leave two out, errors, not the absolute
 error. A model, and a setting that ends in ``*``, is given by how its name begins. ``mean`` is the mean coverage.
-``{{serial; ...}}`` is looked up in the study of rows that follow one another.
+``{{serial; ...}}`` is looked up in the study of rows that follow one another, ``{{score; ...}}`` in that of scores.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ import pandas as pd
 
 from .benchmark import PREFIX
 from .montecarlo import needed
+from .scorepage import score_figure, score_table
 from .serialpage import serial_figure, serial_table
 from .settings import SETTINGS
 from .table import benchmark_cells, benchmark_measures, markdown
 from .targets import listing
 
-__all__ = ["KEPT", "NEARLY", "Results", "render", "verdict"]
+__all__ = ["DETAILS", "KEPT", "NEARLY", "Results", "render", "verdict"]
 
-TEMPLATE = Path(__file__).with_name("page.md")
+TEMPLATE, DETAILS = (Path(__file__).with_name(name) for name in ("page.md", "details.md"))
 KEPT, NEARLY = 0.88, 0.85
 DEFAULTS = {"rule": "covariance", "folds": "n", "target": "error"}
 
@@ -38,11 +39,12 @@ class Results:
     montecarlo: pd.DataFrame
     partitions: pd.DataFrame
     serial: pd.DataFrame = field(default_factory=pd.DataFrame)
+    scores: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
-def render(results: Results, template: str | None = None) -> str:
-    """The page."""
-    text = TEMPLATE.read_text(encoding="utf-8") if template is None else template
+def render(results: Results, template: str | Path = TEMPLATE) -> str:
+    """A page."""
+    text = template.read_text(encoding="utf-8") if isinstance(template, Path) else template
     return re.sub(r"\{\{(.+?)\}\}", lambda found: _figure(found.group(1), results), text, flags=re.DOTALL)
 
 
@@ -53,6 +55,8 @@ def _figure(field: str, results: Results) -> str:
         return _WHOLE[name](results)
     if name == "serial":
         return serial_figure(rest, results.serial)
+    if name == "score":
+        return score_figure(rest, results.scores)
     if name in ("needed", "share"):
         return _partitions(name, _pairs(rest), results)
     if name == "times":
@@ -133,7 +137,8 @@ def _status(results: Results) -> str:
         return ""
     return (
         f"\n**Not complete.** {len(short)} of {len(planned)} settings have fewer data sets than planned, "
-        f"{short[0]} to {short[-1]}; the tables below say how many. `python -m validation` goes on with them.\n"
+        f"{short[0]} to {short[-1]}; the [tables](trust-details.md#all-figures) say how many. "
+        "`python -m validation` goes on with them.\n"
     )
 
 
@@ -146,6 +151,7 @@ _WHOLE: dict[str, Callable[[Results], str]] = {
     "status": _status,
     "simulated": lambda results: markdown(_part(results, lambda name: not name.startswith(("real-", PREFIX)))),
     "real": lambda results: markdown(_part(results, lambda name: name.startswith("real-"))),
+    "score_table": lambda results: score_table(results.scores),
     "serial_table": lambda results: serial_table(results.serial),
     "benchmark": lambda results: benchmark_measures(results.coverage),
     "cells": lambda results: benchmark_cells(results.coverage),

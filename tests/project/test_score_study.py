@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, f1_score, roc_auc_score
@@ -22,15 +23,32 @@ def _root_on_path(monkeypatch):
 
 
 def test_the_study_goes_on_and_has_a_row_for_every_rule(tmp_path):
-    from validation.scores import Setting, study
+    from validation.scoredata import Setting
+    from validation.scores import study
 
-    settings = [Setting(0.5, "strong", 100), Setting(0.0, "weak", 100)]
-    first = study(1, np.inf, tmp_path / "sets.csv", settings)
-    both = study(2, np.inf, tmp_path / "sets.csv", settings)
+    settings = [
+        Setting("pair", 0.5, "strong", 100),
+        Setting("logistic", 0.15, "weak", 100),
+        Setting("ridge", 0.0, "weak", 100),
+    ]
+    first = study(1, np.inf, tmp_path / "sets", settings)
+    both = study(2, np.inf, tmp_path / "sets", settings)
     assert (first["datasets"].max(), both["datasets"].min()) == (1, 2)
     assert set(both["rule"]) == {"onefit", "naive", "bootstrap", "delong"}
-    assert {"all - half", "half - half", "r2"} <= set(both["metric"])
+    assert {"all - half", "half - half", "roc_auc", "r2"} <= set(both["metric"])
     assert both["coverage"].between(0, 1).all()
+    path = tmp_path / "sets" / "ridge.csv"
+    table = pd.read_csv(path)
+    table.assign(low=table["low"] + 1e-5).to_csv(path, index=False)
+    with pytest.raises(SystemExit, match="made by other code"):
+        study(3, np.inf, tmp_path / "sets", settings)
+
+
+def test_settings_have_data_sets_of_their_own():
+    from validation.scoredata import SETTINGS, draw
+
+    seen = {draw(setting, 0).X[0, 0] for setting in SETTINGS}
+    assert len(seen) == len(SETTINGS)
 
 
 def test_scores_of_pooled_predictions_are_scikit_learns():

@@ -67,11 +67,13 @@ def test_a_target_of_several_figures_says_how_many_miss_it():
     assert width.line(near)[-1] == "missed by 2 of 3, clearly by 1"
 
 
-def test_the_page_is_what_the_results_give():
-    from validation.__main__ import PAGE, RESULTS, results_in
+def test_the_pages_are_what_the_results_give():
+    from validation.__main__ import PAGES, RESULTS, results_in
     from validation.page import render
 
-    assert PAGE.read_text(encoding="utf-8") == render(results_in(RESULTS))
+    results = results_in(RESULTS)
+    for template, page in PAGES.items():
+        assert page.read_text(encoding="utf-8") == render(results, template)
 
 
 def test_figures_of_the_page_are_looked_up():
@@ -86,6 +88,22 @@ def test_figures_of_the_page_are_looked_up():
     assert render(results, "{{relative; setting=a}} {{times; setting=a; folds=10 // setting=a}}") == "1.25 1.50"
     with pytest.raises(ValueError, match="correct the template"):
         render(results, "{{coverage; setting=b}}")
+
+
+def test_figures_of_scores_are_looked_up():
+    from validation.page import Results, render
+
+    row = {"model": "pair", "metric": "half - half", "datasets": 40, "coverage_se": 0.012, "width": 1.05}
+    rows = [{**row, "share": share, "rule": "onefit", "coverage": share + 0.4} for share in (0.5, 0.15)]
+    rows.append({**row, "share": 0.5, "rule": "naive", "coverage": 0.8})
+    results = Results(pd.DataFrame(), pd.DataFrame(), pd.DataFrame(), scores=pd.DataFrame(rows))
+    assert (
+        render(results, "{{score; metric=half - half}} {{score; rule=naive}} {{score; figure=width}}")
+        == "55 to 90% 80% 1.05"
+    )
+    assert "| 50% | 40 | 0.900 (12) | 1.05 | 0.800 |  |  |" in render(results, "{{score_table}}")
+    with pytest.raises(ValueError, match="correct the template"):
+        render(results, "{{score; metric=other}}")
 
 
 @pytest.mark.parametrize(
