@@ -326,6 +326,7 @@ def summarize(pairs: PairErrors[SingleErrors], folds: Folds, rows: RowRoles, cha
         covariance=covariance,
         chain=chain,
         paired_covariance=paired_covariance,
+        is_ranked=False,
     )
 
 

@@ -180,5 +180,6 @@ class LeaveTwoOut(PairTask):
             covariance=covariance,
             chain=chain,
             paired_covariance=paired_covariance,
+            is_ranked=False,
         )
         return errors, totals
