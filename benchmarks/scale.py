@@ -21,7 +21,7 @@ class Sizes:
 
     wide: tuple[int, int] = (10_000_000, 50)
     long: tuple[int, int] = (100_000_000, 20)
-    mixed: int = 5_000_000
+    mixed: int = 1_000_000
     shared: tuple[int, int] = (2_000_000, 50)
     n_folds: int = 20
     n_repeats: int = 5
