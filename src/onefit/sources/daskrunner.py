@@ -129,12 +129,12 @@ def _leaves(task: Callable[[Piece], Any], pieces: Sequence[Piece]) -> list[Any]:
 
     shared = dask.delayed(_Task(task), pure=False, traverse=False, name=f"onefit-task-{uuid4().hex}")
     run = dask.delayed(_run, pure=False, traverse=False)
-    leaves = []
+    leaves, name = [], f"onefit-piece-{uuid4().hex}"
     for piece in pieces:
         empty = replace(piece, fragments=tuple(map(_emptied, piece.fragments)))
         awaited = [list(_awaited(fragment)) for fragment in piece.fragments]
-        name = f"onefit-piece-{piece.place}-{uuid4().hex}"
-        leaves.append(run(shared, _Task(empty), awaited, dask_key_name=name))
+        # keys of one group: Dask deals such tasks evenly, and does not send all of them to where the shared task is
+        leaves.append(run(shared, _Task(empty), awaited, dask_key_name=(name, piece.place)))
     return leaves
 
 
@@ -180,7 +180,7 @@ def _filled(fragment: Any, values: Sequence[Any]) -> Fragment:
     return found
 
 
-def _counting(keys: set[str], tick: Callable[[int], None]) -> Any:
+def _counting(keys: set[Any], tick: Callable[[int], None]) -> Any:
     """A context in which the pieces are counted that Dask has done in this process."""
     from dask.callbacks import Callback
 
