@@ -168,7 +168,10 @@ class Spectrum:
 
     def output(self, index: int) -> Spectrum:
         """The same problems with one output only."""
-        one = slice(index, index + 1)
+        return self.outputs(slice(index, index + 1))
+
+    def outputs(self, one: slice) -> Spectrum:
+        """The same problems with some outputs only."""
         rows = self.rows
         if rows is not None:
             deletions = None if rows.deletions is None else rows.deletions.output(one)
@@ -185,6 +188,10 @@ def edf(spectrum: Spectrum, lams: FloatArray) -> FloatArray:
 def criterion_values(spectrum: Spectrum, lams: FloatArray, criterion: str) -> FloatArray:
     """A criterion (B, V, Q) at ``lams`` (B, V); infinite where it is not defined."""
     f = spectrum.shrinkage(lams)
+    Q, step = spectrum.gamma.shape[2], max(1, _CHUNK_BYTES // (8 * f.size))
+    if criterion == "loo" and step < Q:  # a few outputs at a time, as each value has all of their rows
+        parts = (spectrum.outputs(slice(start, start + step)) for start in range(0, Q, step))
+        return np.concatenate([criterion_values(part, lams, criterion) for part in parts], axis=2)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         values = _loo(spectrum, f, lams) if criterion == "loo" else {"gcv": _gcv, "reml": _reml}[criterion](spectrum, f)
     return np.where(np.isnan(values), np.inf, values)

@@ -36,12 +36,14 @@ def follow_one_another(residuals: FloatArray, y: FloatArray, level: float = LEVE
     u = u[:, some] / scale[some]  # before any fourth power
     n_lags = min(MOST_LAGS, len(u) // 5)
     sums, deviations = np.empty((2, n_lags, len(some)))
+    squares = np.square(u)
     for lag in range(1, n_lags + 1):
-        products = u[lag:] * u[:-lag]
-        sums[lag - 1], deviations[lag - 1] = products.sum(axis=0), np.sqrt(np.square(products).sum(axis=0))
+        for table, of in ((sums, u), (deviations, squares)):
+            np.einsum("tq,tq->q", of[lag:], of[:-lag], out=table[lag - 1])
+    deviations = np.sqrt(deviations)
     tau = np.maximum(np.divide(sums, deviations, out=np.zeros_like(sums), where=deviations > 0), 0.0)
     positive = np.arange(1, n_lags + 1)
     weights = special.binom(n_lags, positive) / 2.0**n_lags
     p_value = weights @ special.chdtrc(positive[:, None], np.square(tau).sum(axis=0))
-    found[some] = (p_value < level) & (sums.max(axis=0) >= LEAST_CORRELATION * np.square(u).sum(axis=0))
+    found[some] = (p_value < level) & (sums.max(axis=0) >= LEAST_CORRELATION * squares.sum(axis=0))
     return found

@@ -46,9 +46,10 @@ def r2(
     y: FloatArray,
     rows: RowRoles,
     level: float,
-    neighbours: Neighbours | None = None,
+    neighbours: Neighbours | None,
+    value: int,
 ) -> Figure:
-    """One minus the error over that of predicting the mean of the other rows."""
+    """One minus the error at one value over that of predicting the mean of the other rows, (R,)."""
     scored = np.isfinite(losses[:, :1]).all(axis=(1, 2))  # at one value, at all
     w = np.ones((int(scored.sum()), 1)) if rows.weights is None else rows.weights[scored, None]
     own = y[scored]
@@ -59,11 +60,8 @@ def r2(
     sampling = errors.sampling(interval.estimate).mean(axis=0) if neighbours is None else neighbours.sampling
     extra = np.maximum(np.square(interval.standard_error) - sampling, 0.0)
     base = (w * baseline[scored]).mean(axis=0)
-    figures = [
-        relative_loss(estimate, base, losses[:, value], baseline, extra[value], rows, level, errors.n_units, neighbours)
-        for value, estimate in enumerate(interval.estimate)  # one by one: tables of all rows and values are large
-    ]
-    return Figure(*(np.stack(part) for part in zip(*figures, strict=True)))
+    estimate, units = interval.estimate[value], errors.n_units
+    return relative_loss(estimate, base, losses[:, value], baseline, extra[value], rows, level, units, neighbours)
 
 
 def relative_loss(
@@ -85,7 +83,7 @@ def relative_loss(
     """
     scored = np.isfinite(losses).all(axis=1) & np.isfinite(base_losses).all(axis=1)
     groups = None if rows.groups is None else np.unique(rows.groups[scored], return_inverse=True)[1]
-    own, constant = losses[scored], base_losses[scored]
+    own, constant = (losses, base_losses) if scored.all() else (losses[scored], base_losses[scored])
     if rows.weights is not None:
         own, constant = rows.weights[scored, None] * own, rows.weights[scored, None] * constant
     with np.errstate(divide="ignore", invalid="ignore"):

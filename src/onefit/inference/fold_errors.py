@@ -36,6 +36,9 @@ __all__ = [
 ]
 
 
+LOSSES_AT_ONCE = 2**17
+"""Losses of a repeat that are taken together."""
+
 TABLES_AT_ONCE = 2**16
 """Entries of the tables of pairs, of several outputs, that are reduced at once: what the caches hold."""
 
@@ -82,9 +85,11 @@ class HeldOut:
     def cv_means(self, rows: RowRoles) -> FloatArray:
         """Row-mean cross-validation error of each repeat, (L, V, R)."""
         weighed = rows.weigh(self.losses)
-        missing = np.isnan(weighed)
-        with np.errstate(invalid="ignore"):  # a metric that does not exist has no mean
-            means: FloatArray = np.where(missing, 0.0, weighed).sum(axis=1) / (~missing).sum(axis=1)
+        means: FloatArray = weighed.mean(axis=1)
+        if np.isnan(means).any():
+            missing = np.isnan(weighed)
+            with np.errstate(invalid="ignore"):  # a metric that does not exist has no mean
+                means = np.where(missing, 0.0, weighed).sum(axis=1) / (~missing).sum(axis=1)
         return means
 
     def spread(self, rows: RowRoles, chain: Chain) -> dict[str, FloatArray]:
@@ -99,8 +104,13 @@ class HeldOut:
         """Add each row's residuals and losses, repeat by repeat: so sums do not depend on the size of the blocks."""
         missing = np.isnan(self.losses[:, :, 0, 0])
         for sums, tables in ((totals.residuals, self.residuals), (totals.losses, self.losses)):  # views
+            is_first = not totals.count.any()
             for table in np.where(missing[..., None, None], 0.0, tables) if missing.any() else tables:
-                sums += table
+                if is_first:  # to add to zeros would touch their memory twice
+                    sums[:] = table
+                else:
+                    sums += table
+                is_first = False
         totals.count += (~missing).sum(axis=0)
 
 
@@ -307,10 +317,14 @@ def summarize(pairs: PairErrors[SingleErrors], folds: Folds, rows: RowRoles, cha
         reduced = _reduce_pairs(pairs.mean[..., value, some], pairs.scatter[..., value, some], sizes)
         e_in[:, :, value, some], raw[:, value, some], pair_scatter[:, value, some] = reduced
     covariance, paired_covariance = np.empty((L, V, R)), np.empty((L, V, V, R))
-    for output in range(R):
-        change = e_out[:, :, None, :, output] - pairs.mean[..., output]
-        terms = covariance_terms(change, sizes / sizes.sum(axis=1, keepdims=True), chain)
-        covariance[..., output], paired_covariance[..., output] = terms
+    weight, step = sizes / sizes.sum(axis=1, keepdims=True), max(1, TABLES_AT_ONCE // (V * K**2))
+    for start in range(0, R, step):
+        some = slice(start, min(start + step, R))
+        change = np.moveaxis(e_out[:, :, None, :, some] - pairs.mean[..., some], 4, 1)  # outputs as repeats
+        b = change.shape[1]
+        terms = covariance_terms(change.reshape(L * b, K, K, V), np.repeat(weight, b, axis=0), chain)
+        covariance[..., some] = np.moveaxis(terms[0].reshape(L, b, V), 1, 2)
+        paired_covariance[..., some] = np.moveaxis(terms[1].reshape(L, b, V, V), 1, 3)
     return FoldErrors(
         sizes=folds.sizes,
         n_rows=folds.n,
@@ -354,7 +368,13 @@ def _reduce_pairs(
 
 def spread_of_losses(losses: FloatArray, rows: RowRoles, chain: Chain) -> dict[str, FloatArray]:
     """``total``, ``cross``, ``weight`` and the paired ones of `FoldErrors`, from losses (L, n, V, R)."""
-    weights = np.ones(losses.shape[1]) if rows.weights is None else rows.weights
+    _, n, V, R = losses.shape
+    step = max(1, LOSSES_AT_ONCE // (n * V))
+    if step < R:  # a few outputs at a time, which stay in the caches; the same whatever repeats are in the block
+        each = [spread_of_losses(losses[..., start : start + step], rows, chain) for start in range(0, R, step)]
+        weight = {"weight": each[0]["weight"]}
+        return {name: np.concatenate([part[name] for part in each], axis=-1) for name in each[0]} | weight
+    weights = np.ones(n) if rows.weights is None else rows.weights
     if rows.groups is None and not np.isnan(losses).any():
         return _spread_between(rows.weigh(losses), weights, rows.groups, chain)
     parts = []

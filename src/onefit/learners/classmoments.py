@@ -15,6 +15,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ..errors import DataError, RouteError
+from ..linalg import compiled
 from ..typing import BoolArray, Estimator, FloatArray, IntArray
 from ..validation import numeric_matrix
 from .contract import Learner, Path, Task
@@ -187,13 +188,10 @@ class ClassLearner(FitRows, Learner):
 
 def products(X: FloatArray, rows: IntArray, coef: FloatArray) -> FloatArray:
     """``X[rows[b]] @ coef[b]`` (B, R, D) for rows (B, R) and coefficients (B, p, D)."""
-    B, _, D = coef.shape
-    if 4 * rows.shape[1] < len(X):
-        found: FloatArray = X[rows] @ coef
-        return found
-    # one product for all rows is faster than a copy of them for each training set
-    everywhere = (X @ coef.swapaxes(0, 1).reshape(-1, B * D)).reshape(len(X), B, D)
-    return everywhere[rows, np.arange(B)[:, None]]
+    if compiled.is_on():
+        nothing, sizes = np.zeros((len(X), coef.shape[2])), np.full(len(rows), rows.shape[1])
+        return compiled.residuals(X, nothing, coef, rows, sizes)
+    return np.stack([X[some] @ each for some, each in zip(rows, coef, strict=True)])
 
 
 def parameters_along(estimator: Any, path: Path | None) -> list[Any]:

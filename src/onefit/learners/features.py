@@ -73,6 +73,7 @@ class FixedFeatures:
     def __init__(self, n: int, target: AnyArray) -> None:
         self.n, self.target = n, target
         self._parts: list[Matrix] = []
+        self._n_columns = 0
         self._places: dict[Hashable, IntArray] = {}
         self._centres: list[float] = []
         self._products: set[int] = set()
@@ -104,15 +105,25 @@ class FixedFeatures:
     @property
     def n_columns(self) -> int:
         """Number of columns so far."""
-        return sum(part.shape[1] for part in self._parts)
+        return self._n_columns
 
-    def value(self, key: Hashable, x: FloatArray, recipe: Recipe | None = None) -> tuple[int, float]:
-        """Where a column of numbers is, NaN where they are missing, and what was subtracted from it."""
+    def all_values(
+        self, keys: Sequence[Hashable], columns: Sequence[FloatArray], recipes: Sequence[Recipe | None]
+    ) -> list[tuple[int, float]]:
+        """Where each of some columns of numbers without gaps is, and what was subtracted from it."""
+        centres = middle(np.column_stack(columns)).tolist() if columns else []
+        return [self.value(*each) for each in zip(keys, columns, recipes, centres, strict=True)]
+
+    def value(
+        self, key: Hashable, x: FloatArray, recipe: Recipe | None = None, centre: float | None = None
+    ) -> tuple[int, float]:
+        """Where a column of numbers is, NaN where they are missing, and what was subtracted from it: its middle."""
         if (key, "value") not in self._places:
             seen = x[np.isfinite(x)]
             if np.abs(seen).max(initial=0.0) > MOST_SIZE or len(seen) < np.count_nonzero(~np.isnan(x)):
                 raise RouteError("its columns hold numbers that are too large to be squared")
-            centre = float(middle(seen[:, None])[0]) if len(seen) else 0.0
+            if centre is None:
+                centre = float(middle(seen[:, None])[0]) if len(seen) else 0.0
             self.value_sources.append(self.n_columns)
             self.values.append(x)
             self._centres.append(centre)
@@ -164,6 +175,7 @@ class FixedFeatures:
         first = self.n_columns
         self._places[key] = np.arange(first, first + columns.shape[1])
         self._parts.append(columns)
+        self._n_columns += columns.shape[1]
 
     @cached_property
     def matrix(self) -> Matrix:

@@ -103,9 +103,11 @@ class LassoLearner(EncodedLearner):
 
     def fit(self, sets: EncodedSets) -> tuple[FloatArray, BoolArray]:
         """Coefficients (S, V, p, Q) of the outputs, and which training sets determine them."""
-        A, h = self._normal_equations(sets)
+        A, d, h = self._scaled_equations(sets)
         alphas = self.alphas(sets, h)
-        D = scale_columns(A)
+        D = np.where(d > 0, 1.0 / np.sqrt(np.where(d > 0, d, 1.0)), 0.0)  # a column that is zero has no coefficient
+        diagonal = np.arange(A.shape[1])
+        A[:, diagonal, diagonal] = 1.0
         return self._solve(A, D, D[:, :, None] * h, alphas * sets.moments.n[:, None], sets.features)
 
     def _solve(

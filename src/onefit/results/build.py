@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -21,6 +22,7 @@ from ..running.job import Job
 from ..typing import AnyArray, FloatArray
 from ..vocabulary import CRITERIA, Simpler
 from .baseline import standard_of
+from .byvalue import ResultsByValue
 from .comparison import Comparison
 from .curve import Difference, ErrorCurve, as_values, simplest_minimum, simplicity
 from .figured import AllFigures, Figures, HeldOutRows, all_figures
@@ -41,15 +43,11 @@ def build_result(job: Job, outcome: Outcome, value: int = 0, figures: AllFigures
     figures = all_figures(job, outcome) if figures is None else figures
     first = figures.first
     own, errors, shown, bid = first.own, first.errors, first.asked.shown, job.bid_at(value)
-    known = _known(job, outcome, figures, value)
+    known, r2 = _known(job, outcome, figures, value), first.r2_at(value)
 
     def pick(array: AnyArray) -> Any:
         """One value, and its only output if y is a vector."""
-        picked = np.array(array[..., value, :])
-        if problem.output_names is None:
-            picked = picked[..., 0]
-        picked.setflags(write=False)
-        return picked.item() if picked.ndim == 0 else picked
+        return _alone(array[..., value, :], problem.output_names is None)
 
     result = NestedCVResult(
         estimate=pick(first.shown("estimate")),
@@ -86,7 +84,7 @@ def build_result(job: Job, outcome: Outcome, value: int = 0, figures: AllFigures
         reason="; ".join(filter(None, [reason_of(known), *outcome.notes])),
         output_names=problem.output_names,
         rmse=None if first.rmse is None else Figure(*map(pick, first.rmse)),
-        r2=None if first.r2 is None else Figure(*map(pick, first.r2)),
+        r2=None if r2 is None else Figure(*(_alone(part, problem.output_names is None) for part in r2)),
         findings=findings_of(known),
         row_value="loss" if first.asked.has_row_losses else "influence",
         standard=standard_of(job, first.asked, errors, first.sampling[value], build_result, first.neighbours)
@@ -107,6 +105,15 @@ def _with_constant(result: NestedCVResult, job: Job, outcome: StreamedOutcome, v
     skill = streamed_skill(first.own, first.sampling, outcome, job.confidence_level, value)
     result.__dict__["skill"] = Figure(*(part if job.problem.output_names else part[0] for part in skill))
     result.__dict__["baseline"] = result if value == last else build_result(job, outcome, last, figures)
+
+
+def _alone(array: AnyArray, is_vector: bool) -> Any:
+    """A copy of numbers (..., Q) that nobody can change; of a vector y its only output, a number if it is one."""
+    picked = np.array(array)
+    if is_vector:
+        picked = picked[..., 0]
+    picked.setflags(write=False)
+    return picked.item() if picked.ndim == 0 else picked
 
 
 def _metric_table(figures: Sequence[Figures], output_names: tuple[str, ...] | None, value: int) -> pd.DataFrame:
@@ -222,7 +229,7 @@ def build_curve(
     computed = [at for at in range(len(job.values)) if at not in outcome.failures]
     kept = [job.values[at] for at in computed]
     reasons = dict(job.failures) | {job.values[at]: str(error) for at, error in outcome.failures.items()}
-    fitted = {v: build_result(job, outcome, at, every) for at, v in zip(computed, kept, strict=True)}
+    make = {v: partial(build_result, job, outcome, at, every) for at, v in zip(computed, kept, strict=True)}
     R = figures.own.estimate.shape[1]
 
     def spread(rows: FloatArray) -> FloatArray:
@@ -256,7 +263,7 @@ def build_curve(
         best=int(best[0]) if single else best,
         scores=frame,
         edf=None if scores.edf is None else spread(np.broadcast_to(scores.edf, own.estimate.shape)),
-        results=tuple(fitted.get(v) for v in range(V)),
+        results=ResultsByValue(V, make),
         reasons=tuple(reasons.get(v, "") for v in range(V)),
         param_name=param_name,
         simpler=simpler,

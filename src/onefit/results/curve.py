@@ -107,8 +107,8 @@ class ErrorCurve:
         ``scores.attrs["reasons"]`` says by name why it does not.
     edf : array (V,) or None
         Effective degrees of freedom at each value, where the model has them.
-    results : tuple
-        A `NestedCVResult` for each value; None where it cannot be fitted.
+    results : sequence
+        A `NestedCVResult` for each value, made when it is first looked at; None where it cannot be fitted.
     reasons : tuple of str
         Why a value cannot be fitted; empty if it can.
     param_name : str
@@ -135,7 +135,7 @@ class ErrorCurve:
     best: int | IntArray
     scores: pd.DataFrame
     edf: FloatArray | None
-    results: tuple[NestedCVResult | None, ...]
+    results: Sequence[NestedCVResult | None]
     reasons: tuple[str, ...]
     param_name: str
     simpler: Simpler

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from ..frames import row_names
 from ..inference.averaged import figures_of, with_averaged_rows
-from ..inference.figures import Neighbours, r2, rmse
+from ..inference.figures import Figure, Neighbours, r2, rmse
 from ..inference.fold_errors import FoldErrors, RowRoles
 from ..inference.intervals import RULES, Context, Interval, Rule, cv_estimate, paired, raw_estimate
 from ..inference.montecarlo import half_width_error
@@ -93,13 +94,21 @@ class Figures:
             self.monte_carlo_error = np.zeros(self.own.estimate.shape)  # nothing is drawn
             self.difference, self.degrees = self.serial.difference, self.serial.degrees
         self.heavy_tailed = heavy_tailed(errors, _unit_sizes(outcome, rows), asked.kind)
-        self.rmse = self.r2 = None
+        self.rmse: Figure | None = None
+        self._explained: Callable[[int], Figure] | None = None
         if job.loss.is_squared_error and asked.family == "mean" and not job.task.metrics:
             self.rmse = rmse(self.own)
             if isinstance(outcome, StreamedOutcome):
-                self.r2 = streamed_r2(self.own, self.sampling, outcome, level)
+                whole = streamed_r2(self.own, self.sampling, outcome, level)
+                self._explained = lambda value: Figure(*(part[value] for part in whole))
             else:
-                self.r2 = r2(self.own, errors, self.losses, job.problem.y, self.rows, level, self.neighbours)
+                self._explained = partial(
+                    r2, self.own, errors, self.losses, job.problem.y, self.rows, level, self.neighbours
+                )
+
+    def r2_at(self, value: int) -> Figure | None:
+        """R2 at one value, (R,), where there is one: it goes over all rows, and most are never looked at."""
+        return None if self._explained is None else self._explained(value)
 
     @property
     def neighbours(self) -> Neighbours | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, partial
+from itertools import pairwise
 
 import numpy as np
 
@@ -61,6 +62,8 @@ class ClassesRoute(RepeatedRoute):
 class ClassesEngine(TrainingSetsEngine):
     """Asks the learner for the scores of the folds that each training set leaves out."""
 
+    batch_bytes = 2**23
+
     def __init__(self, task: Task, learner: ClassLearner) -> None:
         super().__init__(task.problem, learner, task.loss, learner.n_values)
         self.learner, self.task = learner, task
@@ -76,24 +79,21 @@ class _Sets(Sets):
     engine: ClassesEngine
 
     @cached_property
-    def _sums(self) -> list[ClassSums]:
-        """Of the folds of each partition, and of the rows that are in none."""
+    def _sums(self) -> ClassSums:
+        """Of the folds of each partition, and of the rows that are in none: K + 1 sets a partition."""
         learner = self.engine.learner
-        return [self._by_folds(repeat, learner.classes, learner.n_classes, learner.weights) for repeat in self.repeats]
+        return self._by_folds(learner.classes, learner.n_classes, learner.weights)
 
     @cached_property
-    def _plain(self) -> list[ClassSums]:
+    def _plain(self) -> ClassSums:
         """The same of all classes together, each row counted once."""
-        one = np.zeros(self.folds.n, dtype=np.intp)
-        return [self._by_folds(repeat, one, 1, None, "diagonal") for repeat in self.repeats]
+        return self._by_folds(np.zeros(self.folds.n, dtype=np.intp), 1, None, "diagonal")
 
-    def _by_folds(
-        self, repeat: int, classes: IntArray, n_classes: int, weights: FloatArray | None, scatter: str = ""
-    ) -> ClassSums:
-        learner, K = self.engine.learner, self.folds.n_folds
-        ids = self.folds.ids[repeat]
-        sets = np.where(ids >= 0, ids, K)
-        return ClassSums.of_folds(learner.X, sets, K + 1, classes, n_classes, weights, scatter or learner.scatter)
+    def _by_folds(self, classes: IntArray, n_classes: int, weights: FloatArray | None, scatter: str = "") -> ClassSums:
+        learner, K, L = self.engine.learner, self.folds.n_folds, len(self.repeats)
+        ids = self.folds.ids[self.repeats.start : self.repeats.stop]
+        sets = np.where(ids >= 0, ids, K) + (K + 1) * np.arange(L)[:, None]
+        return ClassSums.of_folds(learner.X, sets, L * (K + 1), classes, n_classes, weights, scatter or learner.scatter)
 
     def floats_each(self, n_out: int) -> int:
         """Numbers that a training set needs."""
@@ -101,22 +101,17 @@ class _Sets(Sets):
         p, C, V, K = learner.n_columns, learner.n_classes, learner.n_values, self.folds.n_folds
         matrices = {"diagonal": 0, "pooled": 1, "classes": C}[learner.scatter]
         rows = n_out * self.members.shape[1]
-        everywhere = learner.n if 4 * rows >= learner.n else rows * p
-        return int(3 * (K + 1) * C * p + 6 * matrices * p * p + rows * V * C * 3 + everywhere * C)
+        each = p if learner.scatter == "classes" else C  # of a row: distances need it in every direction
+        return int(3 * (K + 1) * C * p + 6 * matrices * p * p + rows * V * C * 3 + rows * each)
 
     def residuals(self, out: IntArray) -> FloatArray:
         """Residuals of the folds that are out."""
-        engine, learner, K = self.engine, self.engine.learner, self.folds.n_folds
+        engine = self.engine
         rows = self.members[out]
         B, t, m = rows.shape
         is_there = rows < self.folds.n
         flat = np.where(is_there, rows, 0).reshape(B, t * m)
-        scores = np.empty((B, t * m, engine.n_values, engine.y.shape[1]))
-        is_sure = np.empty(B, dtype=bool)
-        place = out[:, 0] // K
-        for each in range(int(place[0]), int(place[-1]) + 1):
-            some = slice(*np.searchsorted(place, [each, each + 1]))
-            scores[some], is_sure[some] = learner.held_out(self._moments(each, out[some]), flat[some])
+        scores, is_sure = engine.learner.held_out(self._moments(out), flat)
         is_sure &= np.isfinite(scores).all(axis=(1, 2, 3))
         found = engine.padded_y[rows][:, :, :, None] - scores.reshape(B, t, m, engine.n_values, -1)
         if not is_there.all():
@@ -125,13 +120,25 @@ class _Sets(Sets):
             found[index] = self.from_rows(out[index])
         return found
 
-    def _moments(self, place: int, out: IntArray) -> ClassMoments:
-        """What training sets of one partition say."""
-        kept = np.ones((len(out), self.folds.n_folds + 1))
-        kept[np.arange(len(out))[:, None], out % self.folds.n_folds] = 0.0
-        sums = self._sums[place].together(kept)
+    def _together(self, sums: ClassSums, out: IntArray) -> ClassSums:
+        """Those of training sets, partition by partition."""
+        K = self.folds.n_folds
+        kept = np.ones((len(out), K + 1))
+        kept[np.arange(len(out))[:, None], out % K] = 0.0
+        place = out[:, 0] // K
+        partitions = range(int(place[0]), int(place[-1]) + 1)
+        ends = np.searchsorted(place, [*partitions, partitions.stop])
+        parts = [
+            sums.part(each * (K + 1), (each + 1) * (K + 1)).together(kept[start:stop])
+            for each, (start, stop) in zip(partitions, pairwise(ends), strict=True)
+        ]
+        return ClassSums.joined(parts)
+
+    def _moments(self, out: IntArray) -> ClassMoments:
+        """What training sets say."""
+        sums = self._together(self._sums, out)
         is_weighted = self.engine.learner.weights is not None
-        plain = self._plain[place].together(kept) if is_weighted else sums
+        plain = self._together(self._plain, out) if is_weighted else sums
         matrix = sums.squares
         return ClassMoments(
             n=sums.n,

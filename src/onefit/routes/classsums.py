@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -45,17 +46,19 @@ class ClassSums:
         weights: FloatArray | None,
         scatter: str,
     ) -> ClassSums:
-        """Of the rows of each fold."""
+        """Of the rows of each fold, ``sets`` (L, n) being the number of every row's in each of L partitions."""
         n, p = X.shape
-        key = sets * n_classes + classes
+        key = (sets * n_classes + classes).ravel()
         order = np.argsort(key, kind="stable")
-        ends = np.searchsorted(key[order], np.arange(n_sets * n_classes + 1))
-        w = np.ones(n) if weights is None else weights[order]
-        member = sparse.csr_matrix((w, np.arange(n), ends), shape=(n_sets * n_classes, n))
-        count = np.asarray(member.sum(axis=1)).ravel()
-        Z = X[order]
+        places, rows = np.arange(n_sets * n_classes + 1), order % n
+        sorted_key = key[order]
+        ends = np.searchsorted(sorted_key, places)
+        w = np.ones(len(rows)) if weights is None else weights[rows]
+        member = sparse.csr_matrix((w, np.arange(len(rows)), ends), shape=(n_sets * n_classes, len(rows)))
+        count = np.bincount(sorted_key, w, minlength=n_sets * n_classes).astype(np.float64)
+        Z = X[rows]
         mean = (member @ Z) / np.where(count > 0, count, 1.0)[:, None]
-        Z = Z - mean[key[order]]
+        Z -= mean[sorted_key]
         if scatter == "diagonal":
             squares = (member @ np.square(Z)).reshape(n_sets, n_classes, p)
         else:
@@ -68,6 +71,21 @@ class ClassSums:
                     np.matmul(Z[start:stop].T, Z[start:stop], out=parts[at])
             squares = parts if scatter == "pooled" else parts.reshape(n_sets, n_classes, p, p)
         return cls(count.reshape(n_sets, n_classes), mean.reshape(n_sets, n_classes, p), squares, scatter)
+
+    def part(self, start: int, stop: int) -> ClassSums:
+        """Those of some sets."""
+        some = slice(start, stop)
+        return ClassSums(self.n[some], self.mean[some], self.squares[some], self.scatter)
+
+    @classmethod
+    def joined(cls, parts: Sequence[ClassSums]) -> ClassSums:
+        """Sets of several, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        n, mean, squares = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("n", "mean", "squares")
+        )
+        return cls(n, mean, squares, parts[0].scatter)
 
     def together(self, kept: FloatArray) -> ClassSums:
         """Of B unions of the sets, ``kept`` (B, F) being one for those that belong to it, else zero."""

@@ -234,11 +234,30 @@ class LearningSets(FeatureSets):
         found[np.arange(len(out))[:, None], out % K] = False
         return found
 
+    @cached_property
+    def _ranked(self) -> list[tuple[IntArray, FloatArray]]:
+        """Folds by their least values, and by their largest, and these, (L, K + 1, r)."""
+        low, high = self.extremes
+        orders = [np.argsort(end, axis=1, kind="stable") for end in (low, -high)]
+        return [(order, np.take_along_axis(end, order, axis=1)) for order, end in zip(orders, (low, high), strict=True)]
+
     def extremes_inside(self, out: IntArray, places: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Least and largest values (S, k) of some columns of values, over the folds that stay."""
-        stays, repeat = self.stays(out)[:, :, None], out[:, 0] // self.folds.n_folds
-        low, high = (end[repeat][:, :, places] for end in self.extremes)
-        return np.where(stays, low, np.inf).min(axis=1), np.where(stays, high, -np.inf).max(axis=1)
+        """Least and largest values (S, k) of some columns of values, over the folds that stay.
+
+        With t folds out, one of the first t + 1 of all folds has them.
+        """
+        repeat, gone = out[:, 0] // self.folds.n_folds, out % self.folds.n_folds
+        every = len(places) == self.engine.values.shape[1] and bool((places == np.arange(len(places))).all())
+        some = slice(None) if every else places
+        found = list[FloatArray]()
+        for order, ends in self._ranked:
+            folds, values = order[:, : gone.shape[1] + 1, some][repeat], ends[:, : gone.shape[1] + 1, some][repeat]
+            end: FloatArray = values[:, -1]
+            for place in reversed(range(gone.shape[1])):
+                is_out = (folds[:, place, None] == gone[..., None]).any(axis=1)
+                end = np.where(is_out, end, values[:, place])
+            found.append(end)
+        return found[0], found[1]
 
     @cached_property
     def _y_squares(self) -> FloatArray:

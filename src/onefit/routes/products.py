@@ -22,9 +22,15 @@ class Products:
         for fold in out.T[1:]:
             right -= folds.right[fold]
         gram = np.empty((len(out), *self.gram.shape))
+        without_first = dict[int, FloatArray]()  # which pairs of folds share
         for own, (first, *others) in zip(gram, out.tolist(), strict=True):  # one by one they stay in the cache
-            np.subtract(self.gram, folds.gram[first], out=own)
-            for fold in others:
+            if not others:
+                np.subtract(self.gram, folds.gram[first], out=own)
+                continue
+            if first not in without_first:
+                without_first = {first: self.gram - folds.gram[first]}
+            np.subtract(without_first[first], folds.gram[others[0]], out=own)
+            for fold in others[1:]:
                 own -= folds.gram[fold]
         return Products(gram, right)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -50,7 +50,10 @@ MOST_WORK = 5e8
 """And n^2 d^3, with d columns, is at most this."""
 
 SMALL_BYTES = 2**21
-"""Training sets that together need less than this are one batch."""
+"""Training sets that together need less than this are one batch, unless an engine says otherwise."""
+
+KEPT_BYTES = 3 * 2**23
+"""Block of memory whose release teaches the allocator of glibc to keep what is freed (at most 32 MB)."""
 
 NOT_TUNED = Refusal("it serves what is learned anew from the statistics of every training set")
 
@@ -98,14 +101,27 @@ class TrainingSetsRoute(RepeatedRoute):
         return offer_by_sets(learner, task, plan) if isinstance(learner, self.kind) else NOT_TUNED
 
 
+@cache
+def keep_freed_memory() -> None:
+    """Let batches find the memory of those before them.
+
+    The allocator of glibc gives what is freed back to the system, which makes every batch touch new pages, at the price
+    of its arithmetic; it ceases to when it has seen a larger block freed. The block is never touched.
+    """
+    np.empty(KEPT_BYTES, dtype=np.uint8)
+
+
 class TrainingSetsEngine(SetsEngine):
     """An engine that goes through the training sets of each repeat in blocks."""
+
+    batch_bytes: ClassVar[int] = SMALL_BYTES
 
     def make_chain(self, errors: FloatArray) -> Chain:
         """From the best to the worst: what is learned may differ from value to value."""
         return ascending(errors)
 
     def __init__(self, problem: Problem, rows: FitRows, loss: Loss, n_values: int = 1) -> None:
+        keep_freed_memory()
         super().__init__(problem, rows, loss, n_values, [(np.arange(problem.n_outputs), np.zeros(n_values))])
         self.root = np.append(rows.root_weights(np.arange(problem.n)), 0.0)
         self.padded_y = np.vstack([self.y, np.zeros(self.y.shape[1])])
@@ -121,7 +137,7 @@ class TrainingSetsEngine(SetsEngine):
         R = self.loss.n_moments(len(outputs))
         pairs = np.stack(np.triu_indices(K, 1), axis=1)
         each = self.sets(folds, range(1), log).floats_each(2)
-        step = per_block(8 * each * len(pairs), SMALL_BYTES)
+        step = per_block(8 * each * len(pairs), self.batch_bytes)
         for start in range(0, folds.n_repeats, step):
             sets = self.sets(folds, range(start, min(start + step, folds.n_repeats)), log)
             sets.with_pairs = with_pairs

@@ -121,7 +121,8 @@ class Values(Block):
         columns = [table.numbers(at) for at in range(table.n_columns)]
         if any(np.isnan(column).any() for column in columns):
             raise RouteError("missing values reach a step that is not an imputer or encoder")
-        found = [fixed.value(table.keys[at], column, table.recipe("number", at)) for at, column in enumerate(columns)]
+        recipes = [table.recipe("number", at) for at in range(table.n_columns)]
+        found = fixed.all_values(table.keys, columns, recipes)
         self.sources: IntArray = np.array([source for source, _ in found], dtype=np.intp)
         self._centre = np.array([centre for _, centre in found])
         self.columns, self.n_outputs = columns, len(columns)
