@@ -1,21 +1,25 @@
 """PLSRegression equals refits at every number of components, from rows and from products of columns."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.signal import savgol_filter
 from sklearn.compose import make_column_transformer
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 import onefit
 from helpers import STRICT, quietly
 from onefit.errors import OneFitError, TrainingSetError
+from validation.spectra import components, fermentation
 
 FOLDS = {"n_folds": 4, "n_repeats": 1, "random_state": 0}
 
@@ -114,3 +118,54 @@ def test_principal_components_regression_beside_it():
     fast, slow = (quietly(onefit.nested_cv, model, X, y, **FOLDS, route=route) for route in ("auto", "refit"))
     assert fast.route == "gram"
     np.testing.assert_allclose(fast.standard_error, slow.standard_error, rtol=STRICT)
+
+
+def bands_of_substances(seed=0, n=24, p=60):
+    rng = np.random.default_rng(seed)
+    waves = np.linspace(-1, 1, p)
+    bands = np.exp(-np.square((waves[:, None] - np.array([-0.5, 0.0, 0.4])) / 0.2))
+    content = rng.gamma(3.0, size=(n, 3))
+    return content @ bands.T + 0.3 * rng.normal(size=(n, 1)) + 0.01 * rng.normal(size=(n, p)), content[:, 1]
+
+
+def test_derivatives_of_spectra_that_round_otherwise_beside_other_rows_are_fixed_columns():
+    X, y = bands_of_substances()
+    X = np.asfortranarray(X)  # so that the filter goes through memory in another order for some rows
+    derivative = partial(savgol_filter, window_length=7, polyorder=2, deriv=1, axis=1)
+    model = make_pipeline(FunctionTransformer(derivative), PLSRegression(scale=False))
+    path = {"param_name": "plsregression__n_components", "param_range": [1, 2, 4]}
+    fast, slow = (quietly(onefit.error_curve, model, X, y, **path, **FOLDS, route=route) for route in ("auto", "refit"))
+    assert {result.route for result in fast.results} == {"gram"}
+    np.testing.assert_allclose(fast.estimate, slow.estimate, rtol=1e-8)
+    np.testing.assert_allclose(fast.standard_error, slow.standard_error, rtol=1e-8)
+
+
+def test_a_function_that_learns_from_its_rows_is_no_fixed_column():
+    X, y = bands_of_substances()
+    centred = FunctionTransformer(lambda X: X - 1e-9 * X.mean(axis=0))
+    model = make_pipeline(centred, PLSRegression(scale=False))
+    result = quietly(onefit.nested_cv, model, X, y, n_folds=3, n_repeats=1, random_state=0)
+    assert result.route == "refit"
+    assert "makes something else of some rows" in result.route_reason
+
+
+def test_a_curve_has_the_root_mean_squared_error_of_prediction():
+    X, y = bands_of_substances(1)
+    groups = np.repeat(np.arange(8), 3)  # replicates of a sample
+    path = {"param_name": "n_components", "param_range": [1, 2, 3], "simpler": "smaller"}
+    keywords = {"n_folds": 4, "n_repeats": 2, "random_state": 0, "groups": groups}
+    curve = quietly(onefit.error_curve, PLSRegression(), X, y, **path, **keywords)
+    for at, result in enumerate(curve.results):
+        np.testing.assert_allclose([part[at] for part in curve.rmse], list(result.rmse))
+    assert curve.select("one_se") <= curve.select("min")
+    other = quietly(onefit.error_curve, PLSRegression(), X, y, **path, **keywords, loss="absolute_error")
+    assert other.rmse is None
+
+
+def test_the_study_of_real_spectra_makes_no_refits():
+    pytest.importorskip("chemotools")
+    X, y = fermentation()
+    assert X.shape == (21, 444)
+    curve = quietly(components, X, y, n_folds=5, n_repeats=1, random_state=0)
+    assert curve.results[0].route == "gram"
+    assert curve.high[3] < curve.low[0] or curve.estimate[3] < curve.estimate[0] / 4

@@ -16,6 +16,7 @@ from .contract import Path, Task
 from .encoded import EncodedLearner, EncodedSets
 from .encoding import Encoding
 from .steps import encode_columns
+from .steps.table import Values
 from .transformed import without_trace
 
 __all__ = ["PLSLearner", "encoded_pls", "pls"]
@@ -76,8 +77,9 @@ class PLSLearner(EncodedLearner):
 
     @property
     def takes_masks(self) -> bool:
-        """Whether training sets are fitted from all rows at once: without steps, and with few rows for the columns."""
-        return not self.encoding.steps and self.n <= MOST_ROWS * self.width
+        """Whether training sets are fitted from all rows at once: nothing is learned before, and rows are few."""
+        block = self.encoding.block
+        return isinstance(block, Values) and block.are_all and self.n <= MOST_ROWS * self.width
 
     @property
     def is_narrow(self) -> bool:

@@ -19,6 +19,8 @@ from ..display.html import curve_html
 from ..errors import DataError
 from ..learners.refitted import fit_parameters
 from ..sources import Table
+from ..inference.figures import Figure
+from ..learners.refitted import weight_name
 from ..typing import AnyArray, ArrayLike, BoolArray, Data, Estimator, FloatArray, IntArray, Rows
 from ..vocabulary import SELECTION_WORDS, SelectionName, Simpler
 from .nested import NestedCVResult
@@ -190,6 +192,16 @@ class ErrorCurve:
                 f"{', '.join(repr(name) for name in ('min', 'one_se', *self._available()))}."
             )
         return simplest_minimum(table, order)
+
+    @property
+    def rmse(self) -> Figure | None:
+        """Root mean squared error at each value, with low and high; None unless the loss is squared error.
+
+        What chemists call RMSEP. Each end is the root of that of the error; of a difference there is no such root.
+        """
+        if self.loss != "squared_error":
+            return None
+        return Figure(*(np.sqrt(np.maximum(part, 0.0)) for part in (self.estimate, self.low, self.high)))
 
     @property
     def _worse(self) -> FloatArray:

@@ -154,7 +154,7 @@ class _Sets(LearningSets):
         B = np.asarray(engine.rows[:-1, :-1])
         beta, constants, is_known = engine.parts[at].fit_masks(B, engine.y, ~self.is_out(out), low < high)
         found = self.predicted(out, np.concatenate([beta, constants[:, :, None]], axis=2))
-        for index in np.flatnonzero(~is_known):
+        for index in np.flatnonzero(~(is_known & self._are_fixed(out))):
             found[index] = self._from_rows_or_log(at, out[index])
         return found
 

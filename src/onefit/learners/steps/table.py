@@ -127,6 +127,12 @@ class Values(Block):
         self._centre = np.array([centre for _, centre in found])
         self.columns, self.n_outputs = columns, len(columns)
         self.made_of: Pattern = Pattern(self.sources, np.arange(len(found)), len(found))
+        self._fixed = fixed
+
+    @property
+    def are_all(self) -> bool:
+        """Whether they are the fixed features, in their order."""
+        return self._fixed.n_columns == len(self.sources) and bool((self.sources == np.arange(len(self.sources))).all())
 
     def learn(self, sets: SetStatistics) -> Features:
         """The values."""
