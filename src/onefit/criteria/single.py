@@ -188,7 +188,7 @@ def edf(spectrum: Spectrum, lams: FloatArray) -> FloatArray:
 def criterion_values(spectrum: Spectrum, lams: FloatArray, criterion: str) -> FloatArray:
     """A criterion (B, V, Q) at ``lams`` (B, V); infinite where it is not defined."""
     f = spectrum.shrinkage(lams)
-    Q, step = spectrum.gamma.shape[2], max(1, _CHUNK_BYTES // (8 * f.size))
+    Q, step = spectrum.gamma.shape[2], max(1, _CHUNK_BYTES // (8 * max(f.size, 1)))
     if criterion == "loo" and step < Q:  # a few outputs at a time, as each value has all of their rows
         parts = (spectrum.outputs(slice(start, start + step)) for start in range(0, Q, step))
         return np.concatenate([criterion_values(part, lams, criterion) for part in parts], axis=2)

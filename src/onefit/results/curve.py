@@ -17,10 +17,9 @@ from .. import display
 from ..checks import check_choice, check_level
 from ..display.html import curve_html
 from ..errors import DataError
+from ..inference.figures import Figure
 from ..learners.refitted import fit_parameters
 from ..sources import Table
-from ..inference.figures import Figure
-from ..learners.refitted import weight_name
 from ..typing import AnyArray, ArrayLike, BoolArray, Data, Estimator, FloatArray, IntArray, Rows
 from ..vocabulary import SELECTION_WORDS, SelectionName, Simpler
 from .nested import NestedCVResult
