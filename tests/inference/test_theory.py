@@ -20,7 +20,7 @@ from helpers import (
     quietly,
 )
 from onefit.criteria import criterion_values, spectrum_of_rows
-from onefit.inference.fold_errors import covariance_terms
+from onefit.inference.foldcovariance import covariance_terms
 from onefit.inference.intervals import Context, covariance, covariance_centre
 from onefit.inference.montecarlo import is_precise
 from onefit.linalg.columns import Penalty, columns_of
