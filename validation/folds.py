@@ -108,8 +108,7 @@ def fold_errors(estimator: Estimator, X: FloatArray, y: FloatArray, n_folds: int
 def first(errors: FoldErrors, count: int) -> FoldErrors:
     """The tables of the first repeats."""
     tables = {field.name: getattr(errors, field.name) for field in fields(errors)}
-    shared = ("n_rows", "n_groups", "chain")
-    kept = {name: table for name, table in tables.items() if name not in shared and table is not None}
+    kept = {name: table for name, table in tables.items() if isinstance(table, np.ndarray)}
     return replace(errors, **{name: table[:count] for name, table in kept.items()})
 
 

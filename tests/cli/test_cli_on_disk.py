@@ -61,7 +61,7 @@ def test_curves_comparisons_plans_and_reports_of_tables_on_disk(folder, little_m
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--model", "additive"), "--model additive needs the rows there"),
+        (("--model", "additive"), "--model additive needs the rows in memory"),
         (("--order", "a"), "--order needs the rows in memory"),
         (("--scoring", "r2"), "--scoring needs the rows in memory"),
         (("--target", "city"), "holds classes"),
