@@ -52,6 +52,7 @@ from .pictures import draw_coverage, draw_montecarlo, draw_real
 from .progress import Bar
 from .scores import SHORT as SCORES
 from .serial import RESULT as SERIAL
+from .serialranks import RESULT as RANKS
 from .settings import SETTINGS, Setting
 from .summary import merge, read, summarize, write
 from .table import markdown
@@ -199,7 +200,8 @@ def _render(output: Path, to_page: bool) -> None:
 
 def results_in(output: Path) -> Results:
     """All results of a directory."""
-    tables = [pd.read_csv(output / name) for name in (MONTECARLO, PARTITIONS, SERIAL.name, SCORES.name)]
+    names = (MONTECARLO, PARTITIONS, SERIAL.name, SCORES.name, RANKS.name)
+    tables = [pd.read_csv(output / name) for name in names]
     return Results(read(output)[0], *tables)
 
 

@@ -19,7 +19,7 @@ import pandas as pd
 from .benchmark import PREFIX
 from .montecarlo import needed
 from .scorepage import score_figure, score_table
-from .serialpage import serial_figure, serial_table
+from .serialpage import ranks_table, serial_figure, serial_table
 from .settings import SETTINGS
 from .table import benchmark_cells, benchmark_measures, markdown
 from .targets import listing
@@ -40,6 +40,7 @@ class Results:
     partitions: pd.DataFrame
     serial: pd.DataFrame = field(default_factory=pd.DataFrame)
     scores: pd.DataFrame = field(default_factory=pd.DataFrame)
+    ranks: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 def render(results: Results, template: str | Path = TEMPLATE) -> str:
@@ -153,6 +154,7 @@ _WHOLE: dict[str, Callable[[Results], str]] = {
     "real": lambda results: markdown(_part(results, lambda name: name.startswith("real-"))),
     "score_table": lambda results: score_table(results.scores),
     "serial_table": lambda results: serial_table(results.serial),
+    "ranks_table": lambda results: ranks_table(results.ranks),
     "benchmark": lambda results: benchmark_measures(results.coverage),
     "cells": lambda results: benchmark_cells(results.coverage),
     "targets": lambda results: listing(results.coverage),

@@ -18,7 +18,9 @@ bias
 buffer, effective
     Medians, of the methods that have them.
 
-Data sets are kept in ``validation/work`` as they are done, and the study goes on from there.
+Data sets are kept in ``validation/work`` as they are done, and the study goes on from there. ``--blocks`` has what
+blocks alone say of least squares and ridge regression, at a tenth of the cost, of data sets of its own (from number
+5,000 on); a line of the table is replaced when there are more data sets of it.
 """
 
 from __future__ import annotations
@@ -55,6 +57,9 @@ SPLINES = {"spline": ("AR .5 / .5", "AR .8 / .8"), "spline of time": ("AR 0 / 0"
 PENALTY, NODES, AT_ONCE = 20.0, 200, 10
 MEMORY, BURN_IN = 2000, 200
 FIGURES, SAME = ["estimate", "low", "high"], 1e-9
+LINE = ["setting", "model", "n", "target", "method"]
+FRESH = 5000
+"""Number of the first data set of which there are blocks alone."""
 
 
 @dataclass(frozen=True)
@@ -193,8 +198,8 @@ def model_of(name: str) -> Estimator:
     return LinearRegression() if name == "least squares" else Ridge(PENALTY)
 
 
-def figures(name: str, model: str, n: int, seed: int) -> Iterator[dict[str, object]]:
-    """One row a method, of one data set."""
+def figures(name: str, model: str, n: int, seed: int, only_blocks: bool = False) -> Iterator[dict[str, object]]:
+    """One row a method, of one data set; or that of blocks alone."""
     data, estimator = draw(name, model, n, seed), model_of(model)
     truth = data.elsewhere(estimator.fit(data.X, data.y))
     common = {"setting": name, "model": model, "n": n, "seed": seed}
@@ -214,6 +219,8 @@ def figures(name: str, model: str, n: int, seed: int) -> Iterator[dict[str, obje
     if SETTINGS[name].is_map:
         blocks = onefit.SpaceBlocks(coords=grid(n))
     yield of("elsewhere", type(blocks).__name__, blocks)
+    if only_blocks:
+        return
     yield of("elsewhere", "random folds", None)
     if name not in CORE or model in SPLINES:
         return
@@ -248,31 +255,31 @@ def _of_means(estimator: Estimator, data: Data, cv: object, factor: float) -> tu
     return centre, centre - half, centre + half
 
 
-def jobs(name: str, rows: Sequence[int]) -> list[tuple[str, int]]:
-    """Models and numbers of rows of the data sets of a setting."""
-    models = [*COLUMNS, *(model for model, names in SPLINES.items() if name in names)]
+def jobs(name: str, rows: Sequence[int], only_blocks: bool) -> list[tuple[str, int]]:
+    """Models and numbers of rows of the data sets of a setting; of blocks alone there are no splines."""
+    models = [*COLUMNS, *(model for model, names in SPLINES.items() if name in names and not only_blocks)]
     return [(model, n) for model in models for n in rows]
 
 
-def study(name: str, datasets: range, rows: Sequence[int] | None = None) -> pd.DataFrame:
+def study(name: str, datasets: range, rows: Sequence[int] | None = None, only_blocks: bool = False) -> pd.DataFrame:
     """A row for each data set and method of a setting."""
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = [row for seed in datasets for job in jobs(name, rows or ROWS) for row in figures(name, *job, seed)]
-    return pd.DataFrame(found)
+        every = [(*job, seed, only_blocks) for seed in datasets for job in jobs(name, rows or ROWS, only_blocks)]
+        return pd.DataFrame([row for each in every for row in figures(name, *each)])
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
     """Coverage and widths by setting, model, rows, target and method."""
     rows = []
-    for key, part in table.groupby(["setting", "model", "n", "target", "method"], sort=False):
+    for key, part in table.groupby(LINE, sort=False):
         truth = part["truth"].fillna(part["estimate"].mean())
         covered = ((part["low"] <= truth) & (truth <= part["high"])).astype(float)
         missed = part["estimate"] - truth
         needed = 2 * Z * float(np.sqrt(np.square(missed).mean()))
         rows.append(
             {
-                **dict(zip(("setting", "model", "n", "target", "method"), key, strict=True)),
+                **dict(zip(LINE, key, strict=True)),
                 "datasets": len(part),
                 "coverage": covered.mean(),
                 "coverage_se": covered.sem(),
@@ -285,35 +292,52 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows).round(4)
 
 
-def path_of(name: str, first: int) -> Path:
-    """Where the data sets of a setting from a first one on are kept."""
-    return WORK / "".join(each if each.isalnum() else "-" for each in name) / f"{first:05d}.csv"
+@dataclass(frozen=True)
+class Kept:
+    """Data sets in files, some of a setting in each; of all methods, or of blocks alone."""
+
+    only_blocks: bool = False
+
+    @property
+    def first(self) -> int:
+        """Number of the first data set: those of blocks alone are others than those that all methods have."""
+        return FRESH if self.only_blocks else 0
+
+    def path(self, name: str, first: int) -> Path:
+        """Where the data sets of a setting from a first one on are kept."""
+        folder = WORK / "blocks" if self.only_blocks else WORK
+        return folder / "".join(each if each.isalnum() else "-" for each in name) / f"{first:05d}.csv"
+
+    def compute(self, name: str, first: int) -> None:
+        """Draw some data sets of a setting and keep what came out; a file is there whole or not at all."""
+        path = self.path(name, first)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(f".{os.getpid()}.part")
+        study(name, range(first, first + AT_ONCE), only_blocks=self.only_blocks).to_csv(part, index=False)
+        part.replace(path)
+
+    def check(self, name: str) -> None:
+        """Stop if the code at hand does not give the first figures that are kept."""
+        path = self.path(name, self.first)
+        if not path.exists():
+            return
+        again = study(name, range(self.first, self.first + 1), ROWS[:1], self.only_blocks)
+        there = pd.read_csv(path).query(f"seed == {self.first} and n == {ROWS[0]}")
+        both = [table.sort_values(["model", "target", "method"])[FIGURES].to_numpy(float) for table in (again, there)]
+        if both[0].shape != both[1].shape or not np.allclose(*both, rtol=SAME, atol=0):
+            raise SystemExit(f"{path} was made by other code; delete {path.parent} if the change of the code is right.")
+
+    def table(self) -> pd.DataFrame:
+        """A row for each data set and method of all settings, as far as they are there."""
+        files = [path for name in SETTINGS for path in sorted(self.path(name, 0).parent.glob("*.csv"))]
+        return pd.concat([pd.read_csv(path) for path in files]) if files else pd.DataFrame()
 
 
-def compute(name: str, first: int) -> None:
-    """Draw some data sets of a setting and keep what came out; a file is there whole or not at all."""
-    path = path_of(name, first)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(f".{os.getpid()}.part")
-    study(name, range(first, first + AT_ONCE)).to_csv(part, index=False)
-    part.replace(path)
-
-
-def check(name: str) -> None:
-    """Stop if the code at hand does not give the first figures that are kept."""
-    path = path_of(name, 0)
-    if not path.exists():
-        return
-    again = study(name, range(1), ROWS[:1])[FIGURES].to_numpy(float)
-    kept = pd.read_csv(path).query(f"seed == 0 and n == {ROWS[0]}")[FIGURES].to_numpy(float)
-    if again.shape != kept.shape or not np.allclose(again, kept, rtol=SAME, atol=0):
-        raise SystemExit(f"{path} was made by other code; delete {path.parent} if the change of the code is right.")
-
-
-def kept() -> pd.DataFrame:
-    """A row for each data set and method of all settings, as far as they are there."""
-    files = [path for name in SETTINGS for path in sorted(path_of(name, 0).parent.glob("*.csv"))]
-    return pd.concat([pd.read_csv(path) for path in files])
+def merged(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Lines of several summaries, in the order in which they first come; of each that of the most data sets."""
+    every = pd.concat(tables, ignore_index=True)
+    best = every.sort_values("datasets", kind="stable").drop_duplicates(LINE, keep="last").set_index(LINE)
+    return best.loc[pd.MultiIndex.from_frame(every[LINE].drop_duplicates())].reset_index()
 
 
 def main() -> None:
@@ -322,14 +346,18 @@ def main() -> None:
     parser.add_argument("--datasets", type=int, default=500, help="data sets a setting, at most")
     parser.add_argument("--minutes", type=float, default=60.0, help="of processor time, after which it ends")
     parser.add_argument("--only", nargs="+", default=list(SETTINGS), choices=SETTINGS, help="settings to go on with")
+    parser.add_argument("--blocks", action="store_true", help="what blocks say alone, of other data sets")
     asked = parser.parse_args()
+    kept = Kept(asked.blocks)
     for name in asked.only:
-        check(name)
-    for first in range(0, asked.datasets, AT_ONCE):
-        for name in [name for name in asked.only if not path_of(name, first).exists()]:
+        kept.check(name)
+    for first in range(kept.first, kept.first + asked.datasets, AT_ONCE):
+        for name in [name for name in asked.only if not kept.path(name, first).exists()]:
             if time.process_time() < 60 * asked.minutes:
-                compute(name, first)
-    summary(kept()).to_csv(RESULT, index=False)
+                kept.compute(name, first)
+    before = [pd.read_csv(RESULT)] if RESULT.exists() else []
+    found = [summary(table) for each in (False, True) if len(table := Kept(each).table())]
+    merged([*before, *found]).to_csv(RESULT, index=False)
     print(pd.read_csv(RESULT).to_string(index=False))
 
 

@@ -6,7 +6,7 @@ from fnmatch import fnmatch
 
 import pandas as pd
 
-__all__ = ["serial_figure", "serial_table"]
+__all__ = ["ranks_table", "serial_figure", "serial_table"]
 
 METHODS = {
     ("elsewhere", "TimeBlocks|SpaceBlocks"): "blocks",
@@ -59,4 +59,25 @@ def serial_table(table: pd.DataFrame) -> str:
         blocks = part[part["method"].isin(["TimeBlocks", "SpaceBlocks"]) & (part["target"] == "elsewhere")].iloc[0]
         more = [f"{blocks['width']:.2f}", f"{100 * blocks['bias']:+.0f}%", str(int(blocks["datasets"]))]
         lines.append(" | ".join([str(setting), str(model), str(n), *cells, *more]))
+    return "\n".join(f"| {line} |" for line in lines)
+
+
+def ranks_table(table: pd.DataFrame) -> str:
+    """Coverage of areas under the ROC curve by blocks and by random folds, a line for each setting."""
+    head = [
+        "errors / columns",
+        "rows",
+        "blocks",
+        "covered",
+        "width",
+        "by random folds",
+        "data sets",
+        "a block lacks a class",
+    ]
+    lines = [" | ".join(head), " | ".join(["---"] * len(head))]
+    for row in table.to_dict(orient="records"):
+        shares = [f"{100 * row[name]:.0f}%" for name in ("blocks_coverage", "random_coverage")]
+        counts = [str(row[name]) for name in ("datasets", "undefined")]
+        cells = [row["setting"], row["n"], row["n_blocks"], shares[0], f"{row['blocks_width']:.2f}", shares[1], *counts]
+        lines.append(" | ".join(map(str, cells)))
     return "\n".join(f"| {line} |" for line in lines)

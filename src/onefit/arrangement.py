@@ -30,6 +30,11 @@ class Arrangement:
     n_places: int
     """Distinct times, or points."""
 
+    @property
+    def places_of_rows(self) -> FloatArray:
+        """Steps from the first time, (n,), or coordinates from the corner of the map in their unit, (n, 2)."""
+        raise NotImplementedError
+
     def blocks(self, count: int) -> IntArray:
         """So many blocks of about the same number of rows: the block of each row."""
         raise NotImplementedError
@@ -79,6 +84,11 @@ class Line(Arrangement):
     def as_they_come(cls, n: int) -> Line:
         """Rows in the order of the table."""
         return cls(np.arange(float(n)))
+
+    @property
+    def places_of_rows(self) -> FloatArray:
+        """Steps from the first time."""
+        return self.time
 
     @cached_property
     def places(self) -> IntArray:
@@ -158,6 +168,11 @@ class Plane(Arrangement):
     def n_places(self) -> int:  # type: ignore[override]
         """Distinct points."""
         return len(np.unique(self.points, axis=0))
+
+    @property
+    def places_of_rows(self) -> FloatArray:
+        """Coordinates from the corner of the map, in their unit."""
+        return self.points * self.step
 
     @cached_property
     def tree(self) -> cKDTree:

@@ -49,12 +49,24 @@ def test_the_study_goes_on_from_what_is_kept_and_refuses_what_other_code_made(mo
     monkeypatch.setattr(serial, "WORK", tmp_path)
     monkeypatch.setattr(serial, "AT_ONCE", 1)
     monkeypatch.setattr(serial, "ROWS", (100,))
-    for first in range(2):
-        serial.compute("season / AR .5", first)
-    assert sorted(set(serial.kept()["seed"])) == [0, 1]
-    serial.check("season / AR .5")
-    path = serial.path_of("season / AR .5", 0)
+    name, kept = "season / AR .5", serial.Kept(only_blocks=True)
+    for first in (5000, 5001):
+        kept.compute(name, first)
+    assert sorted(set(kept.table()["seed"])) == [5000, 5001]
+    assert len(serial.Kept().table()) == 0
+    kept.check(name)
+    path = kept.path(name, 5000)
     table = pd.read_csv(path)
     table.assign(low=table["low"] * 1.001).to_csv(path, index=False)
     with pytest.raises(SystemExit, match="other code"):
-        serial.check("season / AR .5")
+        kept.check(name)
+
+
+def test_lines_of_more_data_sets_take_the_place_of_others():
+    table = pd.read_csv(serial.RESULT)
+    assert serial.merged([table, table.head(3)]).reset_index(drop=True).equals(table)
+    more = table[table["method"] == "SpaceBlocks"].assign(datasets=10_000, coverage=0.5)
+    found = serial.merged([table, more])
+    assert len(found) == len(table)
+    assert (found[found["method"] == "SpaceBlocks"]["coverage"] == 0.5).all()
+    assert (found[found["method"] != "SpaceBlocks"]["datasets"] < 10_000).all()

@@ -15,6 +15,7 @@ import onefit
 from helpers import quiet_nested_cv
 from onefit.arrangement import Line
 from onefit.inference.longrun import by_cosines
+from onefit.results.placed import placed
 
 N = 120
 RNG = np.random.default_rng(3)
@@ -177,3 +178,24 @@ def test_areas_in_blocks_are_those_of_refits_and_perfect_ones_have_an_interval()
     twice = np.vstack([X, X]), np.concatenate([labels, labels])
     with pytest.raises(onefit.errors.IntervalError, match="left out by chance"):
         quiet_nested_cv(RidgeClassifier(), *twice, cv=cv, scoring="average_precision")
+
+
+def test_losses_are_drawn_along_time_and_on_the_map():
+    pytest.importorskip("matplotlib")
+    result = quiet_nested_cv(Ridge(), X, Y, cv=onefit.TimeBlocks(6, buffer=4))
+    found = placed(result, result.heldout["loss"].to_numpy())
+    assert found.means()[2] == pytest.approx((40, 59, result.fold_errors.e_out[0, 2].item()))
+    assert found.spans() == ((56.0, 83.0), (60.0, 79.0))
+    assert np.flatnonzero(found.beside).tolist() == [56, 57, 58, 59, 80, 81, 82, 83]
+    ax = result.plot(kind="dependence")
+    assert ax.get_xlabel() == "steps of time"
+    assert len(ax.lines) == 1 + 6
+    places = RNG.uniform(size=(N, 2))
+    both = np.column_stack([Y, Y])
+    one, two = quiet_nested_cv(Ridge(), X, both, cv=onefit.SpaceBlocks(4, buffer=0.1, coords=places)).plot(
+        kind="dependence"
+    )
+    assert one.get_title(loc="left") == two.get_title(loc="left")
+    assert "effective rows" in one.get_title(loc="left")
+    with pytest.raises(onefit.errors.DataError, match="rows that follow one another"):
+        quiet_nested_cv(Ridge(), X, Y).plot(kind="dependence")

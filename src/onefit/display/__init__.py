@@ -7,6 +7,7 @@ matplotlib is an optional dependency and is imported when a plot is drawn.
 - `plot_comparison`: the errors of several models, and their paired differences.
 - `plot_differences`: the same differences as a map of colours.
 - `plot_calibration`, `plot_roc`: pictures of held-out probabilities.
+- `plot_along_time`, `plot_on_map`: losses of rows that follow one another.
 - `plot_function`: a function of one variable with its band.
 - `plot_terms`: the terms of an additive model, a `TermPanel` each.
 """
@@ -17,6 +18,7 @@ from .comparison import plot_comparison
 from .curve import plot_curve
 from .functions import plot_function
 from .heatmap import plot_differences
+from .places import plot_along_time, plot_on_map
 from .probabilities import plot_calibration, plot_roc
 from .rules import plot_intervals
 from .style import AxesArray
@@ -25,12 +27,14 @@ from .terms import TermPanel, plot_terms
 __all__ = [
     "AxesArray",
     "TermPanel",
+    "plot_along_time",
     "plot_calibration",
     "plot_comparison",
     "plot_curve",
     "plot_differences",
     "plot_function",
     "plot_intervals",
+    "plot_on_map",
     "plot_roc",
     "plot_terms",
 ]

@@ -14,12 +14,14 @@ from ..display.style import loss_label
 from ..display.verdicts import rule_reasons
 from ..results.curve import ErrorCurve, spans_decades
 from ..results.pictured import probabilities_of
+from ..results.placed import placed
 from ..typing import AnyArray, FloatArray
 from ..vocabulary import SELECTION_WORDS
 from . import tables
 from .charts import Figure, forest, predictions
 from .checks import Check, checks
 from .curve_chart import CurveData, curve_chart
+from .place_charts import place_chart
 from .probability_charts import calibration_chart, roc_chart
 from .subject import Subject, of_output
 from .tables import ReportTable
@@ -59,7 +61,24 @@ def sections(subject: Subject, output: int) -> list[Section]:
         found.insert(
             0 if subject.result is None and subject.curve is None else len(found), _comparison(subject, output)
         )
-    return [*found, *_scores(subject, output), _diagnostics(subject, output)]
+    return [*found, *_scores(subject, output), *_order(subject, output), _diagnostics(subject, output)]
+
+
+def _order(subject: Subject, output: int) -> list[Section]:
+    """Losses along time or on the map, if the folds are for rows that follow one another."""
+    result = subject.main(output)
+    found = placed(result, subject.losses(output))
+    if found is None or result.dependence is None:
+        return []
+    label = loss_label(subject.loss) if subject.has_losses(output) else "influence of a row"
+    if found.is_map:
+        title, words = "On the map", "Points in colour are the tenth of the largest held-out losses; rings are one "
+        words += "block and, in colour, what is dropped with it."
+    else:
+        title, words = "Along time", "Points are held-out losses of rows, lines the means of blocks."
+        words += " Upright lines bound one block and what is dropped with it." if found.buffer > 0 else ""
+    texts = [f"Meant is {result.dependence.meaning}: {found.line}.", words]
+    return [Section("order", title, texts, [Chart(f"chart-order-{output}", place_chart(found, label), words)])]
 
 
 def _scores(subject: Subject, output: int) -> list[Section]:

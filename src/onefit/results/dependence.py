@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ..running.dependent import Dependent
-from ..typing import FloatArray
+from ..typing import FloatArray, IntArray
 
 __all__ = ["Dependence", "SerialKnown", "told_of"]
 
@@ -44,6 +44,10 @@ class Dependence:
         Independent rows that would say as much about the mean of the losses.
     training_rows : float
         Mean number of rows that the fits with one neighbourhood out are made of.
+    places : array of shape (n,) or (n, 2)
+        Where rows are: steps from the first time, or coordinates from the corner of the map, in their unit.
+    blocks : array of shape (n,)
+        The fold that scores each row, -1 if none does.
     """
 
     kind: str
@@ -52,12 +56,22 @@ class Dependence:
     buffer: float
     effective_rows: float | FloatArray
     training_rows: float
+    places: FloatArray | None = field(default=None, repr=False, compare=False)
+    blocks: IntArray | None = field(default=None, repr=False, compare=False)
+
+    def short(self) -> str:
+        """How far rows depend on each other."""
+        rho, rows = np.max(np.atleast_1d(self.correlation)), np.min(np.atleast_1d(self.effective_rows))
+        beside = f", buffer {self.buffer:.3g}" if self.kind == "elsewhere" else ""
+        return f"correlation {rho:.2f}{beside}, {rows:.0f} effective rows"
+
+    def figures(self) -> dict[str, object]:
+        """All but what there is of every row."""
+        return {name: value for name, value in vars(self).items() if name not in ("places", "blocks")}
 
     def line(self) -> str:
         """What is estimated and how far rows depend on each other, in one line."""
-        rho, rows = np.max(np.atleast_1d(self.correlation)), np.min(np.atleast_1d(self.effective_rows))
-        beside = f", buffer {self.buffer:.3g}" if self.kind == "elsewhere" else ""
-        return f"what is meant is {self.meaning}; correlation {rho:.2f}{beside}, {rows:.0f} effective rows"
+        return f"what is meant is {self.meaning}; {self.short()}"
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from .dependence import Dependence
 from .estimators import FoldEstimators
 from .findings import Finding
 from .pictured import draw_calibration, draw_roc
+from .placed import draw_dependence
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -270,23 +271,25 @@ class NestedCVResult:
         whole["intervals"] = self.intervals.reset_index().to_dict(orient="records")
         for name in ("rmse", "r2"):
             whole[name] = None if whole[name] is None else whole[name]._asdict()
-        whole["dependence"] = None if self.dependence is None else vars(self.dependence)
+        whole["dependence"] = None if self.dependence is None else self.dependence.figures()
         whole["findings"] = [{"kind": f.kind, "message": f.message, "remedy": f.remedy} for f in self.findings]
         return {name: plain(value) for name, value in whole.items()}
 
     def plot(
         self, ax: Axes | Sequence[Axes] | AxesArray | None = None, *, kind: str = "intervals"
     ) -> Axes | list[Axes]:
-        """Draw the interval of each rule side by side, or the held-out probabilities.
+        """Draw the interval of each rule side by side, the held-out probabilities, or losses in time or on a map.
 
         Parameters
         ----------
-        kind : {"intervals", "calibration", "roc"}, default="intervals"
+        kind : {"intervals", "calibration", "roc", "dependence"}, default="intervals"
             "calibration" shows the observed share of the second class in bins of its held-out probability, with
             Wilson's bars, and the recalibration line; "roc" the ROC curve of the held-out probabilities with a
             pointwise band over 500 resamples of the rows, which holds the models fixed. Both need a classifier of two
             classes with predict_proba, and a metric of its scores or probabilities, such as "roc_auc" or
-            "neg_log_loss"; a row has its mean over repeats.
+            "neg_log_loss"; a row has its mean over repeats. "dependence" shows the held-out losses along time with the
+            mean of each block, or on the map, and what is dropped with one of the blocks; it needs folds for rows that
+            follow one another.
         ax : matplotlib Axes, default=None
             Where to draw; a new figure if None. With several outputs, a sequence of axes, one for each.
 
@@ -294,7 +297,9 @@ class NestedCVResult:
         -------
         matplotlib Axes, or a list of them if y has columns
         """
-        check_choice("kind", kind, ("intervals", "calibration", "roc"))
+        check_choice("kind", kind, ("intervals", "calibration", "roc", "dependence"))
+        if kind == "dependence":
+            return draw_dependence(self, ax)
         if kind != "intervals":
             return {"calibration": draw_calibration, "roc": draw_roc}[kind](self, cast("Axes | None", ax))
         if self.output_names is None:

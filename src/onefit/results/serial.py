@@ -46,14 +46,20 @@ class SerialFigures:
             self.decays if is_squared else None,
         )
 
+    @property
+    def blocks(self) -> IntArray:
+        """The fold that scores each row, -1 if none does."""
+        source = self.dependent.source
+        ids: IntArray = source.whole.ids[0] if isinstance(source, DropSets) else source.ids[0]
+        return ids
+
     def _halved(self, influence: FloatArray) -> FloatArray:
         """Influence values of ranks whose sums over folds are what folds add to the figure.
 
         A comparison of two rows stands in the values of both, so that their sums over folds are twice that. Between
         single rows this makes no difference, but slow cosines see folds as wholes.
         """
-        source = self.dependent.source
-        ids = source.whole.ids[0] if isinstance(source, DropSets) else source.ids[0]
+        source, ids = self.dependent.source, self.blocks
         weights = np.ones(len(ids)) if self.rows.weights is None else self.rows.weights
         centre = np.average(influence[ids >= 0], axis=0, weights=weights[ids >= 0])
         halved = influence.copy()
@@ -111,5 +117,12 @@ class SerialFigures:
         found = self.dependent
         correlation = pick(self.rho) if self.job.loss.classes is None else float(self.rho[value].max())
         return Dependence(
-            found.kind, found.meaning, correlation, found.buffer, pick(self.effective), found.training_rows
+            found.kind,
+            found.meaning,
+            correlation,
+            found.buffer,
+            pick(self.effective),
+            found.training_rows,
+            found.serial.arrangement.places_of_rows,
+            self.blocks,
         )
