@@ -191,7 +191,7 @@ ENCODED = {
             "columntransformer__onehotencoder__min_frequency": [None, 6],
             "columntransformer__pipeline__simpleimputer__strategy": ["mean", "median"],
         },
-        cv=3,
+        cv=2,
     ),
     "steps outside": make_pipeline(encoder(), GridSearchCV(Ridge(), {"alpha": ALPHAS}, cv=3)),
     "indicators outside": make_pipeline(

@@ -57,7 +57,7 @@ def assert_same_curve(curve, alone, kept):
     assert kept[alone.best] == curve.best
 
 
-@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.parametrize("n_jobs", [None, pytest.param(2, marks=pytest.mark.slow)])
 def test_failing_refits_are_found_in_one_pass(n_jobs):
     X, y = data()
     factors = np.linspace(0.6, 1.4, 9)
