@@ -317,7 +317,7 @@ class _Streamed:
         if self._scores is None:
             engine, folds = self.engine, self.folds
             V, Q = self.sets.own.shape[3:]
-            shift = self._own_means()[:, :, chain.root] if self.has_means else self._guess()
+            shift, middle = self._sizes(chain.root)
             self._totals = RowTotals(folds.n, V, Q, self.mean.shape[-1], by_value=True)
             question = Question(
                 sets=self.sets,
@@ -327,7 +327,7 @@ class _Streamed:
                 folds=folds,
                 chain=chain,
                 shift=shift,
-                middle=self.cv_means(engine.roles) if self.has_means else shift[:, :1].repeat(V, axis=1),
+                middle=middle,
                 with_pairs=self.scores_pairs,
             )
             self._scores = score(self.blocks, engine.roles.weights, question, self._totals, self.run, self.meter.block)
@@ -351,17 +351,35 @@ class _Streamed:
             self.mean[:, own, own] = mean
         self._put_refitted()
 
-    def _guess(self) -> FloatArray:
-        """About how large the losses of a single value are in each fold, (L, K, R): of some of its rows."""
+    def _sizes(self, root: int) -> tuple[FloatArray, FloatArray]:
+        """About how large weighted losses are in each fold, (L, K, R), and losses at each value, (L, V, R).
+
+        Without the weights: the rows that are scored may be heavier than others, and about another middle the third
+        powers would cancel.
+        """
+        weights, ids = self.engine.roles.weights, self.folds.ids
+        if not self.has_means:
+            shift, heaviness = self._guess()
+            middle = shift.mean(axis=1) / np.where(heaviness > 0, heaviness, 1.0)[:, None]
+            return shift, middle[:, None].repeat(self.sets.own.shape[3], axis=1)
+        means = self.cv_means(self.engine.roles)
+        if weights is not None:
+            means /= np.array([weights[row >= 0].mean() or 1.0 for row in ids])[:, None, None]
+        return self._own_means()[:, :, root], means
+
+    def _guess(self) -> tuple[FloatArray, FloatArray]:
+        """About how large losses of one value are in each fold, (L, K, R): of some rows, whose mean weight is (L,)."""
         engine, (L, K) = self.engine, self.sets.own.shape[:2]
-        found = np.empty((L, K, self.mean.shape[-1]))
+        found, heaviness = np.empty((L, K, self.mean.shape[-1])), np.ones((L, K))
         for repeat, fold in np.ndindex(L, K):
             rows = np.flatnonzero(self.folds.ids[repeat] == fold)[:SOME_ROWS]
             fitted = engine.design.block(rows).times(self.sets.own[repeat, fold][:, 0])
             losses = engine.loss.of(engine.observed[rows], engine.y[rows] - fitted)
             weights = engine.roles.weights
             found[repeat, fold] = (losses if weights is None else weights[rows, None] * losses).mean(axis=0)
-        return found
+            if weights is not None:
+                heaviness[repeat, fold] = weights[rows].mean()
+        return found, heaviness.mean(axis=1)
 
     def add_to(self, totals: RowTotals) -> None:
         """Add each row's residuals and losses; to nothing, they are taken as they are."""
