@@ -142,8 +142,7 @@ class GeneralizedModel(DesignModel):
         -------
         array of shape (n_samples, 2)
         """
-        check_is_fitted(self)
-        eta, _ = self._combine(_with_constant(self._columns(self._check_new(X))), False)
+        eta: FloatArray = self.decision_function(X)
         response = self._response
         assert response is not None
         return np.column_stack([response.mean(-eta), response.mean(eta)])
@@ -160,8 +159,7 @@ class GeneralizedModel(DesignModel):
         -------
         array of shape (n_samples, 2)
         """
-        check_is_fitted(self)
-        eta, _ = self._combine(_with_constant(self._columns(self._check_new(X))), False)
+        eta: FloatArray = self.decision_function(X)
         return -np.logaddexp(0.0, np.column_stack([eta, -eta]))
 
     def score(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
