@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -17,20 +15,19 @@ from sklearn.linear_model import (
 )
 
 from ..errors import RouteError
-from ..typing import Estimator, FloatArray, IntArray
+from ..typing import FloatArray
 from ..vocabulary import CONVERGED
-from .contract import Learner, Task
-from .featurerows import FeatureRows
-from .features import FixedFeatures
+from .contract import Task
 from .glm import GLMLearner
 from .glm_scores import GLMScore, score_of_classes, score_of_means
+from .innersearch import InnerSearch
 
 __all__ = ["SearchedGLM", "glm_score", "logistic_candidates", "tight_glm"]
 
 ITERATED = (LogisticRegression, LogisticRegressionCV, PoissonRegressor, GammaRegressor, TweedieRegressor)
 
 
-class SearchedGLM(FeatureRows, Learner):
+class SearchedGLM(InnerSearch[GLMLearner, GLMScore]):
     """A search among candidates, each a generalized linear model.
 
     Parameters
@@ -46,34 +43,8 @@ class SearchedGLM(FeatureRows, Learner):
     task : Task
     """
 
-    groups_inside: IntArray | None = None  # that reach the splitter
-    n_values = 1
     _exactness = CONVERGED
     responses = GLMLearner.responses
-
-    def __init__(
-        self,
-        groups: Sequence[GLMLearner],
-        places: Sequence[tuple[int, int]],
-        splitter: Any,
-        score: GLMScore,
-        estimator: Estimator,
-        task: Task,
-    ) -> None:
-        self.groups, self.places, self.splitter = list(groups), list(places), splitter
-        self.score, self.estimator, self.task = score, estimator, task
-        self.weights: FloatArray | None = task.problem.weights
-        self.fit_intercept = all(group.fit_intercept for group in groups)
-
-    @property
-    def fixed(self) -> FixedFeatures:
-        """The features of all candidates."""
-        return self.groups[0].fixed
-
-    @cached_property
-    def n_splits(self) -> int:
-        """Splits of a training set."""
-        return int(self.splitter.get_n_splits(np.arange(self.n), self.task.problem.target, self.groups_inside))
 
     @property
     def reason(self) -> str:
@@ -83,18 +54,9 @@ class SearchedGLM(FeatureRows, Learner):
             "every training set"
         )
 
-    def at(self, values: Sequence[int]) -> Self:
-        """Itself: there is one value."""
-        return self
-
     def respond(self, kind: str, scores: FloatArray) -> FloatArray:
         """As its candidates."""
         return self.groups[0].respond(kind, scores)
-
-    def splits(self, rows: IntArray) -> list[tuple[IntArray, IntArray]]:
-        """Places in a training set with these rows that are fitted, and those that are scored, of each split."""
-        groups = None if self.groups_inside is None else self.groups_inside[rows]
-        return list(self.splitter.split(rows, self.task.problem.target[rows], groups))
 
 
 def glm_score(search: Any, task: Task, learner: GLMLearner, is_weighted: bool) -> GLMScore:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Self
 
 import numpy as np
 
 from ..metrics.losses import Classes
-from ..typing import BoolArray, Estimator, FloatArray, IntArray
+from ..typing import BoolArray, FloatArray, IntArray
 from ..vocabulary import CONVERGED, EXACT
-from .contract import Learner, Task
 from .encoded import EncodedLearner
 from .encoding import Block, BlockAfter
-from .featurerows import FeatureRows
 from .features import Features, FixedFeatures
+from .innersearch import InnerSearch
 from .setstatistics import SetStatistics
 
 __all__ = ["Held", "InnerScore", "SearchedLearner"]
@@ -111,7 +108,7 @@ class InnerScore:
         return np.flatnonzero(means >= means[best] - CLOSE * scale)
 
 
-class SearchedLearner(FeatureRows, Learner):
+class SearchedLearner(InnerSearch[EncodedLearner, InnerScore]):
     """A search among candidates, each a linear fit to what its steps learn.
 
     Parameters
@@ -128,38 +125,11 @@ class SearchedLearner(FeatureRows, Learner):
         What it was made for.
     """
 
-    groups_inside: IntArray | None = None  # that reach the splitter
-    n_values = 1
-
-    def __init__(
-        self,
-        groups: Sequence[EncodedLearner],
-        places: Sequence[tuple[int, int]],
-        splitter: Any,
-        score: InnerScore,
-        estimator: Estimator,
-        task: Task,
-    ) -> None:
-        self.groups, self.places, self.splitter = list(groups), list(places), splitter
-        self.score, self.estimator, self.task = score, estimator, task
-        self.weights: FloatArray | None = task.problem.weights
-        self.fit_intercept = all(group.fit_intercept for group in groups)
-
     @property
     def exactness(self) -> str:
         """That of its candidates."""
         is_converged = any(group.exactness == CONVERGED for group in self.groups)
         return CONVERGED if is_converged and self._exactness == EXACT else self._exactness
-
-    @property
-    def fixed(self) -> FixedFeatures:
-        """The features of all candidates."""
-        return self.groups[0].fixed
-
-    @cached_property
-    def n_splits(self) -> int:
-        """Splits of a training set."""
-        return int(self.splitter.get_n_splits(np.arange(self.n), self.task.problem.target, self.groups_inside))
 
     @property
     def reason(self) -> str:
@@ -168,15 +138,6 @@ class SearchedLearner(FeatureRows, Learner):
             f"{len(self.places)} candidates are searched inside every training set from statistics of its "
             f"{self.n_splits} splits"
         )
-
-    def at(self, values: Sequence[int]) -> Self:
-        """Itself: there is one value."""
-        return self
-
-    def splits(self, rows: IntArray) -> list[tuple[IntArray, IntArray]]:
-        """Places in a training set with these rows that are fitted, and those that are scored, of each split."""
-        groups = None if self.groups_inside is None else self.groups_inside[rows]
-        return list(self.splitter.split(rows, self.task.problem.target[rows], groups))
 
 
 class Held(BlockAfter):
