@@ -81,7 +81,7 @@ class GLMLearner(FeatureRows, Learner):
     ) -> None:
         self.encoding, self.family, self.lams, self.y = encoding, family, lams, y
         self.weights, self.fit_intercept, self.is_mean = weights, fit_intercept, is_mean
-        self.is_balanced, self.held = is_balanced, held
+        self.is_balanced, self.held, self.class_weights = is_balanced, held, class_weights
         self.row_weights = np.ones(self.n) if weights is None else weights
         if class_weights is not None:
             self.row_weights = self.row_weights * class_weights[self.classes_of_rows]

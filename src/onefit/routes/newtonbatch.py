@@ -19,7 +19,17 @@ from ..learners.glm_families import Family
 from ..linalg import compiled
 from ..typing import BoolArray, FloatArray, IntArray
 
-__all__ = ["NewtonBatch", "NewtonSets", "Rows", "Solution", "in_predictors"]
+__all__ = [
+    "Inverses",
+    "Memory",
+    "NewtonBatch",
+    "NewtonSets",
+    "Rows",
+    "Solution",
+    "dots",
+    "in_predictors",
+    "preconditioners",
+]
 
 CONVERGED = 2e-14
 """Change of the linear predictor, as a root mean square, that is left after the last step."""
@@ -123,11 +133,11 @@ class NewtonBatch:
         rows = self.rows
         if compiled.is_on() and rows.family.kernel is not None and not sparse.issparse(rows.design):
             return self._solve_compiled(start, first, rows.family.kernel)
-        preconditioner, is_definite = _preconditioner(self._hessians)
+        preconditioner, is_definite = preconditioners(self._hessians)
         S = len(start)
         theta, done, steps = start.copy(), np.zeros(S, dtype=bool), np.zeros(S, dtype=np.intp)
         active = np.flatnonzero(is_definite)
-        memory = _Memory()
+        memory = Memory()
         changes: list[FloatArray] = []
         view = self._view(active)
         for _ in range(MOST_STEPS):
@@ -138,7 +148,7 @@ class NewtonBatch:
             else:
                 descent = view.descent(theta[active]).reshape(len(active), -1)
             step = memory.direction(descent, preconditioner.of(active))
-            change = np.sqrt(np.maximum(_dot(step, descent), 0.0) / self.curvature[active])
+            change = np.sqrt(np.maximum(dots(step, descent), 0.0) / self.curvature[active])
             ratio = np.minimum(change / changes[-1], 1.0) if changes else np.ones(len(active))
             changes.append(change)
             theta[active] += step.reshape(-1, *theta.shape[1:])
@@ -224,12 +234,13 @@ def _times(B: FloatArray | sparse.csr_matrix, columns: FloatArray) -> FloatArray
     return np.asarray(np.matmul(B, columns))
 
 
-def _dot(a: FloatArray, b: FloatArray) -> FloatArray:
+def dots(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Products (S,) of vectors (S, d)."""
     found: FloatArray = np.einsum("sd,sd->s", a, b)
     return found
 
 
-class _Memory:
+class Memory:
     """Steps of training sets, and how their gradients changed."""
 
     def __init__(self) -> None:
@@ -249,12 +260,12 @@ class _Memory:
         if self._last is not None:
             self._last = self._last[0][some], self._last[1][some]
 
-    def direction(self, descent: FloatArray, inverse: _Inverse) -> FloatArray:
+    def direction(self, descent: FloatArray, inverse: Inverses) -> FloatArray:
         """``M g`` (S, d), M the inverse Hessian after all updates (two-loop recursion)."""
         if self._last is not None:
             step, before = self._last
             change = before - descent
-            along = _dot(step, change)
+            along = dots(step, change)
             self._steps.append(step)
             self._changes.append(change)
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -264,28 +275,28 @@ class _Memory:
         history = list(zip(self._steps, self._changes, self._scales, strict=True))
         g, parts = descent.copy(), list[FloatArray]()
         for step, change, scale in reversed(history):
-            part = (scale * _dot(step, g))[:, None]
+            part = (scale * dots(step, g))[:, None]
             g -= part * change
             parts.append(part)
         found = inverse.times(g)
         for (step, change, scale), part in zip(history, reversed(parts), strict=True):
-            found += step * (part - (scale * _dot(change, found))[:, None])
+            found += step * (part - (scale * dots(change, found))[:, None])
         return found
 
 
-class _Inverse:
+class Inverses:
     """Inverses of the Hessians at the start, as matrices (S, d, d) or factors."""
 
     def __init__(self, scale: FloatArray, inverses: FloatArray | None, factors: list[FloatArray]) -> None:
         self._scale, self._inverses, self._factors = scale, inverses, factors
 
-    def of(self, some: IntArray) -> _Inverse:
+    def of(self, some: IntArray) -> Inverses:
         """Those of some of the training sets."""
         if len(some) == len(self._scale):
             return self
         if self._inverses is not None:
-            return _Inverse(self._scale[some], self._inverses[some], [])
-        return _Inverse(self._scale[some], None, [self._factors[at] for at in some])
+            return Inverses(self._scale[some], self._inverses[some], [])
+        return Inverses(self._scale[some], None, [self._factors[at] for at in some])
 
     def times(self, right: FloatArray) -> FloatArray:
         """Solutions (S, d)."""
@@ -299,7 +310,7 @@ class _Inverse:
         return np.asarray(self._scale * found)
 
 
-def _preconditioner(hessians: FloatArray) -> tuple[_Inverse, BoolArray]:
+def preconditioners(hessians: FloatArray) -> tuple[Inverses, BoolArray]:
     """Inverses of Hessians (S, d, d), which are overwritten, and which of these are far enough from singular."""
     S, d, _ = hessians.shape
     at = np.arange(d)
@@ -314,9 +325,9 @@ def _preconditioner(hessians: FloatArray) -> tuple[_Inverse, BoolArray]:
         failed[index] = lapack.dpotrf(system.T, lower=1, clean=0, overwrite_a=1)[1] != 0
     is_definite = ~failed & (hessians[:, at, at].min(axis=1) ** 2 > LEAST_PIVOT)
     if d > FEW:
-        return _Inverse(scale, None, [system.T for system in hessians]), is_definite
+        return Inverses(scale, None, [system.T for system in hessians]), is_definite
     for one in np.flatnonzero(is_definite):
         lapack.dpotri(hessians[one].T, lower=1, overwrite_c=1)
     lower, upper = np.tril_indices(d, -1)
     hessians[:, lower, upper] = hessians[:, upper, lower]
-    return _Inverse(scale, hessians, []), is_definite
+    return Inverses(scale, hessians, []), is_definite
