@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.linear_model import LinearRegression, PoissonRegressor, Ridge
 
 import onefit
 from onefit.errors import DataError
@@ -50,6 +50,14 @@ def test_a_frame_has_the_figures_of_its_rows_in_memory(frame):
     here = onefit.nested_cv(Ridge(), scan(some), "price", **FEW)
     assert_close(found, here)
     assert found.route == "gram"
+
+
+def test_models_that_iterate_have_the_figures_of_the_rows_in_memory(frame):
+    counts = np.random.default_rng(1).poisson(np.exp(0.3 * frame["size"])).astype(float)
+    some = frame[NAMES].assign(count=counts)
+    found = onefit.nested_cv(PoissonRegressor(alpha=0.1), parted(some), "count", **FEW)
+    assert_close(found, onefit.nested_cv(PoissonRegressor(alpha=0.1), scan(some), "count", **FEW))
+    assert found.route == "newton"
 
 
 def test_arrays_of_known_and_unknown_chunks_have_the_same_figures(frame):

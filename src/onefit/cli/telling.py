@@ -26,7 +26,7 @@ class CommandBar(Bar):
         super().__init__(sys.stderr, is_asked_for=False)
         self._began, self._count, self._lock = time.monotonic(), (0, 0), threading.RLock()
 
-    def plan(self, words: str) -> None:
+    def plan(self, words: str, is_long: bool = False) -> None:
         """Say what will be done."""
         with self._lock:
             self._draw(f"plan: {words}", "\n")

@@ -29,9 +29,17 @@ from .glm_families import Binomial, Family, Gamma, Multinomial, Normal, Poisson,
 from .interpolation import WEAK
 from .steps.table import RawTable, as_block
 
-__all__ = ["GLMLearner", "encoded_glm", "encoded_logistic", "glm", "logistic", "penalized_glm"]
+__all__ = ["GLMLearner", "OutOfRangeError", "encoded_glm", "encoded_logistic", "glm", "logistic", "penalized_glm"]
 
 Mean: TypeAlias = PoissonRegressor | GammaRegressor | TweedieRegressor
+
+
+class OutOfRangeError(DataError):
+    """Values of y that the loss of a family is not made for."""
+
+    def __init__(self, message: str, family: Family) -> None:
+        super().__init__(message)
+        self.family = family
 
 
 class GLMLearner(FeatureRows, Learner):
@@ -203,10 +211,11 @@ def encoded_glm(estimator: Mean, task: Task, path: Path | None, encoding: Encodi
     _check_unpenalized(lams, encoding)
     bad = np.flatnonzero(family.fault(problem.y[:, 0]))
     if len(bad):
-        raise DataError(
+        raise OutOfRangeError(
             f"Some value(s) of y are out of the valid range of the loss '{family.loss_name}': y is "
             f"{problem.y[bad[0], 0]:g} in row {bad[0]}, so that every training set that holds it fails in "
-            f"{type(estimator).__name__}. Leave such rows out, or choose another model."
+            f"{type(estimator).__name__}. Leave such rows out, or choose another model.",
+            family,
         )
     y = np.ascontiguousarray(problem.y.T)
     return GLMLearner(encoding, family, lams, y, problem.weights, bool(estimator.fit_intercept), is_mean=True)

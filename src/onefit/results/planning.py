@@ -173,14 +173,18 @@ def _iterations(job: Job) -> float | None:
 
 
 def _plan_of_table(job: Job) -> Plan:
-    """What two passes over a table would cost, where reading the rows is not counted."""
+    """What passes over a table would cost; where there are two, reading the rows is not counted."""
     bid, source = job.bids[0], job.partitions.source
     L, V, p = job.n_repeats or 2, bid.learner.n_values, job.problem.X.shape[1]
     shape = Shape(source.n, p, source.n_folds, L, V, source.n / source.n_folds)
+    fits = L * source.n_folds * (source.n_folds + 1) // 2 * V
+    name, is_automatic = bid.route.name, job.n_repeats is None
+    if bid.seconds:  # it iterates, and reading the rows is counted
+        none, known = MappingProxyType[str, float]({}), MappingProxyType({name: bid.seconds})
+        return Plan(source.n, p, source.n_folds, L, V, none, known, name, bid.reason, fits, is_automatic)
     seconds = MappingProxyType({"gram": offers_of(shape)["gram"].seconds})
     flops = MappingProxyType({"gram": flops_of(shape)["gram"]})
-    fits = L * source.n_folds * (source.n_folds + 1) // 2 * V
-    return Plan(source.n, p, source.n_folds, L, V, flops, seconds, "gram", bid.reason, fits, job.n_repeats is None)
+    return Plan(source.n, p, source.n_folds, L, V, flops, seconds, name, bid.reason, fits, is_automatic)
 
 
 def breakeven_folds(n: int, p: int) -> float | None:

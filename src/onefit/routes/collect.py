@@ -198,7 +198,7 @@ class FoldStatistics:
         """With those of other rows."""
         np.add(self.products, other.products, out=self.products)  # large, and of nobody else
         plain = None if self.plain is None or other.plain is None else self.plain.plus(other.plain)
-        extremes = None
+        extremes = self.extremes or other.extremes  # there are none where there is no row
         if self.extremes is not None and other.extremes is not None:
             (low, high), (other_low, other_high) = self.extremes, other.extremes
             extremes = np.minimum(low, other_low), np.maximum(high, other_high)

@@ -17,7 +17,7 @@ from ..linalg import compiled
 from ..metrics.losses import Loss
 from ..typing import FloatArray
 from .collect import Chunk, FoldOrder, RowBlocks, Span
-from .solve import JoinedSets, TrainingSets
+from .solve import JoinedSets, Link, TrainingSets
 
 __all__ = ["PairSums", "Question", "Refitted", "Scores", "score", "score_chunks"]
 
@@ -61,7 +61,12 @@ class Question:
     def is_for_the_kernel(self) -> bool:
         """Whether a compiled kernel computes the losses of single folds: squares of one output, from coefficients."""
         is_plain = self.loss.is_squared and self.shift.shape[2] == 1 and not self.refitted and self.n_groups is None
-        return is_plain and compiled.is_on()
+        return is_plain and not self.links and compiled.is_on()
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """Values that have linear predictors rather than predictions."""
+        return getattr(self.sets, "links", ())
 
 
 @dataclass(frozen=True)
@@ -229,6 +234,7 @@ class _Block:
         flat = residuals.reshape(b, V * Q)
         for fold, part in order.parts():
             np.matmul(self.rows[part], question.sets.own_residuals[self.repeat, fold], out=flat[part])
+        self._apply_links(residuals, self.observed[:, None])
         for (repeat, fold, value), found in question.refitted.items():
             if repeat == self.repeat:
                 residuals[order.part(fold), value] = found[self._places(fold)]
@@ -246,11 +252,18 @@ class _Block:
         loss_sums += np.take(losses, back, axis=0, out=space_of_losses, mode="clip")
         return self._weighted(losses, slice(None))
 
+    def _apply_links(self, residuals: FloatArray, observed: FloatArray) -> None:
+        """Residuals (..., V, Q) of values with a link, of which minus the linear predictors are there."""
+        for values, family in self.question.links:
+            own = residuals[..., values, :]
+            own[...] = observed - family.predicted(-own)
+
     def pair_losses(self, fold: int, part: slice) -> FloatArray:
         """Weighted losses (b, K, V, R) of the rows of a fold with it and another out."""
         question = self.question
         residuals = self.rows[part] @ question.sets.pair_residuals[self.repeat, fold]
         residuals = residuals.reshape(-1, question.shift.shape[1], *question.sets.own.shape[3:])
+        self._apply_links(residuals, self.observed[part][:, None, None])
         return self._weighted(question.loss.of(self.observed[part][:, None, None], residuals), part)
 
     def _weighted(self, losses: FloatArray, part: slice) -> FloatArray:

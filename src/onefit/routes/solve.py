@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ..folds import Folds
+from ..learners.glm_families import Family
 from ..linalg.precondition import Coordinates
 from ..typing import BoolArray, FloatArray, IntArray
 from .collect import N_SPANS, FoldStatistics
@@ -24,6 +25,7 @@ __all__ = [
     "Downdated",
     "FoldSystems",
     "JoinedSets",
+    "Link",
     "SetSolver",
     "TrainingSets",
     "solve",
@@ -74,6 +76,13 @@ class TrainingSets:
         return _residual_map(self._pilot[:, None, None] + moved.reshape(-1, K, V, Q))
 
 
+class Link(NamedTuple):
+    """Values whose predictions are a function of linear predictors: the family that has it."""
+
+    values: slice
+    family: Family
+
+
 class JoinedSets:
     """Training sets of models side by side: columns, and values, of one after the other.
 
@@ -87,6 +96,11 @@ class JoinedSets:
         self.own = np.zeros((L, K, p, V, Q))
         for each, columns, values in self._places():
             self.own[:, :, columns, values] = each.own
+        self.links = tuple(
+            Link(values, family)
+            for each, _, values in self._places()
+            if (family := getattr(each, "family", None)) is not None
+        )
         parts = [each.squares for each in models]
         known = [part for part in parts if part is not None]
         self.squares = np.concatenate(known, axis=3) if len(known) == len(parts) else None
@@ -106,8 +120,17 @@ class JoinedSets:
 
     @cached_property
     def own_residuals(self) -> FloatArray:
-        """As `TrainingSets.own_residuals`."""
-        return np.stack([[_residual_map(c[:, None]) for c in each] for each in self.own])
+        """As `TrainingSets.own_residuals`; of values with a link, what gives minus the linear predictor."""
+        found = np.stack([[_residual_map(c[:, None]) for c in each] for each in self.own])
+        return self._without_y(found)
+
+    def _without_y(self, residuals: FloatArray) -> FloatArray:
+        """Maps (L, K, p + Q, ... V Q), of which those to values with a link do not look at y."""
+        L, K, p, V, Q = self.own.shape
+        table = residuals.reshape(L, K, p + Q, -1, V, Q)
+        for link in self.links:
+            table[:, :, p:, :, link.values] = 0.0
+        return table.reshape(residuals.shape)
 
     @cached_property
     def pair_residuals(self) -> FloatArray:
@@ -119,7 +142,7 @@ class JoinedSets:
             part = each.pair_residuals.reshape(L, K, own[2] + Q, K, own[3], Q)
             found[:, :, columns, :, values] = part[:, :, : own[2]]
             found[:, :, p:, :, values] = part[:, :, own[2] :]
-        return found.reshape(L, K, p + Q, -1)
+        return self._without_y(found.reshape(L, K, p + Q, -1))
 
 
 def _residual_map(coefficients: FloatArray) -> FloatArray:

@@ -38,7 +38,7 @@ from .checkpoints import make_checkpoint
 from .contenders import Contender, candidates_of
 from .dependent import Dependent, Pilot, find_dependent, pilot_task, refuse_beside
 from .lostcolumns import explain_lost_columns
-from .progress import Progress, check_progress, time_text
+from .progress import LONG, Progress, check_progress, time_text
 from .rareclasses import check_rare_classes
 from .settings import Settings
 from .times import read_times
@@ -142,7 +142,7 @@ class Job:
 
     def run(self) -> Outcome:
         """Compute the fold errors."""
-        self.progress.plan(self._plan_words())
+        self.progress.plan(self._plan_words(), self.is_streamed and sum(bid.seconds for bid in self.bids) > LONG)
         units = self.computation.units
         # overflow is spoken of once, by the value that it is about
         with np.errstate(over="ignore", invalid="ignore"), self.progress.running(units):
@@ -163,12 +163,15 @@ class Job:
         K, at_most = self.partitions.source.n_folds, "at most " if self.n_repeats is None else ""
         L = self.n_repeats or self.stopping.most
         refitted = [bid for bid in self.bids if isinstance(bid.learner, RefitLearner)]
-        routes = " and ".join(dict.fromkeys(bid.route.name for bid in self.bids))
+        asked = self.bids[:-1] if self.is_streamed else self.bids  # the last one there is the best constant
+        routes = " and ".join(dict.fromkeys(bid.route.name for bid in asked))
         words = f"{K:,} folds, {at_most}{L} repeat{'s' if L > 1 else ''}, by {routes}"
         if refitted and self.dependent is None:
             fits = sum(bid.learner.n_values for bid in refitted) * L * K * (K + 1) // 2
             return f"{words}: {at_most}{fits:,} fits, whose time the first ones will tell"
         seconds = sum(bid.seconds for bid in self.bids)
+        if self.is_streamed and seconds:
+            words += ", " + next(bid.reason for bid in self.bids if bid.seconds).partition(": ")[2]
         if refitted or not 0 < seconds < np.inf:
             return words
         return f"{words}: {'less than a second' if seconds < 1 else f'about {time_text(seconds)}'}"

@@ -53,10 +53,10 @@ class Progress:
         self.was_interrupted = False
         self._lock, self._is_stopped = Lock(), False
 
-    def plan(self, words: str) -> None:
+    def plan(self, words: str, is_long: bool = False) -> None:
         """Tell what will be done, before it is begun, if that is wanted."""
         if isinstance(self.report, Bar):
-            self.report.plan(words)
+            self.report.plan(words, is_long)
 
     @contextmanager
     def running(self, units: Units) -> Iterator[None]:
@@ -155,8 +155,10 @@ class Bar:
             most = "at most " if self.units.is_most else ""
             self._draw(f"onefit: {most}{total} fits, about {time_text(seconds)}", "\n")
 
-    def plan(self, words: str) -> None:
-        """Be told what will be done; a bar in a terminal says it by its units."""
+    def plan(self, words: str, is_long: bool = False) -> None:
+        """Be told what will be done; a bar in a terminal says it by its units, unless it is said to take long."""
+        if is_long:
+            self._draw(f"onefit: {words}", "\n")
 
     def _left(self, done: int, total: int, elapsed: float) -> float:
         """Seconds to come, by the pace so far; infinite if it is not known.

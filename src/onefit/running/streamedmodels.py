@@ -13,14 +13,27 @@ from sklearn.pipeline import Pipeline
 
 from ..errors import DataError, RouteError
 from ..inference.intervals import Rule
-from ..learners import EncodedFamily, EncodedLearner, Learner, RefitLearner, Refusal, ScaledLearner, Task, adapt
+from ..learners import (
+    EncodedFamily,
+    EncodedLearner,
+    GLMLearner,
+    Learner,
+    RefitLearner,
+    Refusal,
+    ScaledLearner,
+    Task,
+    adapt,
+)
+from ..learners.glm_families import Family
 from ..learners.steps import encode_steps
 from ..learners.transformed import is_stateless, steps_of
 from ..routes.streams import (
     StreamedModel,
     encoded_model,
+    glm_model,
     streamed_model,
 )
+from ..routes.streams.glmpasses import refuse_faults
 from ..routes.streams.models import IN_MEMORY, runs_of
 from ..routes.streams.rows import numbers_of
 from ..routes.streams.survey import Survey, with_facts
@@ -30,7 +43,7 @@ from .asking import Question, ask
 from .contenders import Contender, candidates_of
 from .settings import Settings
 
-__all__ = ["TableRoles", "constant_of", "make_models", "name_first_missing"]
+__all__ = ["TableRoles", "constant_of", "make_models", "name_first_fault", "name_first_missing"]
 
 SAMPLE_ROWS, SAMPLE_WIDTHS = 4096, 8
 """Rows that coordinates are made from, at least; and at least so many for each column."""
@@ -101,6 +114,14 @@ def name_first_missing(table: Table, roles: TableRoles) -> None:
         start += block.n_rows
 
 
+def name_first_fault(table: Table, roles: TableRoles, family: Family) -> None:
+    """Raise an error that names the first row whose y the loss of a family is not made for."""
+    start = 0
+    for block in table.blocks((roles.y,)):
+        refuse_faults(family, block.numbers([roles.y])[:, 0], roles.y, start)
+        start += block.n_rows
+
+
 def _learner(candidate: Sequence[Learner], contender: Contender, found: Survey) -> Learner:
     learner = candidate[0]
     if isinstance(learner, RefitLearner):
@@ -117,7 +138,7 @@ def _learner(candidate: Sequence[Learner], contender: Contender, found: Survey) 
 
 
 def _model(learner: Learner, problem: Problem, roles: TableRoles, contender: Contender) -> StreamedModel:
-    kinds: dict[type, Any] = {EncodedLearner: encoded_model, EncodedFamily: encoded_model}
+    kinds: dict[type, Any] = {EncodedLearner: encoded_model, EncodedFamily: encoded_model, GLMLearner: glm_model}
     found: StreamedModel | Refusal
     if any(is_stateless(step) for step in _steps(contender.estimators[0])):
         found = Refusal("it has a step that learns nothing, which may not give the same in other rows", IN_MEMORY)

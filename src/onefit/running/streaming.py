@@ -16,10 +16,12 @@ from ..errors import DataError, FoldError, RouteError, TrainingSetError
 from ..folds import Folds, entropy_of
 from ..inference.intervals import RULES
 from ..inference.montecarlo import FAST
-from ..learners import Learner, Refusal, Task
+from ..learners import GLMLearner, Learner, Refusal, Task
+from ..learners.glm import OutOfRangeError
 from ..routes import Bid, Computation, FoldPlan, Partitions, Route, Ticks, Workers
 from ..routes.streams import (
     Deal,
+    GLMModel,
     MeanModel,
     ReadRows,
     RowReader,
@@ -28,6 +30,7 @@ from ..routes.streams import (
     StreamedModel,
     Target,
 )
+from ..routes.streams.glmfit import glm_numbers
 from ..routes.streams.survey import SurveyPlan, survey
 from ..sources import LocalRunner, PassRunner, Table, beside_dask, is_dask, pieces_of, scan
 from ..typing import IntArray
@@ -38,7 +41,7 @@ from .job import Job
 from .progress import Progress, check_progress
 from .settings import Settings
 from .streameddeal import deal_classes, deal_rows, groups_of
-from .streamedmodels import TableRoles, constant_of, make_models, name_first_missing
+from .streamedmodels import TableRoles, constant_of, make_models, name_first_fault, name_first_missing
 from .streamkeeping import stream_checkpoint
 
 __all__ = ["make_streamed_job"]
@@ -50,6 +53,9 @@ Y, GROUPS, WEIGHTS = "__y__", "__groups__", "__sample_weight__"
 """Names of vectors that are given beside a table."""
 
 REASON = "the rows stay where they are, and are read twice, whatever the repeats, values and models"
+
+
+ITERATED = "the rows stay where they are, and are read once for every iteration of all training sets together"
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,13 @@ class TableRoute(Route):
         return self.computation
 
 
+@dataclass(frozen=True)
+class IteratedTableRoute(TableRoute):
+    """The same with a pass for every iteration of models that need it."""
+
+    name = "newton"
+
+
 def make_streamed_job(contenders: Sequence[Contender], table: Table, y: Any, settings: Settings) -> Job:
     """Check everything, look at the table, and make models of its columns."""
     level = check_level(settings.confidence_level)
@@ -104,6 +117,8 @@ def make_streamed_job(contenders: Sequence[Contender], table: Table, y: Any, set
     except DataError as error:
         if "NaN" in str(error):  # in rows that were drawn: it is told of all
             name_first_missing(table, roles)
+        if isinstance(error, OutOfRangeError):
+            name_first_fault(table, roles, error.family)
         raise
     entropy, groups = entropy_of(settings.random_state), groups_of(found, roles, n)
     deal, n_repeats = deal_rows(settings, n, entropy, None if groups is None else groups[1])
@@ -117,7 +132,7 @@ def make_streamed_job(contenders: Sequence[Contender], table: Table, y: Any, set
     if settings.checkpoint is not None:
         _keep(computation, contenders, table, roles, settings)
     route = TableRoute(computation)
-    bids = [Bid(route, learner, 0.0, REASON) for learner in learners]
+    bids = [_bid(learner, computation) for learner in learners]
     bids.append(Bid(route, constant_of(task), 0.0, REASON))
     values = tuple(range(sum(learner.n_values for learner in learners)))
     names = tuple(contender.name for contender in contenders) if len(contenders) > 1 else ()
@@ -131,10 +146,10 @@ def make_streamed_job(contenders: Sequence[Contender], table: Table, y: Any, set
 def _refuse_unknown(settings: Settings) -> None:
     """Refuse what takes more than sums over rows."""
     asked = check_choice("route", settings.route, ROUTES)
-    if asked not in ("auto", "gram"):
+    if asked not in ("auto", "gram", "newton"):
         raise RouteError(
-            f'route="{asked}" needs the rows in memory, and tables have route="gram" only. Read a part into memory: '
-            "table.sample(n, random_state)."
+            f'route="{asked}" needs the rows in memory, and tables have route="gram", and "newton" for generalized '
+            "linear models. Read a part into memory: table.sample(n, random_state)."
         )
     if settings.transformers != "refit":
         raise RouteError('transformers="freeze" needs the rows in memory; on tables steps are learned anew, exactly.')
@@ -224,6 +239,14 @@ def _keep(
     computation.keep, computation.flush = kept.keep, kept.write
 
 
+def _bid(learner: Learner, computation: StreamedComputation) -> Bid:
+    """The route of a learner."""
+    estimate = computation.estimate
+    if not isinstance(learner, GLMLearner) or estimate is None:
+        return Bid(TableRoute(computation), learner, 0.0, REASON)
+    return Bid(IteratedTableRoute(computation), learner, estimate.seconds, f"{ITERATED}: {estimate.words}")
+
+
 def _check_sizes(models: Sequence[StreamedModel], computation: StreamedComputation, n: int) -> None:
     """Refuse training sets that are too small, and tables that would not fit in memory."""
     deal = computation.reader.deal
@@ -240,6 +263,7 @@ def _check_sizes(models: Sequence[StreamedModel], computation: StreamedComputati
     p = sum(model.n_columns for model in models) + 1
     groups = 0 if computation.group_counts is None else len(computation.group_counts)
     needed = 8.0 * L * (2 * K * p**2 + 3 * K * K * p * V + groups * V)
+    needed += sum(8.0 * glm_numbers(model, L, K) for model in models if isinstance(model, GLMModel))
     if needed > MOST_BYTES:
         raise DataError(
             f"Sums over the folds would take {needed / 2**30:.1f} GB: {L} repeats, {K} folds, {p} columns, {V} values"

@@ -6,12 +6,14 @@ their training sets are solved, `passes` are the tasks that are sent to whoever 
 
 from .compute import Sample, StreamedComputation, StreamedFolds, StreamedOutcome
 from .encoded import encoded_model
+from .glm import GLMModel, glm_model
 from .models import MeanModel, StreamedModel, streamed_model
 from .rows import ClassDeal, Deal, GivenFolds, GroupDeal, ReadRows, RowDeal, RowReader, Target
 
 __all__ = [
     "ClassDeal",
     "Deal",
+    "GLMModel",
     "GivenFolds",
     "GroupDeal",
     "MeanModel",
@@ -25,5 +27,6 @@ __all__ = [
     "StreamedOutcome",
     "Target",
     "encoded_model",
+    "glm_model",
     "streamed_model",
 ]

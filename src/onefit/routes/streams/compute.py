@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 
-from ...errors import LossOverflowError, TrainingSetError
+from ...errors import LossOverflowError, OneFitError, TrainingSetError
 from ...folds import Folds
 from ...inference.chain import Chain, ascending, outward, over_kept
 from ...inference.fold_errors import Failure, PairErrors, RowRoles, overflowing, summarize
@@ -29,6 +30,9 @@ from ..repeats import OVERFLOW, first_errors
 from ..score import Question
 from ..solve import JoinedSets, TrainingSets, solve
 from ..threads import threads
+from .estimate import PassEstimate, estimate_passes
+from .glm import GLMModel
+from .glmfit import GLMPasses, expected_passes
 from .models import NOT_UNIQUE, StreamedModel
 from .passes import Collected, CollectTask, Scored, ScoreTask, add_collected, add_scored
 from .rows import RowReader
@@ -41,6 +45,9 @@ ROUNDS = (2, 5, 10, 20, 40)
 
 MOST_LOOKS = 3
 """First passes until coordinates are good enough for all rows; a second one is rare."""
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -155,8 +162,14 @@ class StreamedComputation:
 
     @property
     def units(self) -> Units:
-        """Pieces, in two passes."""
-        return Units(2 * len(self.pieces), "pieces of the table")
+        """Pieces, in two passes, and in those that are expected of models that iterate."""
+        passes = 2 + sum(expected_passes(model) for model in self.models if isinstance(model, GLMModel))
+        return Units(passes * len(self.pieces), "pieces of the table")
+
+    @property
+    def estimate(self) -> PassEstimate | None:
+        """What models that iterate will take; None if there are none."""
+        return estimate_passes(self.models, self.reader, self.n_rows, self.n_repeats or ROUNDS[0])
 
     def run(self) -> StreamedOutcome:
         """Compute all repeats; of "auto", as many as suffice."""
@@ -200,33 +213,55 @@ class StreamedComputation:
         """Statistics, and coefficients of all training sets; again, in better coordinates, where digits were lost."""
         share = len(self.sample.y) / self.n_rows
         root = self.sample.root()
+        places = [at for at, model in enumerate(self.models) if model.needs_statistics]
+        models = [self.models[at] for at in places]
         coordinates = [
-            model.coordinates(columns, self.sample.y, root, share)
-            for model, columns in zip(self.models, self.sample.designs, strict=True)
+            model.coordinates(self.sample.designs[at], self.sample.y, root, share)
+            for at, model in zip(places, models, strict=True)
         ]
         for look in range(MOST_LOOKS):
             task = CollectTask(
                 reader,
-                tuple(model.rows for model in self.models),
+                tuple(model.rows for model in models),
                 tuple(coordinates),
-                tuple(model.needs_plain for model in self.models),
-                tuple(model.values for model in self.models),
+                tuple(model.needs_plain for model in models),
+                tuple(model.values for model in models),
             )
             keep = self.keep(f"statistics of {len(reader.repeats)} repeats, look {look}")
             collected = self.runner.sum(task, self.pieces, add_collected, self.ticks.advance, keep)
             with threads(1):
-                found = [
-                    self._solved(model, statistics, where, folds)
-                    for model, statistics, where in zip(self.models, collected.statistics, coordinates, strict=True)
-                ]
-            lost = [at for at, sets in enumerate(found) if sets is None or sets.squares is None]
+                found = {
+                    at: self._solved(model, statistics, where, folds)
+                    for at, (model, statistics, where) in enumerate(
+                        zip(models, collected.statistics, coordinates, strict=True)
+                    )
+                    if not model.iterates
+                }
+            lost = [at for at, sets in found.items() if sets is None or sets.squares is None]
             if not [at for at in lost if found[at] is None or look == 0]:
                 break
             for at in lost:
-                coordinates[at] = self.models[at].better(coordinates[at], collected.statistics[at])
+                coordinates[at] = models[at].better(coordinates[at], collected.statistics[at])
         else:
             raise TrainingSetError(NOT_UNIQUE)
-        return collected, [sets for sets in found if sets is not None]
+        sets = {places[at]: each for at, each in found.items() if each is not None}
+        for at, model in enumerate(self.models):
+            if isinstance(model, GLMModel):
+                statistics = collected.statistics[places.index(at)] if at in places else None
+                sets[at] = self._iterated(at, model, reader, folds, statistics)
+        return collected, [sets[at] for at in range(len(self.models))]
+
+    def _iterated(
+        self, at: int, model: GLMModel, reader: RowReader, folds: Folds, statistics: FoldStatistics | None
+    ) -> TrainingSets:
+        """All training sets of a model that takes passes of its own."""
+
+        def run(task: Callable[[Piece], T], add: Callable[[T, T], T], name: str) -> T:
+            return self.runner.sum(task, self.pieces, add, self.ticks.advance, self.keep(name))
+
+        where = f"model {at} of {len(reader.repeats)} repeats"
+        passes = GLMPasses(model, reader, folds, statistics, run, where)
+        return passes.fit(self.sample.designs[at], self.n_rows)
 
     def _solved(
         self, model: StreamedModel, statistics: FoldStatistics, coordinates: Coordinates, folds: Folds
@@ -257,10 +292,25 @@ class StreamedComputation:
         L, K, _, V, Q = joined.own.shape
         R = self.loss.n_losses(Q)
         if joined.squares is None:
-            return np.zeros((L, K, V, R))
+            return np.broadcast_to(self._losses_of_sample(joined, R), (L, K, V, R))
         squares = np.einsum("ljjvq->ljvq", joined.squares) / (mean_weight * folds.sizes[:, :, None, None])
         typical: FloatArray = np.sqrt(np.maximum(squares, 0.0))
         return typical if typical.shape[-1] == R else typical.mean(axis=-1, keepdims=True)
+
+    def _losses_of_sample(self, joined: JoinedSets, n_losses: int) -> FloatArray:
+        """Mean losses (V, R) of rows that are in memory, by coefficients of one training set."""
+        parts = [part for columns in self.sample.designs for part in (columns.E, columns.N)]
+        observed = (self.sample.y + self.reader.target.middle)[:, None]
+        residuals = np.hstack([*parts, self.sample.y]) @ joined.own_residuals[0, 0]
+        residuals = residuals.reshape(len(observed), *joined.own.shape[3:])
+        for values, family in joined.links:
+            residuals[:, values] = observed - family.predicted(-residuals[:, values])
+        try:
+            with np.errstate(all="ignore"):
+                means = np.mean(self.loss.of(observed, residuals), axis=0)
+        except OneFitError:  # of rows that have levels of all columns, and need not exist
+            means = np.zeros((joined.own.shape[3], n_losses))
+        return np.where(np.isfinite(means), means, 0.0)
 
     def _chain(self, errors: FloatArray, failed: set[int]) -> Chain:
         """How values are paired; the constant, the last one, is paired with the best of the others."""

@@ -12,7 +12,7 @@ import pandas as pd
 from scipy import linalg
 
 from ...checks import MOST_SIZE
-from ...errors import DataError, RouteError, TrainingSetError
+from ...errors import DataError, RouteError
 from ...folds import Folds
 from ...learners import (
     EncodedFamily,
@@ -23,7 +23,6 @@ from ...learners import (
     Recipe,
     Refusal,
     SetFailure,
-    SetStatistics,
 )
 from ...linalg.columns import Columns
 from ...linalg.precondition import Coordinates, precondition
@@ -31,13 +30,14 @@ from ...typing import AnyArray, BoolArray, FloatArray, IntArray
 from ...validation import Problem
 from ..collect import FoldStatistics
 from ..contract import Run
-from ..features import coefficients, have_lost_digits
+from ..features import coefficients
 from ..products import Products
 from ..solve import Doubtful, FoldSystems, SetSolver
+from .learning import FoldFeatures, StreamedStatistics
 from .models import IN_MEMORY, StreamedModel
 from .rows import ReadRows, numbers_of
 
-__all__ = ["EncodedModel", "encoded_model"]
+__all__ = ["EncodedModel", "Encoder", "check_steps", "encoded_model", "encoder_of"]
 
 VALUES = ("number", "value", "target")
 """Kinds of columns that hold numbers."""
@@ -58,13 +58,14 @@ class _Part:
 
 
 @dataclass(frozen=True)
-class _Encoder:
+class Encoder:
     """Makes rows of B, and a constant, of rows of a table."""
 
     parts: tuple[_Part, ...]
     width: int
 
     def __call__(self, rows: ReadRows) -> Columns:
+        """Of some rows."""
         B = np.zeros((len(rows.observed), self.width + 1))
         B[:, -1] = 1.0
         for part in self.parts:
@@ -79,6 +80,11 @@ class _Encoder:
                 x = self._values(part, rows)
                 np.subtract(x, part.centre, out=B[:, part.first], where=~np.isnan(x))
         return Columns(B[:, :0], B, np.zeros(0), np.zeros(B.shape[1]))
+
+    def reads(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Which of the columns of the table it looks at."""
+        places = {part.recipe.column for part in self.parts if part.recipe.column >= 0}
+        return tuple(names[place] for place in sorted(places))
 
     def values(self, rows: ReadRows) -> FloatArray:
         """The columns of values as they are, NaN where they are missing."""
@@ -139,45 +145,18 @@ def _codes(values: AnyArray, recipe: Recipe) -> IntArray:
     return codes
 
 
-class StreamedStatistics(SetStatistics):
-    """What training sets of one repeat say, by differences; of what takes rows, why there is nothing."""
-
-    def __init__(
-        self, moments: Moments, held: FloatArray, ends: Callable[[IntArray], tuple[FloatArray, FloatArray]]
-    ) -> None:
-        super().__init__(moments)
-        self._held, self._ends = held, ends
-
-    def held_out(self, sources: IntArray) -> FloatArray:
-        """Counts in the folds that are out."""
-        return self._held[:, sources]
-
-    def extremes(self, sources: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Over the folds that stay."""
-        return self._ends(np.asarray(sources))
-
-    def tally(self, codes: IntArray, n_codes: int) -> FloatArray:
-        """Not from sums."""
-        raise RouteError(f"the most frequent number of a column is not known from sums over rows; {IN_MEMORY}")
-
-    def quantiles(self, values: AnyArray, probabilities: Sequence[float]) -> FloatArray:
-        """Not from sums."""
-        raise RouteError(f"medians and quantiles of a column are not known from sums over rows; {IN_MEMORY}")
-
-
 class EncodedModel(StreamedModel):
     """One or several linear fits on what steps make of the same fixed features."""
 
     is_numeric = False
     needs_plain = True
 
-    def __init__(self, learner: EncodedLearner | EncodedFamily, names: tuple[str, ...], encoder: _Encoder) -> None:
+    def __init__(self, learner: EncodedLearner | EncodedFamily, names: tuple[str, ...], encoder: Encoder) -> None:
         self.learner, self.encoded, self._encoder = learner, learner, encoder
         self.fixed: FixedFeatures = learner.fixed
         self.n_values, self.n_columns = learner.n_values, encoder.width + 1
         self.constant, self.values = encoder.width, encoder.values
-        places = {part.recipe.column for part in encoder.parts if part.recipe.column >= 0}
-        self.names = tuple(names[place] for place in sorted(places))
+        self.names = encoder.reads(names)
 
     @property
     def rows(self) -> Callable[[ReadRows], Columns]:
@@ -203,27 +182,6 @@ class EncodedModel(StreamedModel):
         step = linalg.lstsq(scaled, total[:d, d:] / size[:, None], cond=1e-10)[0] / size[:, None]
         return replace(coordinates, pilot=coordinates.pilot + step)
 
-    def check(self) -> None:
-        """Let the steps learn once from the rows that are in memory: raises RouteError where sums do not do."""
-        B = np.hstack([np.asarray(part) for part in [self._matrix, np.ones((self.fixed.n, 1))]])
-        y = np.zeros((len(B), 1))  # which steps do not look at here
-        moments = Products((B.T @ B)[None], (B.T @ y)[None]).about_means()[0]
-        values = np.stack(self.fixed.values, axis=1) if self.fixed.values else np.zeros((len(B), 0))
-        ends = np.fmin.reduce(values, initial=np.inf), np.fmax.reduce(values, initial=-np.inf)
-
-        def found(sources: IntArray) -> tuple[FloatArray, FloatArray]:
-            at = np.searchsorted(self.fixed.value_sources, sources)
-            return ends[0][None, at], ends[1][None, at]
-
-        statistics = StreamedStatistics(moments, np.zeros((1, B.shape[1])), found)
-        for part in self.encoded.parts:
-            part.encoding.block.learn(statistics)
-
-    @property
-    def _matrix(self) -> FloatArray:
-        matrix: Any = self.fixed.matrix
-        return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
-
 
 class _EncodedSolver:
     """Lets steps learn, and fits, in all training sets of some repeats."""
@@ -233,11 +191,11 @@ class _EncodedSolver:
         d = len(coordinates.T)
         self.systems = FoldSystems.of(statistics, coordinates, np.eye(d))
         self.doubtful: list[Doubtful] = []
-        self.extremes = statistics.extremes
         self._weighted = self._products(statistics, coordinates.pilot)
         plain = statistics.plain
         self._plain = self._weighted if plain is None else self._products(plain, coordinates.pilot)
         self._has_weights = plain is not None
+        self._features = FoldFeatures(model.fixed, *self._plain[:2], statistics.extremes, folds)
 
     def _products(self, statistics: FoldStatistics, pilot: FloatArray) -> tuple[Products, list[Products], FloatArray]:
         """Products with y, not with the residuals of the pilot: of all rows and by folds; and squares of y by folds."""
@@ -296,13 +254,8 @@ class _EncodedSolver:
         weighted: tuple[Moments, FloatArray, FloatArray],
     ) -> tuple[FloatArray, BoolArray]:
         """Coefficients (S, V, q + 1, Q), and which of them are those of a refit."""
-        held = self._plain[1][repeat].gram[:, -1][out].sum(axis=1)
-        statistics = StreamedStatistics(plain, held, lambda sources: self._ends(repeat, out, sources))
-        try:
-            features = part.encoding.block.learn(statistics)
-        except SetFailure as failure:
-            where = self.folds.words(repeat, tuple(out[failure.index].tolist()))
-            raise TrainingSetError(f"{where}: {failure}") from None
+        heavy = (weighted[0], np.diag(self._weighted[0].gram)[:-1]) if self._has_weights else None
+        features, is_sound = self._features.learn(part.encoding.block, repeat, out, plain, heavy)
 
         def squares() -> FloatArray:
             by_fold = self._weighted[2]
@@ -310,22 +263,8 @@ class _EncodedSolver:
             return np.asarray(np.maximum(left - weighted[0].n[:, None] * np.square(weighted[2]), 0.0))
 
         sets = EncodedSets(features, *weighted, None, squares)
-        heavy = np.diag(self._weighted[0].gram)[:-1] if self._has_weights else None
-        diagonal = np.diag(self._plain[0].gram)[:-1]
-        lost = have_lost_digits(self.model.fixed, statistics, weighted[0], diagonal, heavy)
         gamma, is_known = coefficients(part, sets)
-        return gamma, is_known & ~(statistics.in_doubt | lost)
-
-    def _ends(self, repeat: int, out: IntArray, sources: IntArray) -> tuple[FloatArray, FloatArray]:
-        assert self.extremes is not None
-        at = np.searchsorted(self.model.fixed.value_sources, sources)
-        low, high = (end[repeat][:, at] for end in self.extremes)
-        stays: BoolArray = np.ones((len(out), len(low)), dtype=bool)
-        stays[np.arange(len(out))[:, None], out] = False
-        return (
-            np.where(stays[:, :, None], low, np.inf).min(axis=1),
-            np.where(stays[:, :, None], high, -np.inf).max(axis=1),
-        )
+        return gamma, is_known & is_sound
 
     @cached_property
     def n_values(self) -> int:
@@ -333,15 +272,10 @@ class _EncodedSolver:
         return self.model.n_values
 
 
-def encoded_model(
-    learner: EncodedLearner | EncodedFamily, problem: Problem, names: tuple[str, ...]
-) -> EncodedModel | Refusal:
-    """A learner behind steps, made of some rows that have all levels, extremes and gaps, as one for all rows."""
-    fixed = learner.fixed
+def encoder_of(fixed: FixedFeatures, names: tuple[str, ...]) -> Encoder | Refusal:
+    """What makes fixed features of any rows, or why that is not known."""
     if fixed.has_checks:
         return Refusal("a function of its steps may not give the same in other rows", IN_MEMORY)
-    if any(part.takes_masks or part.needs_rows or part.n_candidates for part in learner.parts):
-        return Refusal("it looks at the rows of every training set", IN_MEMORY)
     parts, first = list[_Part](), 0
     centres = dict(zip(fixed.value_sources, fixed.centres.tolist(), strict=True))
     for recipe, width in zip(fixed.recipes, fixed.widths, strict=True):
@@ -350,11 +284,41 @@ def encoded_model(
         name = names[recipe.column] if recipe.column >= 0 else ""
         parts.append(_Part(recipe, name, first, width, centres.get(first, 0.0)))
         first += width
-    model = EncodedModel(learner, names, _Encoder(tuple(parts), first))
+    return Encoder(tuple(parts), first)
+
+
+def check_steps(fixed: FixedFeatures, blocks: Sequence[Any]) -> Refusal | None:
+    """Let steps learn once from the rows that are in memory: why sums do not do, if that is so."""
+    matrix: Any = fixed.matrix
+    dense = np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix)
+    B = np.hstack([dense, np.ones((fixed.n, 1))])
+    y = np.zeros((len(B), 1))  # which steps do not look at here
+    moments = Products((B.T @ B)[None], (B.T @ y)[None]).about_means()[0]
+    values = np.stack(fixed.values, axis=1) if fixed.values else np.zeros((len(B), 0))
+    ends = np.fmin.reduce(values, initial=np.inf), np.fmax.reduce(values, initial=-np.inf)
+
+    def found(sources: IntArray) -> tuple[FloatArray, FloatArray]:
+        at = np.searchsorted(fixed.value_sources, sources)
+        return ends[0][None, at], ends[1][None, at]
+
+    statistics = StreamedStatistics(moments, np.zeros((1, B.shape[1])), found)
     try:
-        model.check()
-    except RouteError as error:
-        return Refusal(str(error))
-    except SetFailure as failure:
-        return Refusal(str(failure))
-    return model
+        for block in blocks:
+            block.learn(statistics)
+    except (RouteError, SetFailure) as reason:
+        return Refusal(str(reason))
+    return None
+
+
+def encoded_model(
+    learner: EncodedLearner | EncodedFamily, problem: Problem, names: tuple[str, ...]
+) -> EncodedModel | Refusal:
+    """A learner behind steps, made of some rows that have all levels, extremes and gaps, as one for all rows."""
+    if any(part.takes_masks or part.needs_rows or part.n_candidates for part in learner.parts):
+        return Refusal("it looks at the rows of every training set", IN_MEMORY)
+    encoder = encoder_of(learner.fixed, names)
+    if isinstance(encoder, Refusal):
+        return encoder
+    return check_steps(learner.fixed, [part.encoding.block for part in learner.parts]) or EncodedModel(
+        learner, names, encoder
+    )

@@ -65,6 +65,10 @@ class StreamedModel(ABC):
         Whether it needs statistics without weights, too.
     values : function or None
         Of rows: columns whose extremes by folds it needs.
+    needs_statistics : bool
+        Whether it needs sums of products of its columns.
+    iterates : bool
+        Whether its training sets take passes of their own.
     """
 
     learner: Learner | None = None
@@ -76,6 +80,8 @@ class StreamedModel(ABC):
     is_path: bool = False
     needs_plain: bool = False
     values: Callable[[ReadRows], FloatArray] | None = None
+    needs_statistics: bool = True
+    iterates: bool = False
 
     @property
     @abstractmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -130,6 +131,11 @@ class Survey:
             facts = ColumnFacts.of(values[name])
             self.facts[name] = self.facts[name].plus(facts) if name in self.facts else facts
 
+    @property
+    def n_drawn(self) -> int:
+        """Rows that were drawn."""
+        return sum(map(len, next(iter(self.drawn.values()), [])))
+
     def plus(self, other: Survey) -> Survey:
         """With later fragments."""
         drawn = {
@@ -193,7 +199,7 @@ class _Look:
 
 @dataclass(frozen=True)
 class _Glance:
-    """The first block of a fragment."""
+    """The first rows of a fragment: a block, or as many as it takes to see some rows."""
 
     plan: SurveyPlan
 
@@ -202,7 +208,8 @@ class _Glance:
         rng = np.random.default_rng(np.random.SeedSequence(SEED, spawn_key=(piece.place,)))
         for block in piece.fragments[0].blocks(self.plan.names):
             found.take(block, self.plan, rng, True)
-            break
+            if found.n_drawn >= ROWS_OF_FIRST_BLOCK:
+                break
         return found
 
 
@@ -235,12 +242,14 @@ def survey(table: Table, plan: SurveyPlan, runner: PassRunner) -> tuple[Table, S
         known = tuple(each if each.n_rows is not None else Counted(each, count) for each, count in pairs)
         return replace(table, fragments=known), found
     ends = np.cumsum([count or 0 for count in counts])
-    places = np.unique(np.searchsorted(ends, np.linspace(0, ends[-1] - 1, FRAGMENTS), side="right"))
-    some = [Piece(at, (table.fragments[place],), None) for at, place in enumerate(places)]
-    found = Survey()
-    for each in runner.some(_Glance(plan), some):
-        found = found.plus(each)
-    return table, found
+    count, found = FRAGMENTS, Survey()
+    while True:
+        places = np.unique(np.searchsorted(ends, np.linspace(0, ends[-1] - 1, count), side="right"))
+        some = [Piece(at, (table.fragments[place],), None) for at, place in enumerate(places)]
+        found = reduce(Survey.plus, runner.some(_Glance(plan), some), Survey())
+        if found.n_drawn >= min(ends[-1], ROWS_OF_FIRST_BLOCK) or count > len(counts):
+            return table, found
+        count *= 8  # fragments of a few rows
 
 
 def with_facts(frame: pd.DataFrame, facts: Mapping[str, ColumnFacts]) -> pd.DataFrame:
