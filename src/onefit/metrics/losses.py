@@ -95,6 +95,13 @@ class Loss:
         """Number of losses a row."""
         return n_outputs if self.classes is None else 1
 
+    minds_folds = False
+    """Whether it differs between repeats and folds."""
+
+    def among(self, repeat: int, folds: IntArray) -> Loss:
+        """The same for rows of a repeat that are in these folds (b,), if it minds them."""
+        return self
+
     @property
     def keeps_scores(self) -> bool:
         """Whether the tables of pairs of folds hold the residuals themselves, in place of means of losses."""

@@ -19,7 +19,7 @@ from ..metrics import Asked, Loss
 from ..running.job import Contender, Job, Settings, make_job
 from ..typing import FloatArray
 
-__all__ = ["ConstantNormal", "ConstantShare", "Standard", "standard_of"]
+__all__ = ["ConstantNormal", "ConstantShare", "Standard", "mean_is_best", "standard_of"]
 
 MOST_SINGLE_ROWS = 2000
 """Rows up to which constants other than means are learned without each two of them."""
@@ -119,6 +119,12 @@ def _constant(job: Job, asked: Asked) -> Any:
     if job.problem.classes is not None:
         return DummyClassifier(strategy="prior")
     return ConstantNormal() if asked.kind in LOG_SCORES else _constant_of(asked.loss)
+
+
+def mean_is_best(job: Job, asked: Asked) -> bool:
+    """Whether the best constant is the mean of y, or the shares of its classes."""
+    best = _constant(job, asked)
+    return isinstance(best, DummyClassifier) or getattr(best, "strategy", "") == "mean"
 
 
 class ConstantNormal(RegressorMixin, BaseEstimator):  # type: ignore[misc]

@@ -21,7 +21,7 @@ from ..routes.streams import StreamedOutcome
 from ..running.job import Job
 from ..typing import AnyArray, FloatArray
 from ..vocabulary import CRITERIA, Simpler
-from .baseline import standard_of
+from .baseline import mean_is_best, standard_of
 from .byvalue import ResultsByValue
 from .comparison import Comparison
 from .curve import Difference, ErrorCurve, as_values, simplest_minimum, simplicity
@@ -100,9 +100,9 @@ def build_result(job: Job, outcome: Outcome, value: int = 0, figures: AllFigures
 def _with_constant(result: NestedCVResult, job: Job, outcome: StreamedOutcome, value: int, figures: AllFigures) -> None:
     """Let a result on a table know the best constant, which was computed in the same passes."""
     first, last = figures.first, outcome.errors.raw.shape[1] - 1
-    if not job.loss.is_squared_error:
+    if not mean_is_best(job, first.asked):
         return
-    skill = streamed_skill(first.own, first.sampling, outcome, job.confidence_level, value)
+    skill = streamed_skill(first.asked, first.own, first.sampling, outcome, job.confidence_level, value)
     result.__dict__["skill"] = Figure(*(part if job.problem.output_names else part[0] for part in skill))
     result.__dict__["baseline"] = result if value == last else build_result(job, outcome, last, figures)
 

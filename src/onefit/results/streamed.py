@@ -7,6 +7,7 @@ import numpy as np
 from ..errors import OneFitError
 from ..inference.figures import Figure, ratio_figure
 from ..inference.intervals import Interval
+from ..metrics import Asked
 from ..routes.streams import StreamedOutcome
 from ..typing import FloatArray
 
@@ -27,12 +28,17 @@ def streamed_r2(own: Interval, sampling: FloatArray, outcome: StreamedOutcome, l
     return Figure(*(np.stack(part) for part in zip(*figures, strict=True)))
 
 
-def streamed_skill(own: Interval, sampling: FloatArray, outcome: StreamedOutcome, level: float, value: int) -> Figure:
-    """One minus the loss over that of the best constant, the last value."""
+def streamed_skill(
+    asked: Asked, own: Interval, sampling: FloatArray, outcome: StreamedOutcome, level: float, value: int
+) -> Figure:
+    """One minus the loss over that of the best constant, the last value; NaN where the ratio has no meaning."""
     summary, errors = outcome.summary, outcome.errors
     assert summary is not None
+    if asked.scale == "identity":
+        nan = np.full(own.estimate.shape[1:], np.nan)
+        return Figure(nan, nan, nan)
     extra = np.maximum(np.square(own.standard_error[value]) - sampling[value], 0.0)
-    paired = summary.variance_of_ratio(value, 0, float(errors.n_rows))
+    paired = summary.variance_of_ratio(value, 0, float(errors.n_rows))[asked.columns]
     return ratio_figure(own.estimate[value], own.estimate[-1], paired, extra, level, errors.n_units - 1)
 
 

@@ -242,7 +242,7 @@ class _Block:
         if question.loss.is_squared:
             np.square(residuals, out=losses)
         else:
-            losses = question.loss.of(self.observed[:, None], residuals)
+            losses = self._loss(slice(None)).of(self.observed[:, None], residuals)
         kept = question.loss.decided_residuals(self.observed[:, None], residuals)
         losses[: order.ends[0]] = kept[: order.ends[0]] = 0.0
         back, R = order.back, losses.shape[2]
@@ -264,7 +264,14 @@ class _Block:
         residuals = self.rows[part] @ question.sets.pair_residuals[self.repeat, fold]
         residuals = residuals.reshape(-1, question.shift.shape[1], *question.sets.own.shape[3:])
         self._apply_links(residuals, self.observed[part][:, None, None])
-        return self._weighted(question.loss.of(self.observed[part][:, None, None], residuals), part)
+        return self._weighted(self._loss(part).of(self.observed[part][:, None, None], residuals), part)
+
+    def _loss(self, part: slice) -> Loss:
+        """The loss of some of the rows."""
+        if not self.question.loss.minds_folds:
+            return self.question.loss
+        folds = np.repeat(np.arange(-1, len(self.order.ends) - 1), np.diff(self.order.ends, prepend=0))
+        return self.question.loss.among(self.repeat, folds[part])
 
     def _weighted(self, losses: FloatArray, part: slice) -> FloatArray:
         weights = self.roles[0]

@@ -11,7 +11,7 @@ import pandas as pd
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.pipeline import Pipeline
 
-from ..errors import DataError, RouteError
+from ..errors import RouteError
 from ..inference.intervals import Rule
 from ..learners import (
     EncodedFamily,
@@ -34,6 +34,7 @@ from ..routes.streams import (
     streamed_model,
 )
 from ..routes.streams.glmpasses import refuse_faults
+from ..routes.streams.measuring import metric_loss
 from ..routes.streams.models import IN_MEMORY, runs_of
 from ..routes.streams.rows import numbers_of
 from ..routes.streams.survey import Survey, with_facts
@@ -65,10 +66,10 @@ def make_models(
     """Models of the columns, from rows that were drawn, and what is asked of them."""
     problem, frame = _problem(contenders, found, roles)
     question = ask(settings.scoring, settings.loss, problem, [c.estimators[0] for c in contenders], rule, False)
-    _refuse_metrics(question)
+    question = _of_passes(question)
     needs = {"fold variance": rule.needs_v_out, "pair scatter": rule.needs_pair_scatter}
     needed = frozenset(name for name, is_needed in needs.items() if is_needed)
-    task = Task(problem, question.loss, rule, settings.transformers, needed, ())
+    task = Task(problem, question.loss, rule, settings.transformers, needed, question.metrics)
     learners, models = list[Learner](), list[StreamedModel]()
     for contender in contenders:
         for each in candidates_of(contender, task, "auto"):
@@ -77,13 +78,11 @@ def make_models(
     return frame, task, question, learners, models
 
 
-def _refuse_metrics(question: Question) -> None:
-    if question.metrics:
-        raise DataError(
-            f"{question.metrics[0].name} is no mean of row losses, or one of several metrics, and tables have one mean "
-            'of row losses at a time (loss="squared_error", "absolute_error", ...; result.r2 is there beside squared '
-            "error). Or read a part into memory: table.sample(n, random_state)."
-        )
+def _of_passes(question: Question) -> Question:
+    """The question without what comes beside the metrics that were asked for; DataError if passes do not give these."""
+    metrics = tuple(metric for metric in question.metrics if not metric.is_extra)
+    metric_loss(metrics, (), 0, question.loss.classes)
+    return Question(question.loss, metrics, tuple(each for each in question.asked if not each.is_extra))
 
 
 def _problem(contenders: Sequence[Contender], found: Survey, roles: TableRoles) -> tuple[Problem, pd.DataFrame]:

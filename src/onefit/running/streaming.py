@@ -31,6 +31,7 @@ from ..routes.streams import (
     Target,
 )
 from ..routes.streams.glmfit import glm_numbers
+from ..routes.streams.measuring import metric_loss
 from ..routes.streams.survey import SurveyPlan, survey
 from ..sources import LocalRunner, PassRunner, Table, beside_dask, is_dask, pieces_of, scan
 from ..typing import IntArray
@@ -128,6 +129,8 @@ def make_streamed_job(contenders: Sequence[Contender], table: Table, y: Any, set
         [*models, MeanModel()], frame, task, question, roles, groups, deal, n_repeats, runner, progress
     )
     computation.pieces, computation.n_rows = pieces_of(table.fragments, counts), n
+    if question.metrics:
+        computation.loss = metric_loss(question.metrics, learners, 1, question.loss.classes)
     _check_sizes(models, computation, n)
     if settings.checkpoint is not None:
         _keep(computation, contenders, table, roles, settings)

@@ -4,10 +4,11 @@
 their training sets are solved, `passes` are the tasks that are sent to whoever reads, and `compute` puts them together.
 """
 
-from .compute import Sample, StreamedComputation, StreamedFolds, StreamedOutcome
+from .compute import StreamedComputation
 from .encoded import encoded_model
 from .glm import GLMModel, glm_model
 from .models import MeanModel, StreamedModel, streamed_model
+from .outcome import Sample, StreamedFolds, StreamedOutcome
 from .rows import ClassDeal, Deal, GivenFolds, GroupDeal, ReadRows, RowDeal, RowReader, Target
 
 __all__ = [

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import LossOverflowError, OneFitError, TrainingSetError
 from ...folds import Folds
+from ...inference.averaged import figures_of
 from ...inference.chain import Chain, ascending, outward, over_kept
 from ...inference.fold_errors import Failure, PairErrors, RowRoles, overflowing, summarize
 from ...inference.intervals import Rule
@@ -17,13 +18,13 @@ from ...inference.montecarlo import Stopping, is_precise
 from ...inference.row_sums import spread_tables
 from ...inference.rowtotals import RowTotals
 from ...inference.tails import UnitSizes
-from ...linalg.columns import Columns
 from ...linalg.precondition import Coordinates
+from ...metrics.asked import rule_scale_of
 from ...metrics.losses import Loss
 from ...sources import Keep, PassRunner, Piece
 from ...typing import FloatArray, IntArray
 from ..collect import FoldStatistics
-from ..contract import Outcome, Ticks, Units
+from ..contract import Ticks, Units
 from ..engine import FailureLog
 from ..gramstream import MOST_CANCELLED
 from ..repeats import OVERFLOW, first_errors
@@ -33,10 +34,12 @@ from ..threads import threads
 from .estimate import PassEstimate, estimate_passes
 from .glm import GLMModel
 from .glmfit import GLMPasses, expected_passes
+from .measuring import ComponentLoss, Constants, InfluenceLoss, MetricLoss, Reduction, reduce_means, weight_scales
 from .models import NOT_UNIQUE, StreamedModel
+from .outcome import Held, Sample, StreamedFolds, StreamedOutcome
 from .passes import Collected, CollectTask, Scored, ScoreTask, add_collected, add_scored
 from .rows import RowReader
-from .summary import RowSummary, SummaryPlan
+from .summary import SummaryPlan
 
 __all__ = ["Sample", "StreamedComputation", "StreamedFolds", "StreamedOutcome"]
 
@@ -48,71 +51,6 @@ MOST_LOOKS = 3
 
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Sample:
-    """Some rows of a table: columns of each design, y less its middle, and weights."""
-
-    designs: tuple[Columns, ...]
-    y: FloatArray
-    weights: FloatArray | None
-
-    def root(self) -> FloatArray:
-        """Roots of the weights."""
-        return np.ones(len(self.y)) if self.weights is None else np.sqrt(self.weights)
-
-
-@dataclass(frozen=True)
-class StreamedOutcome(Outcome):
-    """What was computed of a table; its totals are of no rows."""
-
-    summary: RowSummary | None = None
-    units: UnitSizes | None = None
-
-
-@dataclass(frozen=True)
-class StreamedFolds(Folds):
-    """Sizes of the folds of some repeats; nobody has the ids of all rows."""
-
-    n_rows: int = 0
-
-    @property
-    def n_repeats(self) -> int:
-        """Number of partitions."""
-        return len(self.sizes)
-
-    @property
-    def n(self) -> int:
-        """Number of rows."""
-        return self.n_rows
-
-    @classmethod
-    def of(cls, reader: RowReader, n_rows: int) -> StreamedFolds:
-        """Those of a reader's repeats."""
-        found = cls(np.zeros((0, 0), dtype=np.intp), reader.deal.n_folds, reader.repeats[0], n_rows=n_rows)
-        found.__dict__["sizes"] = np.stack([reader.deal.sizes(repeat) for repeat in reader.repeats])
-        return found
-
-
-class _Held:
-    """Errors of single folds, as `summarize` asks for them."""
-
-    def __init__(self, spread: dict[str, FloatArray]) -> None:
-        self._spread = spread
-        self.failures: list[Failure] = []
-
-    def spread(self, rows: RowRoles, chain: Chain) -> dict[str, FloatArray]:
-        return self._spread
-
-    def blank(self, repeat: int, value: int) -> None:
-        raise NotImplementedError
-
-    def cv_means(self, rows: RowRoles) -> FloatArray:
-        raise NotImplementedError
-
-    def add_to(self, totals: RowTotals) -> None:
-        raise NotImplementedError
 
 
 @dataclass
@@ -162,8 +100,12 @@ class StreamedComputation:
 
     @property
     def units(self) -> Units:
-        """Pieces, in two passes, and in those that are expected of models that iterate."""
-        passes = 2 + sum(expected_passes(model) for model in self.models if isinstance(model, GLMModel))
+        """Pieces, in two passes, one more for functions of means, and those that models that iterate will take."""
+        passes = (
+            2
+            + isinstance(self.loss, ComponentLoss)
+            + sum(expected_passes(model) for model in self.models if isinstance(model, GLMModel))
+        )
         return Units(passes * len(self.pieces), "pieces of the table")
 
     @property
@@ -179,7 +121,10 @@ class StreamedComputation:
                 outcome = self._run(replace(self.reader, repeats=tuple(range(count))))
                 kept = np.ones(outcome.errors.raw.shape[1], dtype=bool)
                 kept[[-1, *outcome.failures]] = False
-                if at == len(rounds) - 1 or is_precise(outcome.errors, self.rule, self.loss.scale, kept, self.stopping):
+                errors, scale = outcome.errors, self.loss.scale
+                if isinstance(self.loss, MetricLoss):
+                    errors, scale = figures_of(errors, self.loss.first), rule_scale_of(self.loss.metrics[0])
+                if at == len(rounds) - 1 or is_precise(errors, self.rule, scale, kept, self.stopping):
                     break
         except BaseException:
             self.ticks.stop()
@@ -200,14 +145,32 @@ class StreamedComputation:
         means = None
         if self.loss.is_squared and joined.squares is not None:
             means = joined.squares / (mean_weight * folds.sizes[:, :, None, None, None])
-        guess = self._own_squares(joined, folds, mean_weight) if means is None else None
+        reader, loss, reduction = reader.relative(mean_weight), self.loss, None
+        if isinstance(loss, ComponentLoss):
+            loss = replace(loss, constants=self._constants(collected))
+        guess = self._own_squares(joined, folds, mean_weight, loss) if means is None else None
         own = np.einsum("ljjvr->ljvr", means) if means is not None else guess
         assert own is not None
         share = folds.sizes[:, :, None, None] / self.n_rows
         middle = (share * own).sum(axis=1)
         chain = self._chain(middle[0].mean(axis=1), failed)
-        scored = self._second_pass(reader.relative(mean_weight), joined, collected, chain, own, middle, means is None)
-        return self._outcome(folds, scored, means, chain, log.found, collected)
+        if isinstance(loss, ComponentLoss):
+            found = self._second_pass(reader, joined, collected, chain, own, middle, loss, by_rows=True)
+            scales = weight_scales(found.scores.repeats)
+            reduction = reduce_means(loss, *self._tables(found, folds), folds.sizes, scales)
+            loss, own, middle = reduction.loss, reduction.own, reduction.middle
+            chain = self._chain(middle[0].mean(axis=1), failed)
+        by_rows = means is None and reduction is None
+        scored = self._second_pass(reader, joined, collected, chain, own, middle, loss, by_rows)
+        return self._outcome(folds, scored, means, chain, log.found, collected, reduction)
+
+    def _constants(self, collected: Collected) -> Constants:
+        """Weighted means of y over all rows and over the rows of each fold, as constants that metrics know."""
+        statistics, pilot = collected.statistics[-1], self._constant_pilot + self.reader.target.middle
+        products, total = statistics.products, statistics.total
+        with np.errstate(invalid="ignore", divide="ignore"):  # a fold without weight is refused by its metrics
+            by_fold = pilot + products[:, :, 0, 1:] / products[:, :, 0, :1]
+        return Constants.of_means(pilot + total[0, 1:] / total[0, 0], by_fold, self.loss.classes)
 
     def _first_pass(self, reader: RowReader, folds: Folds) -> tuple[Collected, list[TrainingSets]]:
         """Statistics, and coefficients of all training sets; again, in better coordinates, where digits were lost."""
@@ -287,17 +250,17 @@ class StreamedComputation:
             first += model.n_values
         first_errors([each for each in log.found if each.value < first - 1], first - 1)  # raises if nothing is left
 
-    def _own_squares(self, joined: JoinedSets, folds: Folds, mean_weight: float) -> FloatArray:
+    def _own_squares(self, joined: JoinedSets, folds: Folds, mean_weight: float, loss: Loss) -> FloatArray:
         """About how large the losses of each fold are, (L, K, V, R), where squares do not tell."""
         L, K, _, V, Q = joined.own.shape
-        R = self.loss.n_losses(Q)
-        if joined.squares is None:
-            return np.broadcast_to(self._losses_of_sample(joined, R), (L, K, V, R))
+        R = loss.n_losses(Q)
+        if joined.squares is None or isinstance(loss, MetricLoss):
+            return np.broadcast_to(self._losses_of_sample(joined, loss, R), (L, K, V, R))
         squares = np.einsum("ljjvq->ljvq", joined.squares) / (mean_weight * folds.sizes[:, :, None, None])
         typical: FloatArray = np.sqrt(np.maximum(squares, 0.0))
         return typical if typical.shape[-1] == R else typical.mean(axis=-1, keepdims=True)
 
-    def _losses_of_sample(self, joined: JoinedSets, n_losses: int) -> FloatArray:
+    def _losses_of_sample(self, joined: JoinedSets, loss: Loss, n_losses: int) -> FloatArray:
         """Mean losses (V, R) of rows that are in memory, by coefficients of one training set."""
         parts = [part for columns in self.sample.designs for part in (columns.E, columns.N)]
         observed = (self.sample.y + self.reader.target.middle)[:, None]
@@ -307,7 +270,8 @@ class StreamedComputation:
             residuals[:, values] = observed - family.predicted(-residuals[:, values])
         try:
             with np.errstate(all="ignore"):
-                means = np.mean(self.loss.of(observed, residuals), axis=0)
+                loss = loss.among(0, np.zeros(len(observed), dtype=np.intp))
+                means = np.mean(loss.of(observed, residuals), axis=0)
         except OneFitError:  # of rows that have levels of all columns, and need not exist
             means = np.zeros((joined.own.shape[3], n_losses))
         return np.where(np.isfinite(means), means, 0.0)
@@ -325,19 +289,21 @@ class StreamedComputation:
         chain: Chain,
         own: FloatArray,
         middle: FloatArray,
+        loss: Loss,
         by_rows: bool,
     ) -> Scored:
         _, _, _, V, Q = joined.own.shape
         R = own.shape[-1]
         n_groups = None if self.group_counts is None else len(self.group_counts)
+        with_pairs = by_rows or (self.needs_scatter and not isinstance(loss, InfluenceLoss))
         question = Question(
-            sets=joined if by_rows or self.needs_scatter else joined.without_pairs(),
-            loss=self.loss,
+            sets=joined if with_pairs else joined.without_pairs(),
+            loss=loss,
             n_groups=n_groups,
             chain=chain,
             shift=own[:, :, chain.root],
             middle=middle,
-            with_pairs=by_rows or self.needs_scatter,
+            with_pairs=with_pairs,
         )
         total = collected.statistics[-1].total
         pilot = self._constant_pilot
@@ -346,7 +312,7 @@ class StreamedComputation:
         typical = np.where(typical > 0, typical, 1.0)
         plan = SummaryPlan(V, Q, R, len(reader.repeats), mean, float(self.n_rows), typical, n_groups)
         task = ScoreTask(reader, tuple(model.rows for model in self.models), question, plan)
-        keep = self.keep(f"scores of {len(reader.repeats)} repeats")
+        keep = self.keep(f"{loss.name} of {len(reader.repeats)} repeats")
         return self.runner.sum(task, self.pieces, add_scored, self.ticks.advance, keep)
 
     @property
@@ -364,28 +330,25 @@ class StreamedComputation:
         chain: Chain,
         failures: list[Failure],
         collected: Collected,
+        reduction: Reduction | None = None,
     ) -> StreamedOutcome:
         """Tables of fold errors."""
         scores = scored.scores
-        if len(chain) > 1 and max(each.cancelled() for each in scores.repeats) > MOST_CANCELLED:
+        is_one = not isinstance(self.loss, MetricLoss)  # influences may be about any number
+        if is_one and len(chain) > 1 and max(each.cancelled() for each in scores.repeats) > MOST_CANCELLED:
             raise TrainingSetError(
                 "At some values the losses of a fold are more than a million times those at the best value, and sums "
                 "over rows lose their digits. Ask for these values by themselves, or leave them out."
             )
-        L, K = folds.sizes.shape
-        moments = [each.fold_moments() for each in scores.repeats]
-        mean, scatter = (np.stack(parts) for parts in zip(*moments, strict=True))
-        pairs, scatters = np.full((2, L, K, K, *mean.shape[2:]), np.nan)
-        every = np.arange(K)
-        if scores.pairs is not None:
-            counts = folds.sizes[:, :, None, None, None].astype(float)
-            shift = self._shift_of(scored, chain)
-            pairs, scatters = scores.pairs.moments(shift, counts)
-        pairs[:, every, every], scatters[:, every, every] = mean, scatter
+        pairs, scatters = self._tables(scored, folds)
         if means is not None:
             pairs = means
-        held = _Held(spread_tables(scores.repeats))
+        if reduction is not None:
+            pairs, scatters = reduction.pairs(pairs, scatters)
+        held = Held(spread_tables(scores.repeats))
         errors = summarize(PairErrors(held, pairs, scatters), folds, RowRoles(None, None), chain)
+        if reduction is not None:
+            errors = reduction.completed(errors)
         if self.group_counts is not None:
             errors = replace(errors, n_groups=len(self.group_counts))
         if overflowing(errors, folds.first):
@@ -404,8 +367,19 @@ class StreamedComputation:
             units=self._units(collected, scored),
         )
 
-    def _shift_of(self, scored: Scored, chain: Chain) -> FloatArray:
-        return np.stack([each.shift for each in scored.scores.repeats])
+    def _tables(self, scored: Scored, folds: Folds) -> tuple[FloatArray, FloatArray]:
+        """Means of the losses of fold j with j and k out, and sums of squares about them; NaN if they are not known."""
+        (L, K), scores = folds.sizes.shape, scored.scores
+        moments = [each.fold_moments() for each in scores.repeats]
+        mean, scatter = (np.stack(parts) for parts in zip(*moments, strict=True))
+        pairs, scatters = np.full((2, L, K, K, *mean.shape[2:]), np.nan)
+        if scores.pairs is not None:
+            counts = folds.sizes[:, :, None, None, None].astype(float)
+            shift = np.stack([each.shift for each in scores.repeats])
+            pairs, scatters = scores.pairs.moments(shift, counts)
+        every = np.arange(K)
+        pairs[:, every, every], scatters[:, every, every] = mean, scatter
+        return pairs, scatters
 
     def _units(self, collected: Collected, scored: Scored) -> UnitSizes:
         """Sizes of rows, or of groups."""
