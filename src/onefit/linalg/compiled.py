@@ -336,6 +336,7 @@ def newton(
     weights: FloatArray,
     cells: IntArray,
     tables: Sequence[FloatArray | None],
+    made: IntArray | None,
     theta: FloatArray,
     family: tuple[int, float],
     limits: tuple[float, int, float, float, float],
@@ -345,8 +346,10 @@ def newton(
     Parameters
     ----------
     design, y, weights, cells : (n, q), (P, n), (n,), (n,)
-    tables : factors (cells, S), maps (S, q, p) or None, penalty (S, p), Hessians (S, c p, c p), curvature (S,), basis
-        (P, c), and minus the gradient at the start (S, c, p) or None
+    tables : factors (cells, T) and maps (T, q, p) or None, of which set s has those at s % T, penalty (S, p), pieces of
+        Hessians (M, c p, c p), curvature (S,), basis (P, c), and minus the gradient at the start (S, c, p) or None
+    made : (S, 3), a piece and two that are taken away from it or -1, which gives a Hessian but for its penalty; None if
+        the pieces are those
     theta : (S, c, p), the start, which becomes the solution
     family : number of the loss in ``tasks.h``, and its power
     limits : tolerance, window, slow, wild, least pivot; see `routes.newtonbatch`
@@ -355,9 +358,12 @@ def newton(
     converged, steps = np.zeros((2, S), dtype=np.int64)
     arrays = [np.ascontiguousarray(each, dtype=np.float64) for each in (design, y, weights)]
     contiguous = [None if each is None else np.ascontiguousarray(each, dtype=np.float64) for each in tables]
-    factors = contiguous[0]
+    factors, _, _, pieces, *_ = contiguous
     assert factors is not None
-    shape = (*design.shape, p, len(y), c, S, len(factors))
-    places = np.ascontiguousarray(cells, dtype=np.int64)
-    _kernel.newton(*arrays, places, *contiguous, theta, converged, steps, *shape, *family, *limits)
+    assert pieces is not None
+    if made is None:
+        made = np.stack([np.arange(S), np.full(S, -1), np.full(S, -1)], axis=1)
+    shape = (*design.shape, p, len(y), c, S, *factors.shape, len(pieces))
+    places, parts = (np.ascontiguousarray(each, dtype=np.int64) for each in (cells, made))
+    _kernel.newton(*arrays, places, *contiguous, parts, theta, converged, steps, *shape, *family, *limits)
     return converged, steps

@@ -8,7 +8,6 @@ the same two products, ``B gamma`` and ``B' r``. Sets that have converged leave 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +19,7 @@ from ..linalg import compiled
 from ..typing import BoolArray, FloatArray, IntArray
 
 __all__ = [
+    "Hessians",
     "Inverses",
     "Memory",
     "NewtonBatch",
@@ -78,39 +78,50 @@ class Solution:
 
 
 @dataclass(frozen=True)
-class NewtonSets:
-    """Some training sets.
+class Hessians:
+    """Hessians of training sets at the start, without their penalties.
 
     Attributes
     ----------
-    factors : (cells, S), weights of the rows of a cell, zero where a training set leaves its fold out
-    maps : (S, q, p) or None, columns of the fits from those of the design; None if they are the same
+    pieces : (M, d, d)
+    made : (S, 3) or None, a piece, and two that are taken away from it or -1; None if the pieces are the Hessians
+    """
+
+    pieces: FloatArray
+    made: IntArray | None = None
+
+    def whole(self, penalty: FloatArray) -> FloatArray:
+        """The Hessians themselves (S, d, d), with penalties (S, p)."""
+        found = self.pieces.copy()
+        if self.made is not None:
+            found = self.pieces[self.made[:, 0]]
+            for less in self.made.T[1:]:
+                found[less >= 0] -= self.pieces[less[less >= 0]]
+        d, p = found.shape[1], penalty.shape[1]
+        diagonal = np.arange(d)
+        found[:, diagonal, diagonal] += penalty if d == p else np.tile(penalty, (1, d // p))
+        return found
+
+
+@dataclass(frozen=True)
+class NewtonSets:
+    """Some training sets, each at some values of the penalty: S = V T of them, value by value.
+
+    Attributes
+    ----------
+    factors : (cells, T), weights of the rows of a cell, zero where a training set leaves its fold out
+    maps : (T, q, p) or None, columns of the fits from those of the design; None if they are the same
     penalty : (S, p)
-    hessians : (S, c p, c p), with the penalty; overwritten
+    hessians : Hessians
+        (S, c p, c p)
     curvature : (S,), sums of the curvatures of the rows
     """
 
     factors: FloatArray
     maps: FloatArray | None
     penalty: FloatArray
-    hessians: FloatArray
+    hessians: Hessians
     curvature: FloatArray
-
-    @staticmethod
-    def joined(parts: Sequence[NewtonSets], hessians: FloatArray) -> NewtonSets:
-        """Some training sets, and others; ``hessians`` are those of all, if they have no maps."""
-        if len(parts) == 1:
-            return parts[0]
-        factors = np.concatenate([part.factors for part in parts], axis=1)
-        penalty, curvature = (
-            np.concatenate([getattr(part, name) for part in parts]) for name in ("penalty", "curvature")
-        )
-        maps = [part.maps for part in parts if part.maps is not None]
-        if not maps:
-            return NewtonSets(factors, None, penalty, hessians, curvature)
-        return NewtonSets(
-            factors, np.concatenate(maps), penalty, np.concatenate([part.hessians for part in parts]), curvature
-        )
 
 
 class NewtonBatch:
@@ -125,15 +136,14 @@ class NewtonBatch:
     """
 
     def __init__(self, rows: Rows, cells: IntArray, sets: NewtonSets) -> None:
-        self.rows, self.cells, self.maps, self.penalty = rows, cells, sets.maps, sets.penalty
-        self.factors, self.curvature, self._hessians = sets.factors, sets.curvature, sets.hessians
+        self.rows, self.cells, self.sets = rows, cells, sets
 
     def solve(self, start: FloatArray, first: FloatArray | None = None) -> Solution:
         """From coefficients (S, c, p), where minus the gradient is ``first`` if that is known."""
         rows = self.rows
         if compiled.is_on() and rows.family.kernel is not None and not sparse.issparse(rows.design):
             return self._solve_compiled(start, first, rows.family.kernel)
-        preconditioner, is_definite = preconditioners(self._hessians)
+        preconditioner, is_definite = preconditioners(self.sets.hessians.whole(self.sets.penalty))
         S = len(start)
         theta, done, steps = start.copy(), np.zeros(S, dtype=bool), np.zeros(S, dtype=np.intp)
         active = np.flatnonzero(is_definite)
@@ -148,7 +158,7 @@ class NewtonBatch:
             else:
                 descent = view.descent(theta[active]).reshape(len(active), -1)
             step = memory.direction(descent, preconditioner.of(active))
-            change = np.sqrt(np.maximum(dots(step, descent), 0.0) / self.curvature[active])
+            change = np.sqrt(np.maximum(dots(step, descent), 0.0) / self.sets.curvature[active])
             ratio = np.minimum(change / changes[-1], 1.0) if changes else np.ones(len(active))
             changes.append(change)
             theta[active] += step.reshape(-1, *theta.shape[1:])
@@ -169,16 +179,20 @@ class NewtonBatch:
 
     def _solve_compiled(self, start: FloatArray, first: FloatArray | None, family: tuple[int, float]) -> Solution:
         """The same by the kernel, a training set in each lane."""
-        rows, theta = self.rows, np.array(start, dtype=np.float64, order="C")
+        rows, sets, theta = self.rows, self.sets, np.array(start, dtype=np.float64, order="C")
         weights = np.ones(rows.n) if rows.weights is None else rows.weights
-        tables = (self.factors, self.maps, self.penalty, self._hessians, self.curvature, rows.family.basis, first)
+        H = sets.hessians
+        tables = (sets.factors, sets.maps, sets.penalty, H.pieces, sets.curvature, rows.family.basis, first)
         limits = (CONVERGED, WINDOW, SLOW, WILD, LEAST_PIVOT)
-        converged, steps = compiled.newton(rows.design, rows.y, weights, self.cells, tables, theta, family, limits)
+        converged, steps = compiled.newton(
+            rows.design, rows.y, weights, self.cells, tables, H.made, theta, family, limits
+        )
         return Solution(theta, converged > 0, steps)
 
     def _view(self, active: IntArray) -> _View:
-        maps = None if self.maps is None else self.maps[active]
-        return _View(self.rows, self.cells, np.ascontiguousarray(self.factors[:, active]), maps, self.penalty[active])
+        sets, at = self.sets, active % self.sets.factors.shape[1]
+        maps = None if sets.maps is None else sets.maps[at]
+        return _View(self.rows, self.cells, np.ascontiguousarray(sets.factors[:, at]), maps, sets.penalty[active])
 
 
 class _View:

@@ -16,7 +16,7 @@ from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
 from .features import FeaturesEngine
-from .newtonbatch import NewtonSets, Rows
+from .newtonbatch import Hessians, NewtonSets, Rows
 from .products import Products
 from .rowsets import Ends, MaskedStatistics
 
@@ -175,31 +175,22 @@ class FullEngine(FeaturesEngine, ABC):
         return penalties_of(self.learner, value, weight, width)
 
     def as_sets(
-        self,
-        value: int,
-        weight: FloatArray,
-        factors: FloatArray,
-        H: FloatArray,
-        maps: FloatArray | None,
-        curvature: FloatArray | None = None,
+        self, value: int, weight: FloatArray, factors: FloatArray, H: FloatArray, maps: FloatArray | None
     ) -> NewtonSets:
-        """Training sets with these sums of weights (S,), factors of rows (n or cells, S) and Hessians of the design.
+        """Training sets at a value, with sums of weights (S,), factors of rows (n, S) and Hessians of the design."""
+        width = self.design.shape[1] if maps is None else maps.shape[2]
+        penalty = self.penalties(value, weight, width)
+        return NewtonSets(factors, maps, penalty, Hessians(self.mapped(H, maps)), self.full[value].trace @ factors)
 
-        ``curvature`` are sums of curvatures; None if factors are those of the rows themselves.
-        """
-        c = len(self.full[value].gamma)
-        q = self.design.shape[1]
-        if maps is not None:
-            blocks = np.ascontiguousarray(H.reshape(-1, c, q, c, q).swapaxes(2, 3))
-            blocks = np.matmul(np.matmul(maps.swapaxes(1, 2)[:, None, None], blocks), maps[:, None, None])
-            q = maps.shape[2]
-            H = np.ascontiguousarray(blocks.swapaxes(2, 3)).reshape(-1, c * q, c * q)
-        penalty = self.penalties(value, weight, q)
-        diagonal = np.arange(c * q)
-        H[:, diagonal, diagonal] += penalty if c == 1 else np.tile(penalty, (1, c))
-        if curvature is None:
-            curvature = np.asarray(self.full[value].trace @ factors)
-        return NewtonSets(factors, maps, penalty, H, curvature)
+    def mapped(self, H: FloatArray, maps: FloatArray | None) -> FloatArray:
+        """Hessians (S, c p, c p) of the columns of the fits from those of the design."""
+        if maps is None:
+            return H
+        q, p = maps.shape[1:]
+        c = H.shape[1] // q
+        blocks = np.ascontiguousarray(H.reshape(-1, c, q, c, q).swapaxes(2, 3))
+        blocks = np.matmul(np.matmul(maps.swapaxes(1, 2)[:, None, None], blocks), maps[:, None, None])
+        return np.ascontiguousarray(blocks.swapaxes(2, 3)).reshape(-1, c * p, c * p)
 
     @staticmethod
     def projected(maps: FloatArray | None, gamma: FloatArray) -> FloatArray:
@@ -275,7 +266,7 @@ class FullEngine(FeaturesEngine, ABC):
         """Weighted products of the columns (F, q, q)."""
         B = self.design
         if not sparse.issparse(B) and compiled.collects(B.shape[1]):
-            return compiled.collect(self._padded, self._nothing, np.append(weights, 0.0), members, sizes)[0]
+            return compiled.collect(self.padded, self._nothing, np.append(weights, 0.0), members, sizes)[0]
         each = []
         for some, size in zip(members, sizes, strict=True):
             part, own = B[some[:size]], weights[some[:size]]
@@ -284,10 +275,10 @@ class FullEngine(FeaturesEngine, ABC):
         return np.stack(each)
 
     @cached_property
-    def _padded(self) -> FloatArray:
+    def padded(self) -> FloatArray:
         """The design with a row of zeros, which folds are padded with."""
         return np.vstack([self.design, np.zeros(self.design.shape[1])])
 
     @cached_property
     def _nothing(self) -> FloatArray:
-        return np.zeros((len(self._padded), 1))
+        return np.zeros((len(self.padded), 1))

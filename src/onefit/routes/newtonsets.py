@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from scipy import sparse
 
 from ..folds import Folds
-from ..typing import BoolArray, FloatArray, IntArray
+from ..linalg import compiled
+from ..typing import FloatArray, IntArray
 from .engine import FailureLog
 from .newtonalone import Chunk, LoneSets
-from .newtonbatch import NewtonBatch, NewtonSets, in_predictors
+from .newtonbatch import Hessians, NewtonBatch, NewtonSets, in_predictors
 from .newtonfull import FullEngine
 
 __all__ = ["NewtonEngine"]
@@ -18,8 +20,8 @@ __all__ = ["NewtonEngine"]
 AT_ONCE = 64
 """Training sets of a repeat that are iterated together."""
 
-FEW_PREDICTIONS = 2**19
-"""So many are made for all rows, and those of held-out rows picked."""
+MOST_FLOATS = 2**22
+"""Numbers of Hessians, and of gradients and coefficients, that are held for the values that are iterated together."""
 
 
 class NewtonEngine(FullEngine):
@@ -40,7 +42,7 @@ class _Sets(LoneSets):
         self._singles: dict[tuple[int, int], FloatArray] = {}
         self._solved: dict[int, FloatArray] = {}
         self._cells_of: dict[int, IntArray] = {}
-        self._order_of: dict[int, tuple[IntArray, IntArray, BoolArray]] = {}
+        self._indicators: dict[int, sparse.csr_array] = {}
 
     def floats_each(self, n_out: int) -> int:
         """Numbers that a training set needs."""
@@ -68,50 +70,68 @@ class _Sets(LoneSets):
             chunks.append(self.chunk(repeat * K + np.stack(np.triu_indices(K, 1), axis=1)))
         V, m, Q = self.engine.n_values, self.members.shape[1], self.engine.y.shape[1]
         found = [np.zeros((*chunk.out.shape, m, V, Q)) for chunk in chunks]
-        for value in range(V):
-            self._residuals_at(chunks, value, [each[:, :, :, value] for each in found])
+        step = self._values_at_once(chunks)
+        for start in range(0, V, step):
+            values = range(start, min(start + step, V))
+            self._residuals_at(chunks, values, [each[:, :, :, values.start : values.stop] for each in found])
         if len(found) == 2:
             self._solved[repeat] = found[1]
         return found[0]
 
-    def _residuals_at(self, chunks: Sequence[Chunk], value: int, tables: Sequence[FloatArray]) -> None:
-        """Fill in the residuals (S, t, m, Q) of some training sets at one value."""
-        repeat = int(chunks[0].out[0, 0]) // self.folds.n_folds
-        starts = [self.engine.projected(chunk.maps, self._start(chunk.out, repeat, value)) for chunk in chunks]
-        ends = np.cumsum([len(chunk.out) for chunk in chunks])
-        space = np.empty((ends[-1], *self.engine.full[value].hessians.shape[1:]))
-        rooms = np.split(space, ends[:-1])
-        parts = [self._sets(chunk, repeat, value, room) for chunk, room in zip(chunks, rooms, strict=True)]
-        batch = NewtonBatch(self.engine.shared, self._cells(repeat), NewtonSets.joined(parts, space))
-        start = starts[0] if len(starts) == 1 else np.concatenate(starts)
+    def _values_at_once(self, chunks: Sequence[Chunk]) -> int:
+        """How many values are iterated together."""
+        d = self.engine.full[0].hessians.shape[1]
+        sets = sum(len(chunk.out) for chunk in chunks)
+        pieces = self.folds.n_folds + 1 if self._is_plain(chunks) else sets
+        return max(1, MOST_FLOATS // int(pieces * d**2 + 8 * sets * d))
+
+    def _is_plain(self, chunks: Sequence[Chunk]) -> bool:
+        """Whether Hessians of training sets are that of all rows less those of one fold or two, as they stand."""
+        few = all(chunk.maps is None and chunk.out.shape[1] <= 2 for chunk in chunks)
+        return few and self.engine.n_weighed == 1
+
+    def _residuals_at(self, chunks: Sequence[Chunk], values: range, tables: Sequence[FloatArray]) -> None:
+        """Fill in the residuals (S, t, m, V, Q) of some training sets at some values."""
+        engine, K = self.engine, self.folds.n_folds
+        repeat = int(chunks[0].out[0, 0]) // K
+        starts = [
+            np.concatenate([engine.projected(chunk.maps, self._start(chunk.out, repeat, value)) for chunk in chunks])
+            for value in values
+        ]
+        start, sets = np.concatenate(starts), self._sets(chunks, repeat, values)
         first = None
-        if len(parts) == 2 or chunks[0].out.shape[1] == 1:
-            first = self._first_descent(batch, repeat, value)
-        solution, at = batch.solve(start, first), 0
+        if len(chunks) == 2 or chunks[0].out.shape[1] == 1:
+            first = self._first_descent(sets, repeat, values)
+        solution = NewtonBatch(engine.shared, self._cells(repeat), sets).solve(start, first)
+        V, c, at = len(values), start.shape[1], 0
+        thetas, begun = (each.reshape(V, -1, *each.shape[1:]) for each in (solution.theta, start))
+        is_converged = solution.is_converged.reshape(V, -1)
         for chunk, found in zip(chunks, tables, strict=True):
             some = slice(at, at + len(chunk.out))
-            theta, at = solution.theta[some], some.stop
+            theta, at = thetas[:, some], some.stop
             gamma = theta if chunk.maps is None else np.matmul(theta, chunk.maps.swapaxes(1, 2))
-            is_right = solution.is_converged[some] & chunk.is_sound & chunk.present.all(axis=1)
+            is_right = is_converged[:, some] & chunk.is_sound & chunk.present.all(axis=1)
             if chunk.out.shape[1] == 1 and len(chunks) == 1:
-                kept = self._singles.setdefault((repeat, value), self._of_full(value))
-                kept[chunk.out[is_right, 0] % self.folds.n_folds] = gamma[is_right]
-            self._predict(chunk.out, gamma, found)
-            for index in np.flatnonzero(~is_right):
-                found[index] = self.alone(chunk, int(index), value, start[some][index])
-        self.engine.n_fits.append(at)
-        self.engine.n_steps.append(int(solution.n_steps.sum()))
+                for value, its, good in zip(values, gamma, is_right, strict=True):
+                    kept = self._singles.setdefault((repeat, value), self._of_full(value))
+                    kept[chunk.out[good, 0] % K] = its[good]
+            self._predict(chunk.out, gamma.reshape(V, len(chunk.out), c, -1), found)
+            for place, index in zip(*np.nonzero(~is_right), strict=True):
+                found[index, :, :, place] = self.alone(chunk, int(index), values[place], begun[place, some][index])
+        engine.n_fits.append(V * at)
+        engine.n_steps.append(int(solution.n_steps.sum()))
 
-    def _first_descent(self, batch: NewtonBatch, repeat: int, value: int) -> FloatArray | None:
+    def _first_descent(self, sets: NewtonSets, repeat: int, values: range) -> FloatArray | None:
         """Minus the gradient (S, c, p) where the fit to all rows is: known from sums over its folds."""
-        full = self.engine.full[value]
-        if full.descents is None:
-            return None
-        order, starts, is_there = self._by_cells(repeat)
-        sums = np.zeros((len(is_there), full.descents.shape[1]))  # (cells, c q)
-        sums[is_there] = np.add.reduceat(full.descents[order], starts, axis=0)
-        found = (batch.factors.T @ sums).reshape(-1, *full.gamma.shape)
-        return np.asarray(found - batch.penalty[:, None] * full.gamma)
+        inside, found = self._indicator(repeat), list[FloatArray]()
+        for value, penalty in zip(values, np.split(sets.penalty, len(values)), strict=True):
+            full = self.engine.full[value]
+            if full.descents is None:
+                return None
+            descents = (sets.factors.T @ (inside @ full.descents)).reshape(-1, *full.gamma.shape)
+            descents -= penalty[:, None] * full.gamma
+            found.append(descents)
+        return np.concatenate(found)
 
     def _of_full(self, value: int) -> FloatArray:
         """The fit to all rows, once for every fold."""
@@ -120,34 +140,60 @@ class _Sets(LoneSets):
     def _start(self, out: IntArray, repeat: int, value: int) -> FloatArray:
         """Coefficients (S, c, q) of the design to begin with."""
         gamma = self.engine.full[value].gamma
-        if out.shape[1] == 1:
+        if out.shape[1] == 1 or (repeat, value) not in self._singles:
             return np.repeat(gamma[None], len(out), axis=0)
-        changes = self._singles.get((repeat, value), self._of_full(value)) - gamma
+        changes = self._singles[repeat, value] - gamma
         found: FloatArray = gamma + changes[out % self.folds.n_folds].sum(axis=1)
         return found
 
-    def _sets(self, chunk: Chunk, repeat: int, value: int, room: FloatArray) -> NewtonSets:
-        """The training sets with their Hessians, for which there is room."""
-        engine, K, full = self.engine, self.folds.n_folds, self.engine.full[value]
-        folds, own = self._fold_hessians(repeat, value), chunk.out % K
-        if engine.n_weighed == 1:
-            H = np.subtract(full.hessians, folds[own[:, 0]], out=room[:, None])[:, 0]
-            for fold in own.T[1:]:
-                H -= folds[fold, 0]
-        else:
-            inside = full.hessians - folds[own].sum(axis=1)
-            H = np.einsum("sg,sgij->sij", chunk.factors, inside, out=room)
-        factors = np.repeat(chunk.factors.T[None], K + 1, axis=0)  # (K + 1, G, S)
-        for fold in own.T:
-            factors[fold, :, np.arange(len(own))] = 0.0
-        curvature = self._curvature(factors, repeat, value)
-        return engine.as_sets(value, chunk.weight(), factors.reshape(-1, len(own)), H, chunk.maps, curvature)
+    def _sets(self, chunks: Sequence[Chunk], repeat: int, values: range) -> NewtonSets:
+        """The training sets at some values, with their Hessians."""
+        engine = self.engine
+        factors = np.concatenate([self._factors(chunk) for chunk in chunks], axis=2)  # (K + 1, G, T)
+        factors = factors.reshape(-1, factors.shape[2])
+        weight = np.concatenate([chunk.weight() for chunk in chunks])
+        each = [chunk.maps for chunk in chunks if chunk.maps is not None]
+        maps = np.concatenate(each) if each else None
+        width = engine.design.shape[1] if maps is None else maps.shape[2]
+        penalty = np.concatenate([engine.penalties(value, weight, width) for value in values])
+        trace = np.stack([engine.full[value].trace for value in values], axis=1)  # (n, V)
+        curvature = np.asarray((self._indicator(repeat) @ trace).T @ factors).ravel()
+        if self._is_plain(chunks):
+            return NewtonSets(factors, None, penalty, self._downdated(chunks, repeat, values), curvature)
+        H = np.concatenate([self._hessians(chunk, repeat, value) for value in values for chunk in chunks])
+        T = len(weight)
+        mapped = [engine.mapped(H[at : at + T], maps) for at in range(0, len(H), T)]
+        return NewtonSets(factors, maps, penalty, Hessians(np.concatenate(mapped)), curvature)
 
-    def _curvature(self, factors: FloatArray, repeat: int, value: int) -> FloatArray:
-        """Sums (S,) of the curvatures of the rows of training sets that weigh cells by factors (K + 1, G, S)."""
-        trace = self.engine.full[value].trace
-        sums = np.bincount(self._cells(repeat), trace, minlength=factors.shape[0] * factors.shape[1])
-        found: FloatArray = sums @ factors.reshape(len(sums), -1)
+    def _factors(self, chunk: Chunk) -> FloatArray:
+        """Factors (K + 1, G, S) of the weights of rows in a fold and of a class; rows in no fold are in one more."""
+        K = self.folds.n_folds
+        factors = np.repeat(chunk.factors.T[None], K + 1, axis=0)
+        for fold in (chunk.out % K).T:
+            factors[fold, :, np.arange(len(fold))] = 0.0
+        return factors
+
+    def _downdated(self, chunks: Sequence[Chunk], repeat: int, values: range) -> Hessians:
+        """Hessians as those of all rows less those of one fold or two."""
+        K = self.folds.n_folds
+        own = [np.pad(chunk.out % K, ((0, 0), (0, 2 - chunk.out.shape[1])), constant_values=-1) for chunk in chunks]
+        folds = np.concatenate(own)
+        pieces = [
+            each
+            for value in values
+            for each in (self.engine.full[value].hessians, self._fold_hessians(repeat, value)[:, 0])
+        ]
+        made = np.empty((len(values), len(folds), 3), dtype=np.int64)
+        first = (K + 1) * np.arange(len(values))[:, None, None]
+        made[:, :, :1] = first
+        made[:, :, 1:] = np.where(folds < 0, -1, first + 1 + folds)
+        return Hessians(np.concatenate(pieces), made.reshape(-1, 3))
+
+    def _hessians(self, chunk: Chunk, repeat: int, value: int) -> FloatArray:
+        """Hessians (S, c q, c q) of training sets in the columns of the design."""
+        folds = self._fold_hessians(repeat, value)
+        inside = self.engine.full[value].hessians - folds[chunk.out % self.folds.n_folds].sum(axis=1)
+        found: FloatArray = np.einsum("sg,sgij->sij", chunk.factors, inside)
         return found
 
     def _cells(self, repeat: int) -> IntArray:
@@ -157,15 +203,15 @@ class _Sets(LoneSets):
             self._cells_of[repeat] = np.where(ids < 0, K, ids) * self.engine.n_weighed + self.engine.weighed
         return self._cells_of[repeat]
 
-    def _by_cells(self, repeat: int) -> tuple[IntArray, IntArray, BoolArray]:
-        """Rows in the order of their cells, where each cell begins, and which cells have rows; kept for the curve."""
-        if repeat not in self._order_of:
+    def _indicator(self, repeat: int) -> sparse.csr_array:
+        """Which rows a cell has, (cells, n): its products are sums over cells."""
+        if repeat not in self._indicators:
             cells = self._cells(repeat)
             counts = np.bincount(cells, minlength=(self.folds.n_folds + 1) * self.engine.n_weighed)
-            is_there = counts > 0
-            starts = (np.cumsum(counts) - counts)[is_there]
-            self._order_of[repeat] = np.argsort(cells, kind="stable"), starts, is_there
-        return self._order_of[repeat]
+            order, ends = np.argsort(cells, kind="stable"), np.append(0, np.cumsum(counts))
+            shape = (len(counts), len(cells))
+            self._indicators[repeat] = sparse.csr_array((np.ones(len(cells)), order, ends), shape=shape)
+        return self._indicators[repeat]
 
     def _fold_hessians(self, repeat: int, value: int) -> FloatArray:
         """Hessians of the folds of a repeat, (K, G, c q, c q); kept until another is asked for."""
@@ -180,17 +226,21 @@ class _Sets(LoneSets):
     _kept: tuple[tuple[int, int], FloatArray] = ((-1, -1), np.zeros(0))
 
     def _predict(self, out: IntArray, gamma: FloatArray, found: FloatArray) -> None:
-        """Residuals (S, t, m, Q) of the folds that are out, fold by fold, from coefficients (S, c, q)."""
+        """Residuals (S, t, m, V, Q) of the folds that are out, from coefficients (V, S, c, q)."""
         engine, family = self.engine, self.engine.learner.family
-        columns = in_predictors(family, gamma)  # (P, q, S)
-        if len(out) * self.folds.n * len(columns) <= FEW_PREDICTIONS:  # all at once, and then those that are asked for
-            eta = np.matmul(np.asarray(engine.design), columns)
+        V, S, c, q = gamma.shape
+        columns = in_predictors(family, gamma.reshape(V * S, c, q)).reshape(-1, q, V, S)  # (P, q, V, S)
+        if compiled.is_on() and not sparse.issparse(engine.design):
+            change = np.repeat(columns.transpose(3, 1, 2, 0).reshape(S, 1, q, -1), out.shape[1], axis=1)
+            nothing = np.zeros((self.folds.n + 1, change.shape[3]))
+            eta = compiled.residuals(engine.padded, nothing, change, self.members[out], self.sizes[out])
             rows = np.minimum(self.members[out], self.folds.n - 1)
-            fitted = family.predicted(eta[:, rows, np.arange(len(out))[:, None, None]])
-            found[:] = np.moveaxis(engine.y.T[:, rows] - fitted, 0, 3)
+            np.subtract(engine.y[rows][:, :, :, None], family.predicted(eta.reshape(*rows.shape, V, -1)), out=found)
             return
         for fold in np.unique(out):
             which, slot = np.nonzero(out == fold)
             rows = self.members[fold, : self.sizes[fold]]
-            eta = np.stack([np.asarray(engine.design[rows] @ each[:, which]) for each in columns], axis=1)
-            found[which, slot, : len(rows)] = np.moveaxis(engine.y[rows, :, None] - family.predicted(eta), 2, 0)
+            some = columns[..., which].reshape(len(columns), q, -1)
+            eta = np.stack([np.asarray(engine.design[rows] @ each) for each in some], axis=1)  # (m, P, V sets)
+            fitted = family.predicted(eta).reshape(len(rows), -1, V, len(which))
+            found[which, slot, : len(rows)] = (engine.y[rows][:, :, None, None] - fitted).transpose(3, 0, 2, 1)

@@ -95,6 +95,7 @@ INLINE void NAME(pass)(const newton_task *t, const VEC *restrict gamma, const VE
 typedef struct {
     VEC *A, *D, *maps, *factors, *gamma, *sums, *inner, *theta, *g, *before, *step, *part, *steps, *changes, *penalty;
     VEC scales[NEWTON_MEMORY], curvature;
+    double *H; /* of one set */
 } NAME(lane_sets);
 #define SETS NAME(lane_sets)
 
@@ -104,12 +105,29 @@ static VEC *NAME(cut)(VEC **space, long count) {
     return found;
 }
 
+/* The lower half of a set's Hessian (d, d). */
+static void NAME(assemble)(const newton_task *t, long set, double *restrict H) {
+    const long p = t->p, d = t->c * p;
+    const int64_t *made = t->made + 3 * set;
+    const double *whole = t->pieces + made[0] * d * d;
+    for (long i = 0; i < d; i++)
+        for (long j = 0; j <= i; j++) H[i * d + j] = whole[i * d + j];
+    for (int k = 1; k < 3; k++) {
+        if (made[k] < 0) continue;
+        const double *less = t->pieces + made[k] * d * d;
+        for (long i = 0; i < d; i++)
+            for (long j = 0; j <= i; j++) H[i * d + j] -= less[i * d + j];
+    }
+    for (long i = 0; i < d; i++) H[i * d + i] += t->penalty[set * p + i % p];
+}
+
 /* The tables of the sets first.., a lane each; lanes beyond the last repeat it. */
 static void NAME(load_sets)(const newton_task *t, SETS *s, long first) {
     const long c = t->c, q = t->q, p = t->p, d = c * p, ld = d | 1;
+    double *H = s->H;
     for (int l = 0; l < W; l++) {
-        const long set = first + l < t->S ? first + l : t->S - 1;
-        const double *H = t->hessians + set * d * d;
+        const long set = first + l < t->S ? first + l : t->S - 1, own = set % t->T;
+        NAME(assemble)(t, set, H);
         for (long i = 0; i < d; i++) s->D[i][l] = H[i * d + i] > 0 ? 1.0 / sqrt(H[i * d + i]) : 0.0;
         for (long i = 0; i < d; i++) {
             for (long j = 0; j < i; j++) s->A[i * ld + j][l] = H[i * d + j] * s->D[i][l] * s->D[j][l];
@@ -118,8 +136,8 @@ static void NAME(load_sets)(const newton_task *t, SETS *s, long first) {
         for (long i = 0; i < d; i++) s->theta[i][l] = t->theta[set * d + i];
         for (long i = 0; i < d && t->first; i++) s->g[i][l] = t->first[set * d + i];
         for (long i = 0; i < p; i++) s->penalty[i][l] = t->penalty[set * p + i];
-        for (long i = 0; i < q * p && t->maps; i++) s->maps[i][l] = t->maps[set * q * p + i];
-        for (long i = 0; i < t->n_cells; i++) s->factors[i][l] = t->factors[i * t->S + set];
+        for (long i = 0; i < q * p && t->maps; i++) s->maps[i][l] = t->maps[own * q * p + i];
+        for (long i = 0; i < t->n_cells; i++) s->factors[i][l] = t->factors[i * t->T + own];
         s->curvature[l] = t->curvature[set];
     }
 }
@@ -270,6 +288,7 @@ static void NAME(newton)(const newton_task *t, double *space) {
     s.steps = NAME(cut)(&at, NEWTON_MEMORY * d), s.changes = NAME(cut)(&at, NEWTON_MEMORY * d);
     s.maps = NAME(cut)(&at, t->maps ? q * p : 0), s.factors = NAME(cut)(&at, t->n_cells);
     s.gamma = NAME(cut)(&at, P * q), s.sums = NAME(cut)(&at, P * q), s.inner = NAME(cut)(&at, c * q);
+    s.H = (double *)NAME(cut)(&at, (d * d + W - 1) / W);
     for (long first = 0; first < t->S; first += W) {
         NAME(load_sets)(t, &s, first);
         NAME(factor)(s.A, d | 1, 0, d, d);

@@ -75,11 +75,11 @@ enum { NEWTON_BINOMIAL, NEWTON_POISSON, NEWTON_GAMMA, NEWTON_TWEEDIE, NEWTON_NOR
 #define NEWTON_STEPS 30   /* steps at most */
 
 typedef struct {
-    const double *design, *y, *weights, *factors, *maps, *penalty, *hessians, *curvature, *basis, *first; /* maps, first: or NULL */
-    const int64_t *cells;
+    const double *design, *y, *weights, *factors, *maps, *penalty, *pieces, *curvature, *basis, *first; /* maps, first: or NULL */
+    const int64_t *cells, *made;
     double *theta;
     int64_t *converged, *steps;
-    long n, q, p, P, c, S, n_cells, window;
+    long n, q, p, P, c, S, T, n_cells, window;
     int family;
     double power, tolerance, slow, wild, least_pivot;
 } newton_task;
