@@ -871,3 +871,19 @@ def test_a_penalty_chosen_among_columns_of_seven_decades_is_that_of_the_rows(see
     expected = quiet_nested_cv(model, X, y, folds=ids)
     np.testing.assert_allclose(found.fold_errors.e_in, expected.fold_errors.e_in, rtol=1e-9)
     np.testing.assert_allclose(found.fold_errors.v_out, expected.fold_errors.v_out, rtol=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("exponent", [-47, -40, 47])
+def test_wide_designs_of_any_scale_leave_two_rows_out(exponent, weighted):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20, 21))
+    y, weights = 20 * X[:, 0] + rng.standard_normal(20), np.where(np.arange(20) < 2, 0.0, 1.0) if weighted else None
+
+    def asked(power):
+        model = Ridge(4.0**power, fit_intercept=False)
+        return onefit.nested_cv(model, X * 2.0**power, y, sample_weight=weights, route="onestep", random_state=0)
+
+    plain, scaled = asked(0), asked(round(exponent * np.log2(10)))
+    np.testing.assert_allclose(scaled.heldout["prediction"], plain.heldout["prediction"], rtol=1e-9)
+    np.testing.assert_allclose([scaled.estimate, *scaled.interval], [plain.estimate, *plain.interval], rtol=1e-9)

@@ -201,7 +201,8 @@ def test_d11_streamed_sums_give_the_products_of_centred_changes():
 def test_d12_dual_operator_and_its_form_for_an_intercept(p):
     E, y = data(12, p, seed=1)
     lam, J, T = 0.3, np.array([1, 4, 5]), np.array([0, 2, 3, 6, 7, 8, 9, 10, 11])
-    Q = dual_of(columns_of(E, Penalty.identity(p), fit_intercept=True)).matrix(lam)
+    dual = dual_of(columns_of(E, Penalty.identity(p), fit_intercept=True))
+    Q = dual.matrix(lam) / dual.unit(lam)
     C, one = np.linalg.inv(E @ E.T + lam * np.eye(12)), np.ones(12)
     np.testing.assert_allclose(Q, C - np.outer(C @ one, C @ one) / (one @ C @ one), **CLOSE)
     X, S = np.hstack([one[:, None], E]), linalg.block_diag(0.0, lam * np.eye(p))

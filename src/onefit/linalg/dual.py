@@ -25,9 +25,20 @@ class Dual:
     F: FloatArray
     e: FloatArray
 
+    def unit(self, lam: float) -> float:
+        """A power of four near lam. Q in this unit can be squared twice, whatever lam is, and keeps its bits."""
+        positive = self.e[self.e > 0]
+        size = lam or (float(positive.min()) if len(positive) else 1.0)
+        return float(4.0 ** round(np.log2(size) / 2))
+
+    def factors(self, lam: float) -> FloatArray:
+        """The diagonal of Q in its unit, in the basis F."""
+        within: FloatArray = self.unit(lam) / (self.e + lam)
+        return within
+
     def matrix(self, lam: float) -> FloatArray:
-        """Q at one value."""
-        root = self.F / np.sqrt(self.e + lam)
+        """Q at one value, in its unit."""
+        root: FloatArray = self.F / (np.sqrt(self.e + lam) / np.sqrt(self.unit(lam)))
         return root @ root.T
 
 

@@ -24,6 +24,7 @@ from .sparsecosts import on_a_copy
 __all__ = [
     "OneStepEngine",
     "OneStepRoute",
+    "least_in_unit",
     "make_operator",
     "offer_onestep",
     "onestep_flops",
@@ -162,7 +163,12 @@ def make_operator(smoother: Smoother, y: FloatArray, lam: float) -> Operator:
     if light.any():
         seen = smoother.take(counted).weighted(root[counted])
         hat = prediction_weights(smoother.take(np.flatnonzero(light)), seen, lam)
-    return dual_operator(Q, y, root, light, hat, smoother.least_trusted(y, lam) / (lam or 1.0))
+    return dual_operator(Q, y, root, light, hat, least_in_unit(smoother, y, lam))
+
+
+def least_in_unit(smoother: Smoother, y: FloatArray, lam: float) -> float:
+    """Smallest eigenvalue of blocks of Q that can be trusted, in the unit of Q."""
+    return smoother.dual.unit(lam) * (smoother.least_trusted(y, lam) / (lam or 1.0))
 
 
 class _Block:

@@ -21,7 +21,7 @@ from ..metrics import Loss
 from ..typing import FloatArray, IntArray
 from ..validation import Problem
 from .engine import FailureLog, refit_or_log
-from .onestep import make_operator
+from .onestep import least_in_unit, make_operator
 from .repeats import OVERFLOW
 from .threads import threads
 
@@ -70,8 +70,8 @@ def make_paths(smoother: Smoother, y: FloatArray, lams: FloatArray) -> list[tupl
     """The operators of a smoother's path, penalized and unpenalized values apart, with the values of each."""
     if smoother.wants_dual:
         if len(smoother.fitted_rows) == smoother.n:
-            factors = 1.0 / (smoother.dual.e + lams[:, None])
-            least = np.array([smoother.least_trusted(y, lam) / (lam or 1.0) for lam in lams.tolist()])
+            factors = np.stack([smoother.dual.factors(lam) for lam in lams.tolist()])
+            least = np.array([least_in_unit(smoother, y, lam) for lam in lams.tolist()])
             return [(np.arange(len(lams)), factor_path(smoother.dual.F, factors, y, smoother.weights, True, least))]
         if 8 * smoother.n**2 * len(lams) > 2 * LARGE_BYTES:
             raise RouteError(
