@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import isqrt
 from typing import TypeAlias
 
@@ -60,12 +60,12 @@ class KeyedOrder:
         if not 0 <= self.n <= MOST_ROWS:
             raise FoldError(f"There are {self.n} rows; rows can be dealt into folds from 0 up to {MOST_ROWS} of them.")
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Values of the right half: the smallest number whose square is at least n."""
         return isqrt(max(self.n, 1) - 1) + 1
 
-    @property
+    @cached_property
     def height(self) -> int:
         """Values of the left half."""
         return max(1, -(-self.n // self.width))

@@ -26,6 +26,7 @@ __all__ = [
     "RowBlocks",
     "Span",
     "collect",
+    "members_of",
     "numbers_of_a_row",
     "rows_of_a_block",
 ]
@@ -158,12 +159,6 @@ class FoldOrder:
         places[self.order] = np.arange(len(self.order))
         return places
 
-    def members(self) -> tuple[IntArray, IntArray]:
-        """Rows of each fold (K, m), the first of which are there, and how many (K,) are."""
-        sizes = np.diff(self.ends)
-        places = self.ends[:-1, None] + np.arange(max(1, int(sizes.max())))
-        return self.order[np.minimum(places, len(self.order) - 1)], sizes
-
     def part(self, fold: int | np.intp) -> slice:
         """Where the rows of a fold are among the sorted ones."""
         return slice(int(self.ends[fold]), int(self.ends[fold + 1]))
@@ -171,6 +166,21 @@ class FoldOrder:
     def parts(self) -> Iterator[tuple[int, slice]]:
         """All folds that have rows here."""
         return ((int(fold), self.part(fold)) for fold in np.flatnonzero(np.diff(self.ends)))
+
+
+def members_of(ids: IntArray, n_folds: int) -> tuple[IntArray, IntArray]:
+    """Rows of each fold in all repeats (L, K, m), the first of which are there, and how many (L, K) are.
+
+    ``ids`` (L, b) are the folds of the rows; -1 are in none.
+    """
+    L, b = ids.shape
+    order = np.argsort(ids.astype(np.int16) if n_folds < 2**15 else ids, kind="stable")  # so few bits sort fast
+    numbered = ids + (n_folds + 1) * np.arange(L)[:, None] + 1
+    counts = np.bincount(numbered.ravel(), minlength=L * (n_folds + 1)).reshape(L, n_folds + 1)
+    sizes, starts = counts[:, 1:], np.cumsum(counts, axis=1)[:, :-1]
+    places = np.minimum(starts[:, :, None] + np.arange(max(1, int(sizes.max()))), b - 1)
+    places += b * np.arange(L)[:, None, None]
+    return order.ravel().take(places), sizes
 
 
 @dataclass(frozen=True)
@@ -254,14 +264,15 @@ class Collector:
             y = root * y
         squares, others = self.statistics.squares, self.statistics.others
         squares += np.square(y).sum(axis=0)
+        if (ids[0] < 0).any():
+            rest = rows[ids[0] < 0]
+            others += rest.T @ rest
+        if self._is_compiled:
+            for own_products, members, sizes in zip(products, *members_of(ids, K), strict=True):
+                own_products += compiled.collect(rows, y[:, :0], self._ones[:count], members, sizes)[0]
+            return
         for repeat in range(L):
             order = FoldOrder.of(ids[repeat], K)
-            if self._is_compiled:
-                products[repeat] += compiled.collect(rows, rows[:, :1], self._ones[:count], *order.members())[0]
-            else:
-                np.take(rows, order.order, axis=0, out=own, mode="clip")
-                for fold, part in order.parts():
-                    products[repeat, fold] += np.matmul(own[part].T, own[part], out=self._one)
-            if repeat == 0 and order.ends[0]:
-                rest = rows[order.order[: order.ends[0]]]
-                others += rest.T @ rest
+            np.take(rows, order.order, axis=0, out=own, mode="clip")
+            for fold, part in order.parts():
+                products[repeat, fold] += np.matmul(own[part].T, own[part], out=self._one)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ from ..routes.streams import (
 from ..routes.streams.glmfit import glm_numbers
 from ..routes.streams.measuring import metric_loss
 from ..routes.streams.survey import SurveyPlan, survey
-from ..sources import LocalRunner, PassRunner, Table, beside_dask, is_dask, pieces_of, scan
+from ..sources import LocalRunner, PassRunner, Table, beside_dask, is_dask, is_remote, pieces_of, scan
 from ..typing import IntArray
 from ..vocabulary import ROUTES
 from .asking import Question
@@ -131,6 +131,8 @@ def make_streamed_job(contenders: Sequence[Contender], table: Table, y: Any, set
     computation.pieces, computation.n_rows = pieces_of(table.fragments, counts), n
     if question.metrics:
         computation.loss = metric_loss(question.metrics, learners, 1, question.loss.classes)
+    reads_ahead = runner.reads_ahead or any(map(is_remote, table.fragments))
+    computation.reader = replace(computation.reader, reads_ahead=reads_ahead)
     _check_sizes(models, computation, n)
     if settings.checkpoint is not None:
         _keep(computation, contenders, table, roles, settings)

@@ -1,5 +1,6 @@
 """Where the rows of X are, and how they are read: in order and in blocks, or some of them by themselves."""
 
+from .arrow import is_remote
 from .contract import Source
 from .daskparts import beside_dask, is_dask
 from .local import LocalRunner, read_ahead
@@ -23,6 +24,7 @@ __all__ = [
     "beside_dask",
     "check_rows",
     "is_dask",
+    "is_remote",
     "pieces_of",
     "read_ahead",
     "scan",

@@ -14,10 +14,13 @@ from ..errors import DataError
 from ..typing import AnyArray, FloatArray
 from .streams import Block
 
-__all__ = ["ArrowBlock", "CSVFile", "IPCFile", "Location", "ParquetGroups", "arrow", "kind_of_type"]
+__all__ = ["ArrowBlock", "CSVFile", "IPCFile", "Location", "ParquetGroups", "arrow", "is_remote", "kind_of_type"]
 
 ROWS_AT_ONCE = 2**16
-"""Rows of a block."""
+"""Rows that are decoded at once."""
+
+ROWS_OF_A_BLOCK = 2**13
+"""Rows of a block: what is computed with them stays in the caches."""
 
 READ_BYTES = 2**20
 """Bytes of a column of a Parquet file that are read at once."""
@@ -119,31 +122,42 @@ def kind_of_type(kind: Any) -> str:
 
 @dataclass(frozen=True)
 class ArrowBlock:
-    """A record batch, and columns that are one value in all of its rows."""
+    """Some rows of a record batch, and columns that are one value in all of its rows.
+
+    ``converted`` are columns of the whole batch as numbers, which its blocks share.
+    """
 
     batch: Any
     constants: Mapping[str, Any]
     source: str
+    start: int
+    n_rows: int
+    converted: dict[str, AnyArray]
 
-    @property
-    def n_rows(self) -> int:
-        """Rows of the batch."""
-        return int(self.batch.num_rows)
+    @classmethod
+    def of(cls, batch: Any, constants: Mapping[str, Any], source: str) -> Iterator[ArrowBlock]:
+        """A batch in parts."""
+        count, converted = int(batch.num_rows), dict[str, AnyArray]()
+        for start in range(0, count, ROWS_OF_A_BLOCK):
+            yield cls(batch, constants, source, start, min(ROWS_OF_A_BLOCK, count - start), converted)
 
     def numbers(self, names: Sequence[str]) -> FloatArray:
         """Columns side by side."""
         found = np.empty((self.n_rows, len(names)))
+        part = slice(self.start, self.start + self.n_rows)
         for at, name in enumerate(names):
-            found[:, at] = self._number(name)
+            if name not in self.converted:
+                self.converted[name] = self._number(name)
+            found[:, at] = self.converted[name][part]
         return found
 
-    def _number(self, name: str) -> AnyArray | float:
+    def _number(self, name: str) -> AnyArray:
         pa = arrow()
         if name in self.constants:
             value = self.constants[name]
             if isinstance(value, str):
                 raise _no_number(name, self.source, value)
-            return np.nan if value is None else float(value)
+            return np.full(self.batch.num_rows, np.nan if value is None else float(value))
         column = self._column(name)
         if kind_of_type(column.type) not in ("number", "truth"):
             raise _no_number(name, self.source, str(column.type))
@@ -161,7 +175,7 @@ class ArrowBlock:
         if name in self.constants:
             value = self.constants[name]
             return np.full(self.n_rows, value, dtype=object if isinstance(value, str) or value is None else None)
-        column = self._column(name)
+        column = self._column(name).slice(self.start, self.n_rows)
         pa = arrow()
         if pa.types.is_dictionary(column.type):
             column = column.dictionary_decode()
@@ -203,11 +217,16 @@ class _OfFile:
         inside = [name for name in columns if name not in self.constants]
         with self.location.opened() as file:
             for batch in self._batches(file, inside):
-                for start in range(0, batch.num_rows, ROWS_AT_ONCE):
-                    yield ArrowBlock(batch.slice(start, ROWS_AT_ONCE), self.constants, self.name)
+                yield from ArrowBlock.of(batch, self.constants, self.name)
 
     def _batches(self, file: Any, columns: list[str]) -> Iterator[Any]:
         raise NotImplementedError
+
+
+def is_remote(fragment: Any) -> bool:
+    """Whether a fragment comes over a network, for which one waits."""
+    inner = getattr(fragment, "fragment", None)
+    return is_remote(inner) if inner is not None else isinstance(fragment, _OfFile) and fragment.location.is_remote
 
 
 @dataclass(frozen=True)
@@ -234,7 +253,8 @@ class ParquetGroups(_OfFile):
         _check_columns(columns, reader.schema_arrow.names, self.location.path)
         if self.groups and self.groups[-1] >= reader.num_row_groups:
             raise DataError(f"{self.location.path!r} was changed after it was scanned; scan it again.")
-        yield from reader.iter_batches(ROWS_AT_ONCE, row_groups=list(self.groups), columns=columns)
+        # whoever reads is a thread beside the one that computes, or one of many: more of them would only be in the way
+        yield from reader.iter_batches(ROWS_AT_ONCE, row_groups=list(self.groups), columns=columns, use_threads=False)
 
 
 @dataclass(frozen=True)

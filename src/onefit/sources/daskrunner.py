@@ -11,12 +11,13 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 from uuid import uuid4
 
 from ..errors import ClusterError, OneFitError
-from .streams import Fragment, Keep, Piece, TreeSum
+from .streams import Fragment, Keep, Piece, add_up
 
 __all__ = ["DaskRunner"]
 
@@ -28,6 +29,7 @@ class DaskRunner:
     """Whatever scheduler is active when a pass begins; ``client`` is one of `distributed`, if it must be that one."""
 
     client: Any = None
+    reads_ahead: bool = field(default=False, init=False)  # workers have a core each, as a rule
 
     def sum(
         self,
@@ -38,20 +40,9 @@ class DaskRunner:
         keep: Keep | None = None,
     ) -> T:
         """The sum over all pieces; with ``keep`` it is made here, of the results as they come."""
-        tree: TreeSum[Any] = TreeSum(len(pieces), add)
-        if keep is not None:
-            tree.nodes = keep.load()
-        todo = [pieces[place] for place in tree.missing()]
-        tick(len(pieces) - len(todo))
         if keep is None:
-            total: T = self._summed(task, todo, add, tick)
-            return total
-        for place, found in self._found(task, todo):
-            tree.put(place, found)
-            keep.save(tree.nodes)
-            tick(1)
-        kept: T = tree.total
-        return kept
+            return self._summed(task, pieces, add, tick)
+        return add_up(partial(self._found, task), pieces, add, tick, keep)
 
     def some(self, task: Callable[[Piece], T], pieces: Sequence[Piece]) -> Iterable[T]:
         """Results in the order of the pieces."""

@@ -6,11 +6,14 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from queue import Queue
 from threading import Event, Thread
 from typing import Any, TypeVar
 
-from .streams import Keep, Piece, TreeSum
+import joblib
+
+from .streams import Keep, Piece, add_up
 
 __all__ = ["LocalRunner", "read_ahead"]
 
@@ -26,6 +29,11 @@ class LocalRunner:
 
     n_threads: int = 1
 
+    @property
+    def reads_ahead(self) -> bool:
+        """If there are cores for it."""
+        return self.n_threads == 1 or 2 * self.n_threads <= joblib.cpu_count()
+
     def sum(
         self,
         task: Callable[[Piece], T],
@@ -35,18 +43,7 @@ class LocalRunner:
         keep: Keep | None = None,
     ) -> T:
         """The sum over all pieces."""
-        tree: TreeSum[Any] = TreeSum(len(pieces), add)
-        if keep is not None:
-            tree.nodes = keep.load()
-        todo = tree.missing()
-        tick(len(pieces) - len(todo))
-        for place, found in self._found(task, [pieces[place] for place in todo]):
-            tree.put(place, found)
-            if keep is not None:
-                keep.save(tree.nodes)
-            tick(1)
-        total: T = tree.total
-        return total
+        return add_up(partial(self._found, task), pieces, add, tick, keep)
 
     def some(self, task: Callable[[Piece], T], pieces: Sequence[Piece]) -> Iterable[T]:
         """Results in the order of the pieces."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from ..typing import AnyArray, FloatArray
 
-__all__ = ["ROWS_OF_A_PIECE", "Block", "Fragment", "Keep", "PassRunner", "Piece", "TreeSum", "pieces_of"]
+__all__ = ["ROWS_OF_A_PIECE", "Block", "Fragment", "Keep", "PassRunner", "Piece", "TreeSum", "add_up", "pieces_of"]
 
 ROWS_OF_A_PIECE = 2**18
 """Consecutive fragments are one piece until they have so many rows: sums of a piece take as long as the next read."""
@@ -164,8 +164,34 @@ class Keep(Protocol):
         """Keep these, now and then: it may do nothing if little time has passed."""
 
 
+def add_up(
+    found: Callable[[list[Piece]], Iterable[tuple[int, T]]],
+    pieces: Sequence[Piece],
+    add: Callable[[T, T], T],
+    tick: Callable[[int], None],
+    keep: Keep | None,
+) -> T:
+    """The sum over all pieces, made here, of places and results as ``found`` yields them; see `PassRunner.sum`."""
+    tree: TreeSum[Any] = TreeSum(len(pieces), add)
+    if keep is not None:
+        tree.nodes = keep.load()
+    todo = tree.missing()
+    tick(len(pieces) - len(todo))
+    for place, result in found([pieces[place] for place in todo]):
+        tree.put(place, result)
+        if keep is not None:
+            keep.save(tree.nodes)
+        tick(1)
+    total: T = tree.total
+    return total
+
+
 class PassRunner(Protocol):
     """Where passes are computed: threads of this process, or the workers of a cluster."""
+
+    @property
+    def reads_ahead(self) -> bool:
+        """Whether a thread beside each task reads its next rows: not where every task has a core of its own."""
 
     def sum(
         self,

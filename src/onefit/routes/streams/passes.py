@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -66,10 +67,11 @@ def add_collected(one: Collected, other: Collected) -> Collected:
 
 
 def _parts(rows: ReadRows, columns: Sequence[Columns], middle: FloatArray, most: int) -> Iterator[list[Chunk]]:
-    """Rows that were read together as chunks of at most so many, one of each design."""
+    """Rows that were read together as even chunks of at most so many, one of each design."""
     y, n = rows.observed - middle, len(rows.observed)
-    for start in range(0, n, most):
-        some = slice(start, min(start + most, n))
+    edges = np.linspace(0, n, 1 + -(-n // most), dtype=int).tolist()
+    for start, stop in pairwise(edges):
+        some = slice(start, stop)
         yield [
             Chunk(
                 each.rows(some),

@@ -178,6 +178,8 @@ class RowReader:
         Which repeats.
     mean_weight : float
         Weights are counted relative to it.
+    reads_ahead : bool
+        Whether rows are read by another thread while others are computed with.
     """
 
     features: tuple[str, ...]
@@ -189,6 +191,7 @@ class RowReader:
     deal: Deal
     repeats: tuple[int, ...]
     mean_weight: float = 1.0
+    reads_ahead: bool = True
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -206,8 +209,8 @@ class RowReader:
         return pd.Index(self.group_names)
 
     def rows(self, piece: Piece) -> Iterator[ReadRows]:
-        """The rows of a piece, of which some are read while others are computed with."""
-        return read_ahead(self._read(piece))
+        """The rows of a piece."""
+        return read_ahead(self._read(piece)) if self.reads_ahead else self._read(piece)
 
     def _read(self, piece: Piece) -> Iterator[ReadRows]:
         assert piece.first is not None

@@ -73,10 +73,10 @@ class RowSummary:
         w = None if chunk.weights is None else chunk.weights[:, None]
         others = plan.total - (1.0 if w is None else w)
         with np.errstate(divide="ignore", invalid="ignore"):
-            constant = np.square((chunk.y - plan.mean) * plan.total / others)
-        if constant.shape[1] != losses.shape[2]:
-            constant = np.zeros((b, losses.shape[2]))
-        weighted = np.concatenate([losses, constant[:, None]], axis=1)
+            best = np.square((chunk.y - plan.mean) * plan.total / others)
+        if best.shape[1] != losses.shape[2]:
+            best = np.zeros((b, losses.shape[2]))
+        weighted = np.concatenate([losses, best[:, None]], axis=1)
         if w is not None:
             weighted = weighted * w[:, :, None]
         self.sums += weighted.sum(axis=0)
@@ -86,11 +86,12 @@ class RowSummary:
             self.by_group[seen] += (members @ weighted.reshape(b, -1)).reshape(len(seen), *weighted.shape[1:])
         else:
             unit = weighted / plan.scale
-            for at, base in enumerate((unit[:, -2], unit[:, -1])):
-                own = unit[:, :-1]
-                self.products[at, :, 0] += np.einsum("bvr,bvr->vr", own, own)
-                self.products[at, :, 1] += np.einsum("bvr,br->vr", own, base)
-                self.products[at, :, 2] += np.einsum("br,br->r", base, base)
+            for loss in range(plan.n_losses):
+                gram = unit[..., loss].T @ unit[..., loss]
+                for at, constant in enumerate((-2, -1)):
+                    self.products[at, :, 0, loss] += np.diag(gram)[:-1]
+                    self.products[at, :, 1, loss] += gram[:-1, constant]
+                    self.products[at, :, 2, loss] += gram[constant, constant]
         if chunk.start < MOST:
             kept = slice(0, MOST - chunk.start)
             weights = None if chunk.weights is None else chunk.weights[kept]
