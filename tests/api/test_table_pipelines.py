@@ -103,6 +103,13 @@ def test_numbers(estimator, frame, tmp_path):
     check(estimator, frame, NUMBERS, tmp_path, rtol=1e-8)
 
 
+def test_without_an_intercept_y_is_not_centred(frame, tmp_path):
+    """Here the figures of a table were those of a model with an intercept."""
+    frame = frame.assign(y=frame["y"] + 1e3)
+    check(Lasso(0.1, fit_intercept=False), frame, NUMBERS, tmp_path)
+    check(make_pipeline(StandardScaler(), Ridge(fit_intercept=False)), frame, NUMBERS, tmp_path)
+
+
 @pytest.mark.parametrize("roles", [{}, {"sample_weight": "w"}], ids=["", "weighted"])
 def test_text_and_whole_numbers_as_levels(roles, frame, tmp_path):
     columns = [*NUMBERS, "city", "rooms"]

@@ -21,6 +21,8 @@ from ..learners import (
     RefitLearner,
     Refusal,
     ScaledLearner,
+    SearchedGLM,
+    SearchedLearner,
     Task,
     adapt,
 )
@@ -31,12 +33,14 @@ from ..routes.streams import (
     StreamedModel,
     encoded_model,
     glm_model,
+    searched_model,
     streamed_model,
 )
 from ..routes.streams.glmpasses import refuse_faults
 from ..routes.streams.measuring import metric_loss
 from ..routes.streams.models import IN_MEMORY, runs_of
 from ..routes.streams.rows import numbers_of
+from ..routes.streams.searched import refuse_iterated
 from ..routes.streams.survey import Survey, with_facts
 from ..sources import Table
 from ..validation import Problem, check_problem, numeric_matrix
@@ -137,7 +141,13 @@ def _learner(candidate: Sequence[Learner], contender: Contender, found: Survey) 
 
 
 def _model(learner: Learner, problem: Problem, roles: TableRoles, contender: Contender) -> StreamedModel:
-    kinds: dict[type, Any] = {EncodedLearner: encoded_model, EncodedFamily: encoded_model, GLMLearner: glm_model}
+    kinds: dict[type, Any] = {
+        EncodedLearner: encoded_model,
+        EncodedFamily: encoded_model,
+        GLMLearner: glm_model,
+        SearchedGLM: refuse_iterated,
+        SearchedLearner: searched_model,
+    }
     found: StreamedModel | Refusal
     if any(is_stateless(step) for step in _steps(contender.estimators[0])):
         found = Refusal("it has a step that learns nothing, which may not give the same in other rows", IN_MEMORY)

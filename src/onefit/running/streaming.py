@@ -26,6 +26,7 @@ from ..routes.streams import (
     ReadRows,
     RowReader,
     Sample,
+    SearchedModel,
     StreamedComputation,
     StreamedModel,
     Target,
@@ -33,7 +34,8 @@ from ..routes.streams import (
 from ..routes.streams.glmfit import glm_numbers
 from ..routes.streams.measuring import metric_loss
 from ..routes.streams.survey import SurveyPlan, survey
-from ..sources import LocalRunner, PassRunner, Table, beside_dask, is_dask, is_remote, pieces_of, scan
+from ..sources import LocalRunner, PassRunner, Table, beside_dask, is_dask, is_remote, pieces_of
+from ..sources.memoryparts import block_of_frame
 from ..typing import IntArray
 from ..vocabulary import ROUTES
 from .asking import Question
@@ -190,7 +192,8 @@ def _roles(table: Table, y: Any, settings: Settings) -> tuple[Table, TableRoles]
 
 def _has_steps(estimator: object) -> bool:
     """Whether levels, extremes and missing values of the columns must be known before models are made."""
-    return isinstance(estimator, Pipeline)
+    inside = estimator.get_params().values() if hasattr(estimator, "get_params") else ()  # of a search, too
+    return any(isinstance(each, Pipeline) for each in (estimator, *inside))
 
 
 def _computation(
@@ -218,8 +221,9 @@ def _computation(
         None if groups is None else groups[0], deal, (0,),
     )  # fmt: skip
     numbers = {names: frame[list(names)].to_numpy(dtype=np.float64) for names in matrices}
-    block: Any = next(iter(scan(frame).blocks()))
-    rows = ReadRows(block, numbers, observed, weights, None, np.zeros((1, len(observed)), dtype=np.intp), 0)
+    rows = ReadRows(
+        block_of_frame(frame), numbers, observed, weights, None, np.zeros((1, len(observed)), dtype=np.intp), 0
+    )
     sample = Sample(tuple(model.rows(rows) for model in models), observed - middle, weights)
     return StreamedComputation(
         models, reader, sample, (), 0, runner, question.loss, task.rule, n_repeats, FAST, progress,
@@ -269,6 +273,7 @@ def _check_sizes(models: Sequence[StreamedModel], computation: StreamedComputati
     groups = 0 if computation.group_counts is None else len(computation.group_counts)
     needed = 8.0 * L * (2 * K * p**2 + 3 * K * K * p * V + groups * V)
     needed += sum(8.0 * glm_numbers(model, L, K) for model in models if isinstance(model, GLMModel))
+    needed += sum(8.0 * model.numbers(L, K) for model in models if isinstance(model, SearchedModel))
     if needed > MOST_BYTES:
         raise DataError(
             f"Sums over the folds would take {needed / 2**30:.1f} GB: {L} repeats, {K} folds, {p} columns, {V} values"

@@ -15,7 +15,7 @@ from ..typing import AnyArray, FloatArray
 from .streams import Block
 from .table import Column, Table
 
-__all__ = ["ArrayRows", "FrameRows", "fields_of_frame", "table_of_array", "table_of_frame"]
+__all__ = ["ArrayRows", "FrameRows", "block_of_frame", "fields_of_frame", "table_of_array", "table_of_frame"]
 
 ROWS_OF_A_FRAGMENT = 2**18
 ROWS_AT_ONCE = 2**14
@@ -38,6 +38,13 @@ def table_of_frame(X: Any, source: str = "the frame") -> Table:
     _refuse_none(len(frame.table), source)
     fields = fields_of_frame(frame, source)
     return Table(tuple(FrameRows(frame, *ends) for ends in _parts(len(frame.table))), fields, source)
+
+
+def block_of_frame(X: Any) -> Block:
+    """All rows of a frame at once."""
+    frame = find_frame(X)
+    assert frame is not None
+    return _FrameBlock(frame)
 
 
 def fields_of_frame(frame: Frame, source: str) -> tuple[Column, ...]:

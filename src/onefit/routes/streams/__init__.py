@@ -10,6 +10,7 @@ from .glm import GLMModel, glm_model
 from .models import MeanModel, StreamedModel, streamed_model
 from .outcome import Sample, StreamedFolds, StreamedOutcome
 from .rows import ClassDeal, Deal, GivenFolds, GroupDeal, ReadRows, RowDeal, RowReader, Target
+from .searched import SearchedModel, searched_model
 
 __all__ = [
     "ClassDeal",
@@ -22,6 +23,7 @@ __all__ = [
     "RowDeal",
     "RowReader",
     "Sample",
+    "SearchedModel",
     "StreamedComputation",
     "StreamedFolds",
     "StreamedModel",
@@ -29,5 +31,6 @@ __all__ = [
     "Target",
     "encoded_model",
     "glm_model",
+    "searched_model",
     "streamed_model",
 ]

@@ -39,6 +39,7 @@ from .models import NOT_UNIQUE, StreamedModel
 from .outcome import Held, Sample, StreamedFolds, StreamedOutcome
 from .passes import Collected, CollectTask, Scored, ScoreTask, add_collected, add_scored
 from .rows import RowReader
+from .searched import SearchedModel
 from .summary import SummaryPlan
 
 __all__ = ["Sample", "StreamedComputation", "StreamedFolds", "StreamedOutcome"]
@@ -194,7 +195,7 @@ class StreamedComputation:
             collected = self.runner.sum(task, self.pieces, add_collected, self.ticks.advance, keep)
             with threads(1):
                 found = {
-                    at: self._solved(model, statistics, where, folds)
+                    at: self._solved(model, statistics, where, folds, reader, f"model {places[at]}, look {look}")
                     for at, (model, statistics, where) in enumerate(
                         zip(models, collected.statistics, coordinates, strict=True)
                     )
@@ -218,19 +219,27 @@ class StreamedComputation:
         self, at: int, model: GLMModel, reader: RowReader, folds: Folds, statistics: FoldStatistics | None
     ) -> TrainingSets:
         """All training sets of a model that takes passes of its own."""
-
-        def run(task: Callable[[Piece], T], add: Callable[[T, T], T], name: str) -> T:
-            return self.runner.sum(task, self.pieces, add, self.ticks.advance, self.keep(name))
-
         where = f"model {at} of {len(reader.repeats)} repeats"
-        passes = GLMPasses(model, reader, folds, statistics, run, where)
+        passes = GLMPasses(model, reader, folds, statistics, self._pass, where)
         return passes.fit(self.sample.designs[at], self.n_rows)
 
     def _solved(
-        self, model: StreamedModel, statistics: FoldStatistics, coordinates: Coordinates, folds: Folds
+        self,
+        model: StreamedModel,
+        statistics: FoldStatistics,
+        coordinates: Coordinates,
+        folds: Folds,
+        reader: RowReader,
+        where: str,
     ) -> TrainingSets | None:
+        if isinstance(model, SearchedModel):
+            name = f"{where} of {len(reader.repeats)} repeats"
+            return solve(model.searching(statistics, coordinates, folds, reader, self._pass, name), with_pairs=True)
         solver = model.solver(statistics, coordinates, folds, map, self._still_wanted)
         return None if solver is None else solve(solver, with_pairs=True)
+
+    def _pass(self, task: Callable[[Piece], T], add: Callable[[T, T], T], name: str) -> T:
+        return self.runner.sum(task, self.pieces, add, self.ticks.advance, self.keep(name))
 
     def _still_wanted(self) -> None:
         self.ticks.advance(0)

@@ -48,13 +48,14 @@ SETS_AT_ONCE = 2**24
 
 @dataclass(frozen=True)
 class _Part:
-    """Columns of B that a recipe makes, from ``first`` on."""
+    """Columns of B that a recipe makes, from ``first`` on; ``has_gaps`` says whether gaps are marked elsewhere."""
 
     recipe: Recipe
     name: str
     first: int
     count: int
     centre: float
+    has_gaps: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,13 @@ class Encoder:
                     f"Column {part.name!r} is missing (NaN) in row {rows.start + int(np.argmax(gaps))}, and the "
                     f"imputer looks for {part.recipe.missing!r}."
                 )
-            return np.where(found == part.recipe.missing, np.nan, found)
+            found = np.where(found == part.recipe.missing, np.nan, found)
+            gaps = np.isnan(found)
+        if not part.has_gaps and gaps.any():
+            raise DataError(
+                f"Column {part.name!r} is missing in row {rows.start + int(np.argmax(gaps))}, and was not in any row "
+                "when the table was first looked at."
+            )
         wrong = np.abs(found) > MOST_SIZE
         if wrong.any():
             row = int(np.argmax(wrong))
@@ -155,7 +162,7 @@ class EncodedModel(StreamedModel):
         self.learner, self.encoded, self._encoder = learner, learner, encoder
         self.fixed: FixedFeatures = learner.fixed
         self.n_values, self.n_columns = learner.n_values, encoder.width + 1
-        self.constant, self.values = encoder.width, encoder.values
+        self.constant, self.values = encoder.width if learner.fit_intercept else None, encoder.values
         self.names = encoder.reads(names)
 
     @property
@@ -277,12 +284,13 @@ def encoder_of(fixed: FixedFeatures, names: tuple[str, ...]) -> Encoder | Refusa
     if fixed.has_checks:
         return Refusal("a function of its steps may not give the same in other rows", IN_MEMORY)
     parts, first = list[_Part](), 0
+    gapped = {recipe.column for recipe in fixed.recipes if recipe is not None and recipe.kind == "missing"}
     centres = dict(zip(fixed.value_sources, fixed.centres.tolist(), strict=True))
     for recipe, width in zip(fixed.recipes, fixed.widths, strict=True):
         if recipe is None:
             return Refusal("steps that learn nothing make columns of others before it, or products of them", IN_MEMORY)
         name = names[recipe.column] if recipe.column >= 0 else ""
-        parts.append(_Part(recipe, name, first, width, centres.get(first, 0.0)))
+        parts.append(_Part(recipe, name, first, width, centres.get(first, 0.0), recipe.column in gapped))
         first += width
     return Encoder(tuple(parts), first)
 
@@ -315,7 +323,8 @@ def encoded_model(
 ) -> EncodedModel | Refusal:
     """A learner behind steps, made of some rows that have all levels, extremes and gaps, as one for all rows."""
     if any(part.takes_masks or part.needs_rows or part.n_candidates for part in learner.parts):
-        return Refusal("it looks at the rows of every training set", IN_MEMORY)
+        remedy = f"choose its penalty by splits (cv=5), or {IN_MEMORY}"
+        return Refusal("it looks at the rows of every training set", remedy if learner.n_candidates else IN_MEMORY)
     encoder = encoder_of(learner.fixed, names)
     if isinstance(encoder, Refusal):
         return encoder

@@ -281,7 +281,7 @@ def streamed_model(
             )
         return PathModel(learner, names)
     if isinstance(learner, TunedLearner | ScaledLearner) and learner.needs_rows:
-        remedy = 'choose it by GCV or REML (onefit.PenalizedRegression(lam="gcv")), or ' + IN_MEMORY
+        remedy = 'choose it by splits (cv=5), by GCV or REML (onefit.PenalizedRegression(lam="gcv")), or ' + IN_MEMORY
         return Refusal("every training set chooses its penalty by leaving out each of its rows", remedy)
     if isinstance(learner, TunedLearner) and not learner.per_output:
         smoother = learner.smoother
