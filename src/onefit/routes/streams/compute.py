@@ -173,7 +173,7 @@ class StreamedComputation:
             by_fold = pilot + products[:, :, 0, 1:] / products[:, :, 0, :1]
         return Constants.of_means(pilot + total[0, 1:] / total[0, 0], by_fold, self.loss.classes)
 
-    def _first_pass(self, reader: RowReader, folds: Folds) -> tuple[Collected, list[TrainingSets]]:
+    def _first_pass(self, reader: RowReader, folds: StreamedFolds) -> tuple[Collected, list[TrainingSets]]:
         """Statistics, and coefficients of all training sets; again, in better coordinates, where digits were lost."""
         share = len(self.sample.y) / self.n_rows
         root = self.sample.root()
@@ -195,7 +195,14 @@ class StreamedComputation:
             collected = self.runner.sum(task, self.pieces, add_collected, self.ticks.advance, keep)
             with threads(1):
                 found = {
-                    at: self._solved(model, statistics, where, folds, reader, f"model {places[at]}, look {look}")
+                    at: self._solved(
+                        model,
+                        statistics,
+                        where,
+                        self._counted(model, folds, collected),
+                        reader,
+                        f"model {places[at]}, look {look}",
+                    )
                     for at, (model, statistics, where) in enumerate(
                         zip(models, collected.statistics, coordinates, strict=True)
                     )
@@ -222,6 +229,10 @@ class StreamedComputation:
         where = f"model {at} of {len(reader.repeats)} repeats"
         passes = GLMPasses(model, reader, folds, statistics, self._pass, where)
         return passes.fit(self.sample.designs[at], self.n_rows)
+
+    def _counted(self, model: StreamedModel, folds: StreamedFolds, collected: Collected) -> StreamedFolds:
+        """Folds as a model counts their rows."""
+        return folds.seeing(collected.seen) if model.counts_seen and self.reader.weights is not None else folds
 
     def _solved(
         self,

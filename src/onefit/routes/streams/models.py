@@ -67,6 +67,8 @@ class StreamedModel(ABC):
         Of rows: columns whose extremes by folds it needs.
     needs_statistics : bool
         Whether it needs sums of products of its columns.
+    counts_seen : bool
+        Whether its fits count the rows that have a weight.
     iterates : bool
         Whether its training sets take passes of their own.
     """
@@ -81,6 +83,7 @@ class StreamedModel(ABC):
     needs_plain: bool = False
     values: Callable[[ReadRows], FloatArray] | None = None
     needs_statistics: bool = True
+    counts_seen: bool = False
     iterates: bool = False
 
     @property
@@ -142,6 +145,8 @@ class PathModel(StreamedModel):
 
 class TunedModel(StreamedModel):
     """A ridge regression whose penalty every training set chooses by GCV or REML."""
+
+    counts_seen = True
 
     def __init__(self, learner: TunedLearner, smoother: DesignSmoother, names: tuple[str, ...]) -> None:
         self.learner, self.smoother, self.names = learner, smoother, names

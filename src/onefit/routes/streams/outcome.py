@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ...inference.fold_errors import Failure, RowRoles
 from ...inference.rowtotals import RowTotals
 from ...inference.tails import UnitSizes
 from ...linalg.columns import Columns
-from ...typing import FloatArray
+from ...typing import FloatArray, IntArray
 from ..contract import Outcome
 from .rows import RowReader
 from .summary import RowSummary
@@ -56,6 +56,12 @@ class StreamedFolds(Folds):
     def n(self) -> int:
         """Number of rows."""
         return self.n_rows
+
+    def seeing(self, sizes: IntArray) -> StreamedFolds:
+        """Those of so many rows (L, K), of which others do not count."""
+        found = replace(self, n_rows=int(sizes[0].sum()))
+        found.__dict__["sizes"] = sizes
+        return found
 
     @classmethod
     def of(cls, reader: RowReader, n_rows: int) -> StreamedFolds:

@@ -54,16 +54,17 @@ class WeightSums:
 
 @dataclass
 class Collected:
-    """What the first pass finds: statistics of each model, and sums of the weights."""
+    """What the first pass finds: statistics of each model, sums of the weights, and rows (L, K) that have one."""
 
     statistics: list[FoldStatistics]
     weights: WeightSums
+    seen: IntArray
 
 
 def add_collected(one: Collected, other: Collected) -> Collected:
     """Of earlier and later rows."""
     statistics = [a.plus(b) for a, b in zip(one.statistics, other.statistics, strict=True)]
-    return Collected(statistics, one.weights.plus(other.weights))
+    return Collected(statistics, one.weights.plus(other.weights), one.seen + other.seen)
 
 
 def _parts(rows: ReadRows, columns: Sequence[Columns], middle: FloatArray, most: int) -> Iterator[list[Chunk]]:
@@ -109,10 +110,12 @@ class CollectTask:
             for each, needed in zip(self.coordinates, self.needs_plain, strict=True)
         ]
         extremes: list[tuple[FloatArray, FloatArray] | None] = [None] * len(collectors)
-        weights = WeightSums()
+        weights, seen = WeightSums(), np.zeros((L, K), dtype=np.intp)
         with threads(1):
             for rows in self.reader.rows(piece):
                 weights = weights.plus(WeightSums.of(len(rows.observed), rows.weights))
+                if rows.weights is not None:
+                    seen += np.stack([np.bincount(ids[rows.weights > 0], minlength=K) for ids in rows.ids])
                 extremes = [
                     None if of is None else _with_extremes(ends, of(rows), rows.ids, K)
                     for ends, of in zip(extremes, self.values, strict=True)
@@ -127,7 +130,7 @@ class CollectTask:
             replace(each.statistics, plain=None if without is None else without.statistics, extremes=ends)
             for each, without, ends in zip(collectors, plain, extremes, strict=True)
         ]
-        return Collected(found, weights)
+        return Collected(found, weights, seen)
 
 
 def _with_extremes(
