@@ -17,6 +17,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 ORDER = [
     "errors",
     "typing",
+    "spare",
     "vocabulary",
     "extrapolation",
     "metrics",

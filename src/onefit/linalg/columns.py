@@ -10,6 +10,7 @@ from scipy import linalg
 from scipy.linalg import blas
 
 from ..errors import DataError
+from ..spare import spare_table
 from ..typing import FloatArray, IntArray
 from .tall import EPS, is_far_from_singular, norms
 
@@ -364,7 +365,8 @@ class ColumnMap:
 
     def of(self, X: FloatArray) -> Columns:
         """Some rows, or all."""
-        moved = X if self.centre is None else X - self.centre  # before any product, which would round by the offset
+        # before any product, which would round by the offset
+        moved = X if self.centre is None else np.subtract(X, self.centre, out=spare_table(*X.shape))
         E = moved if self.maps.penalized is None else moved @ self.maps.penalized
         N = np.ones((len(X), 1 if self.fit_intercept else 0))
         if self.maps.free.shape[1]:

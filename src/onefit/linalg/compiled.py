@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError
+from ..spare import spare_table
 from ..typing import FloatArray, IntArray
 
 _kernel: Any
@@ -125,7 +126,7 @@ def collect(
     fold being there.
     """
     d, C, m = Z.shape[1], r.shape[1], members.shape[-1]
-    grams, right = np.empty((*sizes.shape, d, d)), np.empty((*sizes.shape, d, C))
+    grams, right = spare_table(*sizes.shape, d, d), np.empty((*sizes.shape, d, C))
     arrays = (np.ascontiguousarray(each, dtype=np.float64) for each in (Z, r, weights))
     integers = (np.ascontiguousarray(each, dtype=np.int64) for each in (members, sizes))
     _kernel.collect(*arrays, *integers, grams, right, len(Z), sizes.size, m, d, C)

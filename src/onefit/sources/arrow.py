@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError
+from ..spare import spare_table
 from ..typing import AnyArray, FloatArray
 from .streams import Block
 
@@ -143,7 +144,7 @@ class ArrowBlock:
 
     def numbers(self, names: Sequence[str]) -> FloatArray:
         """Columns side by side."""
-        found = np.empty((self.n_rows, len(names)))
+        found = spare_table(self.n_rows, len(names))
         part = slice(self.start, self.start + self.n_rows)
         for at, name in enumerate(names):
             if name not in self.converted:

@@ -16,6 +16,7 @@ from ...learners import DesignSmoother, Learner, Refusal, ScaledLearner, TunedLe
 from ...linalg.columns import ColumnMap, Columns
 from ...linalg.precondition import Coordinates, precondition
 from ...linalg.reinsch import middle_penalty
+from ...spare import spare_table
 from ...typing import FloatArray, IntArray
 from ...validation import Problem, numeric_matrix
 from ..collect import FoldStatistics
@@ -179,7 +180,7 @@ class _AboutCentre:
 
     def __call__(self, rows: ReadRows) -> Columns:
         X = rows.numbers[self.names]
-        design = np.empty((len(X), 1 + len(self.names)))
+        design = spare_table(len(X), 1 + len(self.names))
         design[:, 0] = 1.0
         np.subtract(X, self.centre, out=design[:, 1:])
         return Columns(design[:, :0], design, np.zeros(0), np.zeros(design.shape[1]))

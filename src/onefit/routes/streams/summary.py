@@ -9,6 +9,7 @@ from scipy import sparse
 
 from ...inference.dependence import MOST
 from ...inference.rowtotals import RowTotals
+from ...spare import spare_table
 from ...typing import FloatArray
 from ..collect import Chunk
 
@@ -69,34 +70,35 @@ class RowSummary:
     def put(self, chunk: Chunk, rows: RowTotals) -> None:
         """Take in a chunk, of which ``rows`` hold sums over the repeats."""
         plan, b = self.plan, len(chunk.y)
-        losses = rows.losses[:b] / plan.n_repeats
+        weighted = spare_table(b, plan.n_values + 1, plan.n_losses)
+        losses = np.divide(rows.losses[:b], plan.n_repeats, out=weighted[:, :-1])
         w = None if chunk.weights is None else chunk.weights[:, None]
         others = plan.total - (1.0 if w is None else w)
         with np.errstate(divide="ignore", invalid="ignore"):
             best = np.square((chunk.y - plan.mean) * plan.total / others)
         if best.shape[1] != losses.shape[2]:
             best = np.zeros((b, losses.shape[2]))
-        weighted = np.concatenate([losses, best[:, None]], axis=1)
+        weighted[:, -1] = best
+        if chunk.start < MOST:
+            kept = slice(0, MOST - chunk.start)
+            weights = None if chunk.weights is None else chunk.weights[kept]
+            residuals = rows.residuals[:b][kept] / plan.n_repeats
+            self.first.append((chunk.start, chunk.observed[kept], residuals, losses[kept].copy(), weights))
         if w is not None:
-            weighted = weighted * w[:, :, None]
+            weighted *= w[:, :, None]
         self.sums += weighted.sum(axis=0)
         if chunk.groups is not None and self.by_group is not None:
             seen, places = np.unique(chunk.groups, return_inverse=True)
             members = sparse.csr_matrix((np.ones(b), places, np.arange(b + 1)), (b, len(seen))).T
             self.by_group[seen] += (members @ weighted.reshape(b, -1)).reshape(len(seen), *weighted.shape[1:])
         else:
-            unit = weighted / plan.scale
+            unit = np.divide(weighted, plan.scale, out=weighted)
             for loss in range(plan.n_losses):
                 gram = unit[..., loss].T @ unit[..., loss]
                 for at, constant in enumerate((-2, -1)):
                     self.products[at, :, 0, loss] += np.diag(gram)[:-1]
                     self.products[at, :, 1, loss] += gram[:-1, constant]
                     self.products[at, :, 2, loss] += gram[constant, constant]
-        if chunk.start < MOST:
-            kept = slice(0, MOST - chunk.start)
-            weights = None if chunk.weights is None else chunk.weights[kept]
-            residuals = rows.residuals[:b][kept] / plan.n_repeats
-            self.first.append((chunk.start, chunk.observed[kept], residuals, losses[kept], weights))
 
     def plus(self, other: RowSummary) -> RowSummary:
         """With those of later rows."""
