@@ -105,6 +105,19 @@ def read(folder: str) -> dict[str, float]:
     return {"seconds": processor, "clock": clock, "peak": own_peak()}
 
 
+def blocks(folder: str) -> dict[str, float]:
+    """The same by the blocks of onefit's own tables, in little memory."""
+    import onefit
+
+    def run() -> None:
+        table = onefit.scan(folder)
+        for block in table.blocks():
+            block.numbers(table.columns)
+
+    processor, clock, _ = _timed(run)
+    return {"seconds": processor, "clock": clock, "peak": own_peak()}
+
+
 def gemm() -> dict[str, float]:
     """Operations a second of a matrix product."""
     from .measure import gemm_speed
@@ -159,6 +172,7 @@ KINDS: dict[str, Callable[..., dict[str, float]]] = {
     "memory": memory,
     "parquet": parquet,
     "read": read,
+    "blocks": blocks,
     "gemm": gemm,
     "mixed": mixed,
     "dask": dask,

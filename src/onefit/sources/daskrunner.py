@@ -120,7 +120,8 @@ def _leaves(task: Callable[[Piece], Any], pieces: Sequence[Piece]) -> list[Any]:
 
     shared = dask.delayed(_Task(task), pure=False, traverse=False, name=f"onefit-task-{uuid4().hex}")
     run = dask.delayed(_run, pure=False, traverse=False)
-    leaves, name = [], f"onefit-piece-{uuid4().hex}"
+    # a name for every kind of task: Dask learns from it how long they take, and moves those that wait to idle workers
+    leaves, name = [], f"onefit-{type(task).__name__.strip('_').lower()}-{uuid4().hex}"
     for piece in pieces:
         empty = replace(piece, fragments=tuple(map(_emptied, piece.fragments)))
         awaited = [list(_awaited(fragment)) for fragment in piece.fragments]
