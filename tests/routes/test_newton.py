@@ -147,11 +147,12 @@ def test_n1_and_n2_hessian_and_gradient_at_the_fit_to_all_rows_follow_from_the_f
     sets = engine.sets(folds, range(1), FailureLog(1))
     chunk = sets.chunk(np.array([[0, 2]]))
     gamma, d = engine.full[0].gamma[0], X.shape[1] + 1
-    part = sets._sets([chunk], 0, range(1))
+    sums = sets._sums(0, range(1))
+    part = sets._sets([chunk], 0, range(1), sums)
     penalty = np.append(np.ones(d - 1), 0.0)
     g, H = brute_derivatives(engine, gamma, folds.training_rows(0, 0, 2), penalty)
     np.testing.assert_allclose(part.hessians.whole(part.penalty)[0], H, rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(sets._first_descent(part, 0, range(1))[0, 0], g, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(sets._first_descent(part, sums, range(1))[0, 0], g, rtol=1e-9, atol=1e-9)
 
 
 def test_n3_softmax_in_one_class_less():

@@ -114,6 +114,11 @@ class Full:
         found: FloatArray = np.einsum("aan->n", self.curvature)
         return found
 
+    @cached_property
+    def by_row(self) -> FloatArray:
+        """The trace and, if no columns are learned, minus the gradients of the rows: (n, 1) or (n, 1 + c q)."""
+        return np.column_stack([self.trace] if self.descents is None else [self.trace, self.descents])
+
 
 class FullEngine(FeaturesEngine, ABC):
     r"""Fits all rows, and has what that says to the training sets.

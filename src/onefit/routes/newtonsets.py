@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
 from scipy import sparse
@@ -20,12 +20,17 @@ __all__ = ["NewtonEngine"]
 AT_ONCE = 64
 """Training sets of a repeat that are iterated together."""
 
+FEW_CELLS = 2**18
+"""Numbers of a table of rows by cells up to which a product with it is faster than with the rows of each cell."""
+
 MOST_FLOATS = 2**22
 """Numbers of Hessians, and of gradients and coefficients, that are held for the values that are iterated together."""
 
 
 class NewtonEngine(FullEngine):
     """Iterates all training sets of a repeat at once."""
+
+    layouts: dict[Hashable, tuple[FloatArray, IntArray | None]] = {}  # noqa: RUF012, replaced and never changed
 
     def sets(self, folds: Folds, repeats: range, log: FailureLog) -> _Sets:
         """The training sets of some partitions."""
@@ -42,7 +47,7 @@ class _Sets(LoneSets):
         self._singles: dict[tuple[int, int], FloatArray] = {}
         self._solved: dict[int, FloatArray] = {}
         self._cells_of: dict[int, IntArray] = {}
-        self._indicators: dict[int, sparse.csr_array] = {}
+        self._indicators: dict[int, FloatArray | sparse.csr_array] = {}
 
     def floats_each(self, n_out: int) -> int:
         """Numbers that a training set needs."""
@@ -98,10 +103,11 @@ class _Sets(LoneSets):
             np.concatenate([engine.projected(chunk.maps, self._start(chunk.out, repeat, value)) for chunk in chunks])
             for value in values
         ]
-        start, sets = np.concatenate(starts), self._sets(chunks, repeat, values)
+        sums = self._sums(repeat, values)
+        start, sets = np.concatenate(starts), self._sets(chunks, repeat, values, sums)
         first = None
         if len(chunks) == 2 or chunks[0].out.shape[1] == 1:
-            first = self._first_descent(sets, repeat, values)
+            first = self._first_descent(sets, sums, values)
         solution = NewtonBatch(engine.shared, self._cells(repeat), sets).solve(start, first)
         V, c, at = len(values), start.shape[1], 0
         thetas, begun = (each.reshape(V, -1, *each.shape[1:]) for each in (solution.theta, start))
@@ -121,17 +127,19 @@ class _Sets(LoneSets):
         engine.n_fits.append(V * at)
         engine.n_steps.append(int(solution.n_steps.sum()))
 
-    def _first_descent(self, sets: NewtonSets, repeat: int, values: range) -> FloatArray | None:
+    def _first_descent(self, sets: NewtonSets, sums: FloatArray, values: range) -> FloatArray | None:
         """Minus the gradient (S, c, p) where the fit to all rows is: known from sums over its folds."""
-        inside, found = self._indicator(repeat), list[FloatArray]()
-        for value, penalty in zip(values, np.split(sets.penalty, len(values)), strict=True):
-            full = self.engine.full[value]
-            if full.descents is None:
-                return None
-            descents = (sets.factors.T @ (inside @ full.descents)).reshape(-1, *full.gamma.shape)
-            descents -= penalty[:, None] * full.gamma
-            found.append(descents)
-        return np.concatenate(found)
+        if sums.shape[2] == 1:
+            return None
+        gamma = np.stack([self.engine.full[value].gamma for value in values])  # (V, c, q)
+        found = (sets.factors.T @ sums[:, :, 1:]).reshape(len(values), -1, *gamma.shape[1:])
+        found -= sets.penalty.reshape(len(values), -1, 1, gamma.shape[2]) * gamma[:, None]
+        return found.reshape(-1, *gamma.shape[1:])
+
+    def _sums(self, repeat: int, values: range) -> FloatArray:
+        """Sums (V, cells, 1 + c q) over cells of curvatures and, if no columns are learned, of minus the gradients."""
+        inside = self._indicator(repeat)
+        return np.stack([np.asarray(inside @ self.engine.full[value].by_row) for value in values])
 
     def _of_full(self, value: int) -> FloatArray:
         """The fit to all rows, once for every fold."""
@@ -146,38 +154,54 @@ class _Sets(LoneSets):
         found: FloatArray = gamma + changes[out % self.folds.n_folds].sum(axis=1)
         return found
 
-    def _sets(self, chunks: Sequence[Chunk], repeat: int, values: range) -> NewtonSets:
-        """The training sets at some values, with their Hessians."""
-        engine = self.engine
-        factors = np.concatenate([self._factors(chunk) for chunk in chunks], axis=2)  # (K + 1, G, T)
-        factors = factors.reshape(-1, factors.shape[2])
+    def _sets(self, chunks: Sequence[Chunk], repeat: int, values: range, sums: FloatArray) -> NewtonSets:
+        """The training sets at some values, with their Hessians, from `_sums`."""
+        engine, layout = self.engine, self._layout(chunks)
+        factors = layout[0]
         weight = np.concatenate([chunk.weight() for chunk in chunks])
         each = [chunk.maps for chunk in chunks if chunk.maps is not None]
         maps = np.concatenate(each) if each else None
         width = engine.design.shape[1] if maps is None else maps.shape[2]
         penalty = np.concatenate([engine.penalties(value, weight, width) for value in values])
-        trace = np.stack([engine.full[value].trace for value in values], axis=1)  # (n, V)
-        curvature = np.asarray((self._indicator(repeat) @ trace).T @ factors).ravel()
-        if self._is_plain(chunks):
-            return NewtonSets(factors, None, penalty, self._downdated(chunks, repeat, values), curvature)
+        curvature = np.asarray(sums[:, :, 0] @ factors).ravel()
+        if layout[1] is not None:
+            return NewtonSets(factors, None, penalty, self._downdated(layout[1], repeat, values), curvature)
         H = np.concatenate([self._hessians(chunk, repeat, value) for value in values for chunk in chunks])
         T = len(weight)
         mapped = [engine.mapped(H[at : at + T], maps) for at in range(0, len(H), T)]
         return NewtonSets(factors, maps, penalty, Hessians(np.concatenate(mapped)), curvature)
 
-    def _factors(self, chunk: Chunk) -> FloatArray:
-        """Factors (K + 1, G, S) of the weights of rows in a fold and of a class; rows in no fold are in one more."""
+    def _layout(self, chunks: Sequence[Chunk]) -> tuple[FloatArray, IntArray | None]:
+        """Factors (cells, T) of the weights of rows, and the folds (T, 2) that are out, -1 for none, if that is all.
+
+        Where classes are not weighed it is the same in every repeat.
+        """
         K = self.folds.n_folds
-        factors = np.repeat(chunk.factors.T[None], K + 1, axis=0)
+        if self.engine.n_weighed > 1:
+            return np.concatenate([self._factors(chunk) for chunk in chunks], axis=1), None
+        own = [chunk.out % K for chunk in chunks]
+        key = (K, *((each.shape, each.tobytes()) for each in own))
+        found = self.engine.layouts.get(key)
+        if found is None:
+            factors, folds = np.concatenate([self._factors(chunk) for chunk in chunks], axis=1), None
+            if self._is_plain(chunks):
+                padded = [np.pad(each, ((0, 0), (0, 2 - each.shape[1])), constant_values=-1) for each in own]
+                folds = np.concatenate(padded)
+            found = factors, folds
+            self.engine.layouts = {key: found}
+        return found
+
+    def _factors(self, chunk: Chunk) -> FloatArray:
+        """Factors (cells, S) of the weights of rows in a fold and of a class; rows in no fold are in one more."""
+        K = self.folds.n_folds
+        factors = np.repeat(chunk.factors.T[None], K + 1, axis=0)  # (K + 1, G, S)
         for fold in (chunk.out % K).T:
             factors[fold, :, np.arange(len(fold))] = 0.0
-        return factors
+        return factors.reshape(-1, len(chunk.out))
 
-    def _downdated(self, chunks: Sequence[Chunk], repeat: int, values: range) -> Hessians:
-        """Hessians as those of all rows less those of one fold or two."""
+    def _downdated(self, folds: IntArray, repeat: int, values: range) -> Hessians:
+        """Hessians as those of all rows less those of the folds (T, 2) that are out."""
         K = self.folds.n_folds
-        own = [np.pad(chunk.out % K, ((0, 0), (0, 2 - chunk.out.shape[1])), constant_values=-1) for chunk in chunks]
-        folds = np.concatenate(own)
         pieces = [
             each
             for value in values
@@ -203,14 +227,18 @@ class _Sets(LoneSets):
             self._cells_of[repeat] = np.where(ids < 0, K, ids) * self.engine.n_weighed + self.engine.weighed
         return self._cells_of[repeat]
 
-    def _indicator(self, repeat: int) -> sparse.csr_array:
+    def _indicator(self, repeat: int) -> FloatArray | sparse.csr_array:
         """Which rows a cell has, (cells, n): its products are sums over cells."""
         if repeat not in self._indicators:
             cells = self._cells(repeat)
-            counts = np.bincount(cells, minlength=(self.folds.n_folds + 1) * self.engine.n_weighed)
-            order, ends = np.argsort(cells, kind="stable"), np.append(0, np.cumsum(counts))
-            shape = (len(counts), len(cells))
-            self._indicators[repeat] = sparse.csr_array((np.ones(len(cells)), order, ends), shape=shape)
+            shape = ((self.folds.n_folds + 1) * self.engine.n_weighed, len(cells))
+            places = np.arange(shape[0])
+            if shape[0] * shape[1] <= FEW_CELLS:
+                self._indicators[repeat] = (cells == places[:, None]).astype(np.float64)
+            else:
+                ends = np.searchsorted(np.sort(cells), np.append(places, shape[0]))
+                order = np.argsort(cells, kind="stable")
+                self._indicators[repeat] = sparse.csr_array((np.ones(len(cells)), order, ends), shape=shape)
         return self._indicators[repeat]
 
     def _fold_hessians(self, repeat: int, value: int) -> FloatArray:
@@ -231,11 +259,7 @@ class _Sets(LoneSets):
         V, S, c, q = gamma.shape
         columns = in_predictors(family, gamma.reshape(V * S, c, q)).reshape(-1, q, V, S)  # (P, q, V, S)
         if compiled.is_on() and not sparse.issparse(engine.design):
-            change = np.repeat(columns.transpose(3, 1, 2, 0).reshape(S, 1, q, -1), out.shape[1], axis=1)
-            nothing = np.zeros((self.folds.n + 1, change.shape[3]))
-            eta = compiled.residuals(engine.padded, nothing, change, self.members[out], self.sizes[out])
-            rows = np.minimum(self.members[out], self.folds.n - 1)
-            np.subtract(engine.y[rows][:, :, :, None], family.predicted(eta.reshape(*rows.shape, V, -1)), out=found)
+            self._predict_compiled(out, columns, found)
             return
         for fold in np.unique(out):
             which, slot = np.nonzero(out == fold)
@@ -244,3 +268,19 @@ class _Sets(LoneSets):
             eta = np.stack([np.asarray(engine.design[rows] @ each) for each in some], axis=1)  # (m, P, V sets)
             fitted = family.predicted(eta).reshape(len(rows), -1, V, len(which))
             found[which, slot, : len(rows)] = (engine.y[rows][:, :, None, None] - fitted).transpose(3, 0, 2, 1)
+
+    def _predict_compiled(self, out: IntArray, columns: FloatArray, found: FloatArray) -> None:
+        """The same by the kernel, from coefficients (P, q, V, S): a fold at once for all training sets that lack it."""
+        engine, (P, q, V, _) = self.engine, columns.shape
+        order = np.argsort(out, axis=None, kind="stable")
+        counts = np.unique(out, return_counts=True)[1]
+        width = 1 if (counts != counts[0]).any() else int(counts[0])  # else one by one
+        order, t = order.reshape(-1, width), out.shape[1]
+        held = out.ravel()[order[:, 0]]
+        change = columns.transpose(3, 1, 2, 0)[order // t].transpose(0, 2, 1, 3, 4)  # (folds, q, width, V, P)
+        nothing = np.zeros((self.folds.n + 1, width * V * P))
+        members, sizes = self.members[held], self.sizes[held]
+        eta = compiled.residuals(engine.padded, nothing, change.reshape(len(held), q, -1), members, sizes)
+        fitted = engine.learner.family.predicted(eta.reshape(len(held), -1, width, V, P))
+        y = engine.y[np.minimum(members, self.folds.n - 1)]
+        found[order // t, order % t] = (y[:, :, None, None] - fitted).swapaxes(1, 2)

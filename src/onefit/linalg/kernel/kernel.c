@@ -435,9 +435,11 @@ static PyObject *py_newton(PyObject *self, PyObject *args) {
     for (long i = 0; i < 3 * t.S; i++)
         if (t.made[i] >= M || t.made[i] < (i % 3 ? -1 : 0)) return refuse(&b, "made");
     const kernels *k = chosen;
-    const size_t d = (size_t)t.c * t.p;
+    const size_t d = (size_t)t.c * t.p, rows = (t.n + 7) / 8 * 8; /* whole strips of rows */
+    const int is_exponential = t.family != NEWTON_TWEEDIE && t.family != NEWTON_NORMAL;
+    if (is_exponential && rows * t.c * k->lanes <= NEWTON_KEPT) t.kept = rows * t.c;
     const size_t tables = (d + k->TI) * (d | 1) + (6 + 2 * NEWTON_MEMORY) * d + t.p + (t.maps ? (size_t)t.q * t.p : 0) +
-                          t.n_cells + (2 * (size_t)t.P + t.c) * t.q + (d * d + k->lanes - 1) / k->lanes;
+                          t.n_cells + (3 * (size_t)t.P + t.c) * t.q + (d * d + k->lanes - 1) / k->lanes + t.kept;
     double *space = workspace(tables * k->lanes);
     if (space) {
         Py_BEGIN_ALLOW_THREADS

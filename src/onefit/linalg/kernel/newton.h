@@ -4,13 +4,13 @@
 
 typedef int64_t NAME(whole) __attribute__((vector_size(8 * W), aligned(8)));
 #define WHOLE NAME(whole)
-#define STRIP 4 /* rows at a time: what is loaded of the coefficients serves all of them */
+#define STRIP (W < 8 ? 4 : 8) /* rows at a time, as registers allow: coefficients that are loaded serve all of them */
 
 INLINE VEC NAME(pick)(WHOLE mask, VEC yes, VEC no) { return (VEC)((mask & (WHOLE)yes) | (~mask & (WHOLE)no)); }
 
-/* exp to the last bit or two; arguments beyond the range are taken for its ends, and NaN stays. */
+/* exp to the last bit or two; arguments beyond the range are taken for its ends (sums of some do not overflow), and NaN stays. */
 INLINE VEC NAME(exponential)(VEC x) {
-    const VEC high = SPREAD(709.0), low = SPREAD(-708.0), magic = SPREAD(6755399441055744.0);
+    const VEC high = SPREAD(700.0), low = SPREAD(-708.0), magic = SPREAD(6755399441055744.0);
     x = NAME(pick)(x > high, high, x);
     x = NAME(pick)(x < low, low, x);
     const VEC shifted = x * 1.4426950408889634 + magic, k = shifted - magic;
@@ -31,52 +31,102 @@ INLINE VEC NAME(exponential)(VEC x) {
     return sum * (VEC)exponent;
 }
 
-/* Minus the derivative of a loss in its linear predictor. */
-INLINE VEC NAME(slope)(VEC eta, double y, double power, const int family) {
-    if (family == NEWTON_BINOMIAL) return y / (1.0 + NAME(exponential)(y * eta));
-    if (family == NEWTON_POISSON) return y - NAME(exponential)(eta);
-    if (family == NEWTON_GAMMA) return y * NAME(exponential)(-eta) - 1.0;
-    if (family == NEWTON_TWEEDIE) return y * NAME(exponential)((1.0 - power) * eta) - NAME(exponential)((2.0 - power) * eta);
-    return y - eta;
+#define NEAR 0.03
+/* exp of what is at most NEAR away from zero, to the last bit. */
+INLINE VEC NAME(exponential_near)(VEC x) {
+    VEC sum = SPREAD(1.0 / 5040.0);
+    sum = sum * x + 1.0 / 720.0;
+    sum = sum * x + 1.0 / 120.0;
+    sum = sum * x + 1.0 / 24.0;
+    sum = sum * x + 1.0 / 6.0;
+    sum = sum * x + 0.5;
+    return sum * x * x + x + 1.0;
 }
 
-/* Indicators of the classes less their probabilities, for all but the first of P classes of a row, from linear predictors
- * less that of the first class: those of the first follow, as they sum to zero. eta is overwritten. */
-INLINE void NAME(softmax)(const newton_task *t, VEC (*eta)[STRIP], long row, int a) {
-    VEC sum = SPREAD(1.0);
-    for (long p = 1; p < t->P; p++) sum += eta[p][a] = NAME(exponential)(eta[p][a]);
-    const VEC share = 1.0 / sum;
-    for (long p = 1; p < t->P; p++) eta[p][a] = (t->y[p * t->n + row] > 0 ? 1.0 : 0.0) - eta[p][a] * share;
+/* What is raised by a unit of the linear predictor, if all that a loss needs is one exponential. */
+INLINE double NAME(exponent)(double y, const int family) {
+    return family == NEWTON_BINOMIAL ? y : family == NEWTON_GAMMA ? -1.0 : 1.0;
+}
+
+/* Minus the derivative of a loss, from that exponential, or from its linear predictor. */
+INLINE VEC NAME(slope)(VEC x, double y, double power, const int family) {
+    if (family == NEWTON_BINOMIAL) return y / (1.0 + x);
+    if (family == NEWTON_POISSON) return y - x;
+    if (family == NEWTON_GAMMA) return y * x - 1.0;
+    if (family == NEWTON_TWEEDIE) return y * NAME(exponential)((1.0 - power) * x) - NAME(exponential)((2.0 - power) * x);
+    return y - x;
+}
+
+/* Linear predictors of the rows of a strip from coefficients (q,). */
+INLINE void NAME(predictors)(const double *const *own, const VEC *restrict gamma, long q, VEC *eta) {
+    VEC acc[STRIP];
+    for (int a = 0; a < STRIP; a++) acc[a] = ZERO;
+    for (long j = 0; j < q; j++) {
+        const VEC g = gamma[j];
+        for (int a = 0; a < STRIP; a++) acc[a] += own[a][j] * g;
+    }
+    for (int a = 0; a < STRIP; a++) eta[a] = acc[a];
+}
+
+/* Exponentials of a strip in the lanes where its linear predictors are but changes near zero: those that are kept, times what
+ * follows from these. Which lanes in which rows are not near, and whether there are any. */
+INLINE int64_t NAME(exponentials_near)(const double *exponent, const VEC *change, const VEC *kept, WHOLE may_be, WHOLE *is_far,
+                                       VEC *found) {
+    WHOLE some = (WHOLE)ZERO;
+    for (int a = 0; a < STRIP; a++) {
+        is_far[a] = ~may_be | (change[a] > SPREAD(NEAR)) | (change[a] < SPREAD(-NEAR));
+        some |= is_far[a];
+        found[a] = kept[a] * NAME(exponential_near)(exponent[a] * change[a]);
+    }
+    int64_t any = 0;
+    for (int l = 0; l < W; l++) any |= some[l];
+    return any;
 }
 
 /* Sums over all rows of their columns times their weighted residuals, (P, q), at coefficients (P, q); of a softmax these are
- * less those of the first class. */
-INLINE void NAME(pass)(const newton_task *t, const VEC *restrict gamma, const VEC *restrict factors, VEC *restrict sums,
-                       const int family) {
+ * less those of the first class. `changes` are the coefficients less those of the pass before, or NULL, and `may_be` the lanes
+ * where they may be near zero: a lane's numbers must not depend on the others, so that each does what it would do alone. */
+INLINE void NAME(pass)(const newton_task *t, const VEC *restrict gamma, const VEC *restrict changes, WHOLE may_be,
+                       VEC *restrict kept, const VEC *restrict factors, VEC *restrict sums, const int family) {
     const long q = t->q, P = family == NEWTON_SOFTMAX ? t->P : 1, low = family == NEWTON_SOFTMAX;
     for (long j = 0; j < P * q; j++) sums[j] = ZERO;
     for (long i = 0; i < t->n; i += STRIP) {
         VEC eta[NEWTON_CLASSES][STRIP];
         const double *own[STRIP];
+        double exponent[STRIP];
         long row[STRIP];
         for (int a = 0; a < STRIP; a++) {
             row[a] = i + a < t->n ? i + a : t->n - 1;
             own[a] = t->design + row[a] * q;
+            exponent[a] = NAME(exponent)(t->y[row[a]], family);
         }
         for (long p = low; p < P; p++) {
-            VEC acc[STRIP];
-            for (int a = 0; a < STRIP; a++) acc[a] = ZERO;
-            for (long j = 0; j < q; j++) {
-                const VEC g = gamma[p * q + j];
-                for (int a = 0; a < STRIP; a++) acc[a] += own[a][j] * g;
+            VEC *place = kept ? kept + (i * (P - low) + (p - low) * STRIP) : NULL, near[STRIP];
+            WHOLE is_far[STRIP];
+            for (int a = 0; a < STRIP; a++) near[a] = ZERO, is_far[a] = (WHOLE)ZERO;
+            if (changes) {
+                NAME(predictors)(own, changes + p * q, q, eta[p]);
+                const int64_t any = NAME(exponentials_near)(exponent, eta[p], place, may_be, is_far, near);
+                for (int a = 0; a < STRIP; a++) eta[p][a] = place[a] = near[a];
+                if (!any) continue;
             }
-            for (int a = 0; a < STRIP; a++) eta[p][a] = acc[a];
+            NAME(predictors)(own, gamma + p * q, q, eta[p]);
+            if (family == NEWTON_TWEEDIE || family == NEWTON_NORMAL) continue;
+            for (int a = 0; a < STRIP; a++) {
+                eta[p][a] = NAME(exponential)(exponent[a] * eta[p][a]);
+                if (changes) eta[p][a] = NAME(pick)(is_far[a], eta[p][a], near[a]);
+                if (kept) place[a] = eta[p][a];
+            }
         }
         for (int a = 0; a < STRIP; a++) {
-            if (family == NEWTON_SOFTMAX) NAME(softmax)(t, eta, row[a], a);
-            else eta[0][a] = NAME(slope)(eta[0][a], t->y[row[a]], t->power, family);
             const VEC weight = (i + a < t->n ? t->weights[row[a]] : 0.0) * factors[t->cells[row[a]]];
-            for (long p = low; p < P; p++) eta[p][a] *= weight;
+            if (family == NEWTON_SOFTMAX) { /* indicators of all classes but the first, less their probabilities */
+                VEC sum = SPREAD(1.0);
+                for (long p = 1; p < P; p++) sum += eta[p][a];
+                const VEC share = 1.0 / sum;
+                for (long p = 1; p < P; p++)
+                    eta[p][a] = ((t->y[p * t->n + row[a]] > 0 ? 1.0 : 0.0) - eta[p][a] * share) * weight;
+            } else eta[0][a] = NAME(slope)(eta[0][a], t->y[row[a]], t->power, family) * weight;
         }
         for (long p = low; p < P; p++) {
             VEC r[STRIP];
@@ -93,7 +143,7 @@ INLINE void NAME(pass)(const newton_task *t, const VEC *restrict gamma, const VE
 }
 
 typedef struct {
-    VEC *A, *D, *maps, *factors, *gamma, *sums, *inner, *theta, *g, *before, *step, *part, *steps, *changes, *penalty;
+    VEC *A, *D, *maps, *factors, *gamma, *sums, *inner, *theta, *g, *before, *step, *part, *steps, *changes, *penalty, *along, *kept;
     VEC scales[NEWTON_MEMORY], curvature;
     double *H; /* of one set */
 } NAME(lane_sets);
@@ -142,33 +192,47 @@ static void NAME(load_sets)(const newton_task *t, SETS *s, long first) {
     }
 }
 
-/* Minus the gradient at theta. */
-static void NAME(descend)(const newton_task *t, SETS *s) {
+/* Coefficients (P, q) of the linear predictors from those of the fits, (c, p); of a softmax less those of the first class. */
+static void NAME(spread_out)(const newton_task *t, SETS *s, const VEC *restrict theta, VEC *restrict gamma) {
     const long c = t->c, q = t->q, p = t->p, P = t->P;
     for (long a = 0; a < c; a++)
         for (long j = 0; j < q; j++) {
             VEC sum = ZERO;
             if (t->maps)
-                for (long k = 0; k < p; k++) sum += s->maps[j * p + k] * s->theta[a * p + k];
-            else sum = s->theta[a * p + j];
+                for (long k = 0; k < p; k++) sum += s->maps[j * p + k] * theta[a * p + k];
+            else sum = theta[a * p + j];
             s->inner[a * q + j] = sum;
         }
     for (long b = 0; b < P; b++)
         for (long j = 0; j < q; j++) {
             VEC sum = ZERO;
             for (long a = 0; a < c; a++) sum += t->basis[b * c + a] * s->inner[a * q + j];
-            s->gamma[b * q + j] = sum;
+            gamma[b * q + j] = sum;
         }
     for (long b = 1; b < P && t->family == NEWTON_SOFTMAX; b++)
-        for (long j = 0; j < q; j++) s->gamma[b * q + j] -= s->gamma[j];
+        for (long j = 0; j < q; j++) gamma[b * q + j] -= gamma[j];
+}
+
+/* Minus the gradient at theta, where a step led that changed linear predictors by `change` (W) on average, or NULL if no
+ * exponentials are kept yet; lanes that are not active stay where they are. */
+static void NAME(descend)(const newton_task *t, SETS *s, const double *change, const int *is_active) {
+    const long c = t->c, q = t->q, p = t->p, P = t->P;
+    const VEC *changes = NULL;
+    WHOLE may_be = (WHOLE)ZERO;
+    NAME(spread_out)(t, s, s->theta, s->gamma);
+    for (int l = 0; l < W && change && s->kept; l++)
+        if (!is_active[l] || change[l] <= NEAR / 4) may_be[l] = -1, changes = is_active[l] ? s->along : changes;
+    if (changes) NAME(spread_out)(t, s, s->step, s->along);
+#define PASS(family) NAME(pass)(t, s->gamma, changes, may_be, s->kept, s->factors, s->sums, family)
     switch (t->family) {
-    case NEWTON_BINOMIAL: NAME(pass)(t, s->gamma, s->factors, s->sums, NEWTON_BINOMIAL); break;
-    case NEWTON_POISSON: NAME(pass)(t, s->gamma, s->factors, s->sums, NEWTON_POISSON); break;
-    case NEWTON_GAMMA: NAME(pass)(t, s->gamma, s->factors, s->sums, NEWTON_GAMMA); break;
-    case NEWTON_TWEEDIE: NAME(pass)(t, s->gamma, s->factors, s->sums, NEWTON_TWEEDIE); break;
-    case NEWTON_NORMAL: NAME(pass)(t, s->gamma, s->factors, s->sums, NEWTON_NORMAL); break;
-    default: NAME(pass)(t, s->gamma, s->factors, s->sums, NEWTON_SOFTMAX);
+    case NEWTON_BINOMIAL: PASS(NEWTON_BINOMIAL); break;
+    case NEWTON_POISSON: PASS(NEWTON_POISSON); break;
+    case NEWTON_GAMMA: PASS(NEWTON_GAMMA); break;
+    case NEWTON_TWEEDIE: PASS(NEWTON_TWEEDIE); break;
+    case NEWTON_NORMAL: PASS(NEWTON_NORMAL); break;
+    default: PASS(NEWTON_SOFTMAX);
     }
+#undef PASS
     for (long a = 0; a < c; a++) {
         for (long j = 0; j < q; j++) {
             VEC sum = ZERO;
@@ -251,7 +315,7 @@ static void NAME(iterate)(const newton_task *t, SETS *s, long first) {
         left += is_active[l];
     }
     for (long k = 0; k < NEWTON_STEPS && left; k++) {
-        if (k || !t->first) NAME(descend)(t, s);
+        if (k || !t->first) NAME(descend)(t, s, k > (t->first != NULL) ? history[k - 1] : NULL, is_active);
         if (k) NAME(remember)(s, d, k - 1);
         NAME(direct)(s, d, k);
         const VEC squares = NAME(inner_product)(s->step, s->g, d);
@@ -287,8 +351,9 @@ static void NAME(newton)(const newton_task *t, double *space) {
     s.step = NAME(cut)(&at, d), s.part = NAME(cut)(&at, d), s.penalty = NAME(cut)(&at, p);
     s.steps = NAME(cut)(&at, NEWTON_MEMORY * d), s.changes = NAME(cut)(&at, NEWTON_MEMORY * d);
     s.maps = NAME(cut)(&at, t->maps ? q * p : 0), s.factors = NAME(cut)(&at, t->n_cells);
-    s.gamma = NAME(cut)(&at, P * q), s.sums = NAME(cut)(&at, P * q), s.inner = NAME(cut)(&at, c * q);
+    s.gamma = NAME(cut)(&at, P * q), s.along = NAME(cut)(&at, P * q), s.sums = NAME(cut)(&at, P * q), s.inner = NAME(cut)(&at, c * q);
     s.H = (double *)NAME(cut)(&at, (d * d + W - 1) / W);
+    s.kept = t->kept ? NAME(cut)(&at, t->kept) : NULL;
     for (long first = 0; first < t->S; first += W) {
         NAME(load_sets)(t, &s, first);
         NAME(factor)(s.A, d | 1, 0, d, d);
@@ -298,3 +363,4 @@ static void NAME(newton)(const newton_task *t, double *space) {
 #undef WHOLE
 #undef SETS
 #undef STRIP
+#undef NEAR

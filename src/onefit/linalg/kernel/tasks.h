@@ -73,6 +73,7 @@ enum { NEWTON_BINOMIAL, NEWTON_POISSON, NEWTON_GAMMA, NEWTON_TWEEDIE, NEWTON_NOR
 #define NEWTON_CLASSES 16 /* most classes of a softmax */
 #define NEWTON_MEMORY 12  /* steps that are remembered */
 #define NEWTON_STEPS 30   /* steps at most */
+#define NEWTON_KEPT 65536 /* exponentials of all lanes that are kept at most: about what the second cache holds */
 
 typedef struct {
     const double *design, *y, *weights, *factors, *maps, *penalty, *pieces, *curvature, *basis, *first; /* maps, first: or NULL */
@@ -80,6 +81,7 @@ typedef struct {
     double *theta;
     int64_t *converged, *steps;
     long n, q, p, P, c, S, T, n_cells, window;
+    long kept; /* exponentials of a set that are kept from pass to pass, or none */
     int family;
     double power, tolerance, slow, wild, least_pivot;
 } newton_task;
