@@ -1,7 +1,7 @@
 PYTHON ?= python
 .DEFAULT_GOAL := help
 
-.PHONY: benchmarks-quick check cores docs fix fuzz help lint lowest package paper paper-quick sanitize test test-all test-cluster validation
+.PHONY: benchmarks-quick check cores docs evidence fix fuzz help lint lowest package paper paper-quick sanitize test test-all test-cluster validation
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ check:  ## everything that must pass before a merge, in a fresh environment
 
 benchmarks-quick:  ## a first look at the ratios to peers
 	$(PYTHON) -m benchmarks --quick
+
+evidence:  ## every figure of README and documentation again, on an idle machine: benchmarks and the paper, into files and pages
+	$(PYTHON) -m benchmarks --evidence
 
 paper:  ## the figures and tables of the paper
 	$(PYTHON) -m paper

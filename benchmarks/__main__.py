@@ -37,109 +37,66 @@ benchmark stops. A time is otherwise the shortest of the runs that fit in the bu
 and compiled workspaces are in it; the paper's shapes below 1,600 rows are left out (-). (!) marks more than 1 GB with
 p < n < 20,000.
 
-With ``--plan``: both routes on a grid of shapes, and how far `onefit.plan` is from the better one. With
-``--calibrate``: the costs that `onefit.plan` has in it, fitted to times on this machine. With ``--kernels``: each
-compiled kernel with every instruction set that the machine has. With ``--sparse``: 20 sparse designs by the gram
-route, by refits (which scikit-learn iterates to a tolerance), as a dense copy, and by the choice that onefit makes
-itself, what that costs included; with ``--sparse --calibrate``: the costs of that choice. With ``--pipelines``: tables
-of text and numbers, encoded, scaled and imputed before a Ridge, and searches inside, beside refits of the same. With
-``--glm``: logistic, Poisson and Gamma regression beside refits at scikit-learn's default tolerance. With
-``--learners``: lasso, partial least squares, Bayesian ridge regression and Gaussian processes beside refits. With
-``--classifiers``: nearest neighbours, discriminant analysis and naive Bayes beside refits, and many outputs. With
-``--series``: blocks of time with buffers beside plain folds. With
-``--scale``: (a) an array of 10 million rows beside one fit of scikit-learn, (b) the same from Parquet beside reading
-the columns twice and the operations at gemm speed, (c) 100 million rows, (d) two Dask workers beside one, (e) a table
-with text; peaks are those of whole processes. With ``--throughput FILE``: rows a second as a picture. With
-``--everyday``: the table on the first page, what the models that people use cost beside `cross_val_score`. With
-``--growth FILE``: time against n, p, K, L and the number of values, as a picture.
+An option measures that alone: ``--bars`` and ``--shapes`` the two halves of the above, ``--ratios`` a few of the
+shapes. ``--everyday``: what the models that people use cost beside `cross_val_score`, the table on the first page.
+``--peers``: beside the libraries that people would take instead (`benchmarks.peers`). ``--pipelines``: tables of text
+and numbers, encoded, scaled and imputed before a Ridge, and searches, beside refits of the same. ``--glm``: logistic,
+Poisson and Gamma regression beside refits at scikit-learn's default tolerance. ``--learners``: lasso, partial least
+squares, Bayesian ridge regression and Gaussian processes. ``--classifiers``: nearest neighbours, discriminant analysis
+and naive Bayes, and many outputs. ``--series``: blocks of time with buffers beside plain folds. ``--scale``: (a) an
+array of 10 million rows beside one fit of scikit-learn, (b) the same from Parquet beside reading the columns twice and
+the operations at gemm speed, (c) 100 million rows, (d) two Dask workers beside one, (e) a table with text; peaks are
+those of whole processes. ``--plan``: both routes on a grid of shapes, and how far `onefit.plan` is from the better one.
+``--sparse``: 20 sparse designs by the gram route, by refits (which scikit-learn iterates to a tolerance), as a dense
+copy, and by onefit's own choice, what that costs included. ``--kernels``: each compiled kernel with every instruction
+set that the machine has. ``--growth FILE`` draws time against n, p, K, L and the number of values, and
+``--throughput FILE`` rows a second. ``--calibrate`` fits the costs that `onefit.plan` has in it to times on this
+machine, with ``--sparse`` those of sparse designs.
+
+``--evidence`` runs all that README and documentation show, some of it three times, keeps the figures in
+``benchmarks/results`` and writes them into the pages; it says how long that takes. ``--only`` names some parts of it,
+``--pages`` writes the pages from the figures that there are.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import platform
 from collections.abc import Sequence
-from dataclasses import replace
-from importlib import import_module
 from importlib.metadata import version
+from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
 from onefit.linalg import compiled
 
-from .bars import bars
-from .cases import PAPER, QUICK, SECTIONS
-from .measure import gemm_speed, measure
-from .memory import peaks
-from .table import HEAD, Line, markdown, plain
+from .measure import gemm_speed
+from .reports import REPORTS
 
 __all__ = ["main"]
-
-LARGE = 1600
-"""Rows from which the memory of the paper's shapes is worth a process of its own."""
-
-BAR_HEAD = ("bar", "measured", "should be", "")
-
-BARS = {
-    "glm": "glms:glm_bars",
-    "pipelines": "pipelines:pipeline_bars",
-    "learners": "learners:learner_bars",
-    "classifiers": "classifiers:classifier_bars",
-    "series": "series:series_bars",
-}
-"""By option, the module and function that measure bars of their own; loaded when they are asked for."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is asked for and print it."""
     options = _options(arguments)
-    if options.sparse:
-        from .sparse import calibrate_sparse, sparse_report
+    if options.pages or options.evidence:
+        from .evidence import gather, write_pages
 
-        with threadpool_limits(limits=1):
-            print((calibrate_sparse if options.calibrate else sparse_report)(options.quick))
+        if options.evidence:
+            gather(options.only, options.quick)
+        write_pages()
         return
-    if options.plan or options.calibrate:
-        from .planning import calibrate, plan_report
-
-        with threadpool_limits(limits=1):
-            print((calibrate if options.calibrate else plan_report)(options.quick))
-        return
-    if options.kernels:
-        from .kernels import kernels_report
-
-        print(kernels_report(options.quick))
-        return
-    for name in BARS:
-        if getattr(options, name):
-            _print_bars(BARS[name], options)
-            return
-    if options.everyday:
-        from .everyday import HEAD as EVERYDAY_HEAD
-        from .everyday import everyday
-
-        with threadpool_limits(limits=1):
-            lines = everyday(options.quick, 0.02 if options.quick else options.seconds)
-        form = markdown if options.markdown else plain
-        print(form(EVERYDAY_HEAD, lines, EVERYDAY_HEAD[:2]))
-        return
-    if options.scale or options.throughput:
-        from .scale import scale_bars, throughput
-
-        if options.throughput:
-            print(throughput(options.throughput, options.quick))
-            return
-        found = scale_bars(options.quick, options.seconds, options.rows, options.parts)
-        form = markdown if options.markdown else plain
-        print(form(BAR_HEAD, [bar.cells() for bar in found], ("bar", "")))
-        return
-    if options.growth:
-        from .growth import growth
-
-        with threadpool_limits(limits=1):
-            print(growth(options.growth, options.quick))
-        return
-    _compare(options)
+    asked = [name for name in REPORTS if getattr(options, name)][:1]
+    records = []
+    for name in asked or ["bars", "shapes"]:
+        report = REPORTS[name](options)
+        records += report.records
+        print(report.text, end="\n" if asked else "\n\n", flush=True)
+    if not asked:
+        print(_footnote(options.quick))
+    if options.json is not None:
+        options.json.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -148,8 +105,13 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--quick", action="store_true", help="tiny cases: that everything runs")
     parser.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there, too")
     parser.add_argument("--seconds", type=float, default=0.5, help="budget of each method on each case")
     parser.add_argument("--no-memory", action="store_true", help="leave out the peaks of memory")
+    parser.add_argument("--bars", action="store_true", help="what onefit is held to, without the table")
+    parser.add_argument("--shapes", action="store_true", help="the table, without the bars")
+    parser.add_argument("--ratios", action="store_true", help="a few lines of the table")
+    parser.add_argument("--peers", action="store_true", help="other libraries: ikpls, celer, skglm, himalaya, R's")
     parser.add_argument("--plan", action="store_true", help="both routes and the choice, over a grid of shapes")
     parser.add_argument("--calibrate", action="store_true", help="fit the costs of onefit.plan to this machine")
     parser.add_argument("--kernels", action="store_true", help="each compiled kernel with every instruction set")
@@ -165,41 +127,15 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--parts", default="abcde", help="with --scale: which of (a) to (e)")
     parser.add_argument("--throughput", metavar="FILE", help="draw rows a second against rows and workers")
     parser.add_argument("--growth", metavar="FILE", help="draw time against each size")
+    parser.add_argument("--evidence", action="store_true", help="all that the pages show, into files and pages")
+    parser.add_argument("--only", default="", metavar="PARTS", help="with --evidence: some parts, by commas")
+    parser.add_argument("--pages", action="store_true", help="write the pages from the files alone")
     return parser.parse_args(arguments)
 
 
-def _print_bars(place: str, options: argparse.Namespace) -> None:
-    """Measure the bars of a module of this package, on one thread."""
-    module, function = place.split(":")
-    measured = getattr(import_module(f".{module}", __package__), function)
+def _footnote(quick: bool) -> str:
     with threadpool_limits(limits=1):
-        found = measured(options.quick, 0.02 if options.quick else 3 * options.seconds)
-    form = markdown if options.markdown else plain
-    print(form(BAR_HEAD, [bar.cells() for bar in found], ("bar", "")))
-
-
-def _compare(options: argparse.Namespace) -> None:
-    """Bars, then the table section by section."""
-    budget = 0.02 if options.quick else options.seconds
-    sections = QUICK if options.quick else SECTIONS
-    form = markdown if options.markdown else plain
-    found = bars(options.quick, 3 * budget)
-    print(form(BAR_HEAD, [bar.cells() for bar in found], ("bar", "")), end="\n\n", flush=True)
-    with threadpool_limits(limits=1):
-        gemm = gemm_speed(200 if options.quick else 1500)
-    measured = [case for cases in sections.values() for case in cases if not (case in PAPER and case.n < LARGE)]
-    megabytes = {} if options.no_memory else peaks(measured[:1] if options.quick else measured)
-    for name, cases in sections.items():
-        lines = []
-        for case in cases:
-            with threadpool_limits(limits=1):
-                route, timings = measure(replace(case), budget, gemm)  # a copy, whose data go with it
-            lines.append(Line(case, route, timings, megabytes.get(case)).cells())
-        print(name, form(HEAD, lines), sep="\n\n", end="\n\n", flush=True)
-    print(_footnote(gemm))
-
-
-def _footnote(gemm: float) -> str:
+        gemm = gemm_speed(200 if quick else 1500)
     versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scikit-learn", "onefit"))
     kernel = f"compiled kernels with {compiled.instructions()}" if compiled.is_on() else "no compiled kernels"
     return (

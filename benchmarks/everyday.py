@@ -24,7 +24,7 @@ import onefit
 from .measure import best_of
 from .pipelines import PipelineCase
 
-__all__ = ["HEAD", "MODELS", "everyday"]
+__all__ = ["HEAD", "MODELS", "EverydayLine", "everyday", "times"]
 
 HEAD = ("your model", "how it is computed", "times cross_val_score", "by refits")
 TABLE = PipelineCase("houses", 1_000, 5, (6, 12), 0.05, 0)
@@ -84,7 +84,21 @@ MODELS = (
 )
 
 
-def everyday(quick: bool, budget: float) -> list[list[str]]:
+@dataclass(frozen=True)
+class EverydayLine:
+    """A model, how it is computed, its time over that of `cross_val_score`, and what refits would take instead."""
+
+    model: str
+    how: str
+    ratio: float
+    by_refits: str
+
+    def cells(self) -> list[str]:
+        """Text of the line."""
+        return [self.model, self.how, times(self.ratio), self.by_refits]
+
+
+def everyday(quick: bool, budget: float) -> list[EverydayLine]:
     """A line for each model: how it is computed, and its cost in units of `cross_val_score`."""
     table, models = (TINY, MODELS[:3]) if quick else (TABLE, MODELS)
     with warnings.catch_warnings():
@@ -92,16 +106,17 @@ def everyday(quick: bool, budget: float) -> list[list[str]]:
         return [_line(model, table, budget) for model in models]
 
 
-def _line(which: Everyday, table: PipelineCase, budget: float) -> list[str]:
+def _line(which: Everyday, table: PipelineCase, budget: float) -> EverydayLine:
     model, X, y = which.job(table)
     ours, result = best_of(lambda: onefit.nested_cv(model, X, y, random_state=0, progress=False), budget)
     theirs, _ = best_of(lambda: cross_val_score(model, X, y, cv=CV_FOLDS), budget)
     K, repeats = result.n_folds, result.n_repeats
     drawn = "every pair of rows left out" if result.n_folds == len(y) else f"{K} folds, {repeats} repeats"
-    by_refits = _times(repeats * K * (K + 1) / 2 / CV_FOLDS)
+    by_refits = times(repeats * K * (K + 1) / 2 / CV_FOLDS)
     how = f"{WORDS[result.route]}; {drawn}"
-    return [which.name, how, _times(ours / theirs), by_refits if result.route != "refit" else "the same"]
+    return EverydayLine(which.name, how, ours / theirs, by_refits if result.route != "refit" else "the same")
 
 
-def _times(ratio: float) -> str:
+def times(ratio: float) -> str:
+    """Two digits, and whole from 10."""
     return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.2g}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress, product
+from typing import Any
 
 import numpy as np
 from scipy.optimize import least_squares, nnls
@@ -100,8 +101,8 @@ def _seconds(case: Case, route: str, budget: float = BUDGET) -> float:
     return best_of(lambda: run(case, route), budget)[0]
 
 
-def plan_report(quick: bool) -> str:
-    """The other grid as a table, the worst choices first."""
+def plan_report(quick: bool) -> tuple[list[dict[str, Any]], str]:
+    """The other grid as a table, the worst choices first; and what came out as a record."""
     found = sorted(
         cells(list(other_grid(quick)), everything=False, budget=0.0 if quick else BUDGET), key=lambda cell: -cell.ratio
     )
@@ -114,7 +115,8 @@ def plan_report(quick: bool) -> str:
         lines.append([*map(str, sizes), *times, cell.choice, f"{cell.ratio:.2f}"])
     both = [cell for cell in found if len(cell.seconds) == 2]
     outside = sum(cell.ratio > BAR for cell in both)
-    return (
+    record = {"shapes": len(found), "both": len(both), "worst": found[0].ratio, "allowed": BAR, "outside": outside}
+    return [record], (
         f"{plain(head, lines, ('choice',))}\n\n{len(found)} shapes, {len(both)} with both routes run (else the other "
         f"should be {FAR:.0f} times slower than the choice or take more than {MOST_SECONDS:.0f} s); the worst choice "
         f"takes {found[0].ratio:.2f} times the best, {outside} are above {BAR}: {'FAIL' if outside else 'pass'}."

@@ -223,15 +223,16 @@ def measure_sparse(case: SparseCase, budget: float = BUDGET) -> SparseCell:
     return SparseCell(case, seconds, took)
 
 
-def sparse_report(quick: bool) -> str:
-    """The table, and the worst choice."""
+def sparse_report(quick: bool) -> tuple[list[dict[str, Any]], str]:
+    """What came out as a record; the table, and the worst choice."""
     shapes: Sequence[SparseCase] = QUICK if quick else SHAPES
     QUICK[0].run(QUICK[0].data[0], "auto")  # what a first call imports and compiles
     cells = [measure_sparse(case, 0.0 if quick else BUDGET) for case in shapes]
     judged = [cell for cell in cells if cell.is_judged]
     worst = max((cell.ratio for cell in judged), default=1.0)
     table = plain(HEAD, [cell.line() for cell in cells], ("took", ""))
-    return (
+    record = {"shapes": len(cells), "judged": len(judged), "worst": worst, "allowed": BAR}
+    return [record], (
         f"{table}\n\nMilliseconds of the processor. {len(cells)} sparse shapes, {len(judged)} with at least "
         f"{1e3 * JUDGED:.0f} ms; the worst choice takes {worst:.2f} times the best, {BAR} are allowed: "
         f"{'pass' if worst <= BAR else 'FAIL'}."

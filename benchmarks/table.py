@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from .cases import Case
 from .measure import Timing
 
-__all__ = ["HEAD", "Line", "markdown", "plain"]
+__all__ = ["HEAD", "METHODS", "Line", "cells_of", "markdown", "number", "plain"]
 
 METHODS = {
     "gram": "gram",
@@ -40,24 +41,41 @@ class Line:
         case = self.case
         return self.megabytes is not None and self.megabytes > LARGE and case.p < case.n < 20_000
 
-    def cells(self) -> list[str]:
-        """Text of the line: times over onefit's own."""
+    def record(self) -> dict[str, Any]:
+        """Sizes, milliseconds a repeat and times over onefit's own, as JSON has them."""
         case, own = self.case, self.timings["onefit"].seconds
-        ratios = [self.timings[name].seconds / own if name in self.timings else None for name in METHODS]
         differences = [t.difference for t in self.timings.values() if t.difference is not None]
-        mark = " (!)" if self.is_large else ""
-        return [
-            *(str(number) for number in (case.n, case.p, case.n_folds, case.n_repeats, case.n_values)),
-            self.route,
-            _number(1e3 * own / case.n_repeats),
-            *("-" if ratio is None else _number(ratio) for ratio in ratios),
-            "-" if self.megabytes is None else f"{self.megabytes:.0f}{mark}",
-            f"{max(differences):.0e}",
-        ]
+        return {
+            "sizes": [case.n, case.p, case.n_folds, case.n_repeats, case.n_values],
+            "route": self.route,
+            "milliseconds": 1e3 * own / case.n_repeats,
+            "ratios": {name: self.timings[name].seconds / own for name in METHODS if name in self.timings},
+            "megabytes": self.megabytes,
+            "is_large": self.is_large,
+            "difference": max(differences),
+        }
+
+    def cells(self) -> list[str]:
+        """Text of the line."""
+        return cells_of(self.record())
 
 
-def _number(value: float) -> str:
-    return f"{value:.0f}" if value >= 100 else f"{value:.2g}"
+def cells_of(record: dict[str, Any]) -> list[str]:
+    """Text of the line of a record."""
+    ratios, megabytes = record["ratios"], record["megabytes"]
+    return [
+        *map(str, record["sizes"]),
+        record["route"],
+        number(record["milliseconds"]),
+        *(number(ratios[name]) if name in ratios else "-" for name in METHODS),
+        "-" if megabytes is None else f"{megabytes:.0f}{' (!)' if record['is_large'] else ''}",
+        f"{record['difference']:.0e}",
+    ]
+
+
+def number(value: float) -> str:
+    """Three digits at most, and whole from 100."""
+    return f"{value:.0f}" if value >= 99.5 else f"{value:.2g}"
 
 
 def plain(head: Sequence[str], lines: Sequence[Sequence[str]], text: Sequence[str] = ("route",)) -> str:
