@@ -72,7 +72,7 @@ class Figures:
     def __init__(self, job: Job, outcome: Outcome, asked: Asked, rows: HeldOutRows) -> None:
         level, scale = job.confidence_level, asked.rule_scale
         self.asked, self.rows, self.losses = asked, rows.roles, rows.losses[..., asked.columns]
-        self.errors = errors = _errors_of(outcome.errors, asked, self.losses, rows.roles)
+        self.errors = errors = _errors_of(outcome, asked, self.losses, rows.roles)
         self.serial = None if job.dependent is None else SerialFigures(job, asked, errors, rows.kept, self.losses)
         context = Context(level, scale, outcome.bias_cv, with_skewness=asked.minds_skewness)
         self.obstacles = {
@@ -131,9 +131,11 @@ def _unit_sizes(outcome: Outcome, rows: HeldOutRows) -> UnitSizes:
     return UnitSizes.of(rows.roles, outcome.errors.n_rows)
 
 
-def _errors_of(errors: FoldErrors, asked: Asked, losses: FloatArray, rows: RowRoles) -> FoldErrors:
+def _errors_of(outcome: Outcome, asked: Asked, losses: FloatArray, rows: RowRoles) -> FoldErrors:
     """The tables of one metric."""
-    own = figures_of(errors, asked.columns)
+    own = figures_of(outcome.errors, asked.columns)
+    if isinstance(outcome, StreamedOutcome) and outcome.row_values is not None and outcome.row_roles is not None:
+        losses, rows = outcome.row_values[..., asked.columns], outcome.row_roles
     return with_averaged_rows(own, losses, rows) if asked.family == "rank" else own
 
 

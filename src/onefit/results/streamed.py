@@ -34,7 +34,7 @@ def streamed_skill(
     """One minus the loss over that of the best constant, the last value; NaN where the ratio has no meaning."""
     summary, errors = outcome.summary, outcome.errors
     assert summary is not None
-    if asked.scale == "identity":
+    if asked.scale == "identity" or asked.family in ("rank", "pooled"):
         nan = np.full(own.estimate.shape[1:], np.nan)
         return Figure(nan, nan, nan)
     extra = np.maximum(np.square(own.standard_error[value]) - sampling[value], 0.0)

@@ -37,7 +37,7 @@ from ..routes.streams import (
     streamed_model,
 )
 from ..routes.streams.glmpasses import refuse_faults
-from ..routes.streams.measuring import metric_loss
+from ..routes.streams.measuring import in_passes
 from ..routes.streams.models import IN_MEMORY, runs_of
 from ..routes.streams.rows import numbers_of
 from ..routes.streams.searched import refuse_iterated
@@ -83,9 +83,10 @@ def make_models(
 
 
 def _of_passes(question: Question) -> Question:
-    """The question without what comes beside the metrics that were asked for; DataError if passes do not give these."""
+    """The question; if passes over rows give its metrics, without what comes beside those that were asked for."""
     metrics = tuple(metric for metric in question.metrics if not metric.is_extra)
-    metric_loss(metrics, (), 0, question.loss.classes)
+    if not all(map(in_passes, metrics)):
+        return question
     return Question(question.loss, metrics, tuple(each for each in question.asked if not each.is_extra))
 
 

@@ -32,7 +32,8 @@ from ..routes.streams import (
     Target,
 )
 from ..routes.streams.glmfit import glm_numbers
-from ..routes.streams.measuring import metric_loss
+from ..routes.streams.keeping import KeptScoring, refuse_many
+from ..routes.streams.measuring import in_passes, metric_loss
 from ..routes.streams.survey import SurveyPlan, survey
 from ..sources import LocalRunner, PassRunner, Table, beside_dask, is_dask, is_remote, pieces_of
 from ..sources.memoryparts import block_of_frame
@@ -132,7 +133,7 @@ def make_streamed_job(contenders: Sequence[Contender], table: Table, y: Any, set
     )
     computation.pieces, computation.n_rows = pieces_of(table.fragments, counts), n
     if question.metrics:
-        computation.loss = metric_loss(question.metrics, learners, 1, question.loss.classes)
+        _measure(computation, question, task, learners)
     reads_ahead = runner.reads_ahead or any(map(is_remote, table.fragments))
     computation.reader = replace(computation.reader, reads_ahead=reads_ahead)
     _check_sizes(models, computation, n)
@@ -246,6 +247,17 @@ def _keep(
     parts = (estimators, (roles.features, roles.y, roles.groups, roles.weights), asked, reader.deal, computation.n_rows)
     kept = stream_checkpoint(settings.checkpoint, table, is_seeded, parts)
     computation.keep, computation.flush = kept.keep, kept.write
+
+
+def _measure(computation: StreamedComputation, question: Question, task: Task, learners: Sequence[Learner]) -> None:
+    """Let metrics be computed, from sums over rows if these tell them, else from the scores of all rows."""
+    if all(map(in_passes, question.metrics)):
+        computation.loss = metric_loss(question.metrics, learners, 1, question.loss.classes)
+        return
+    K, V = computation.reader.deal.n_folds, sum(learner.n_values for learner in learners) + 1
+    names = [metric.name for metric in question.metrics if not in_passes(metric) and not metric.is_extra]
+    refuse_many(names, computation.n_rows, (computation.n_repeats or 2, K, V, task.problem.n_outputs))
+    computation.kept = KeptScoring(task, tuple(learners))
 
 
 def _bid(learner: Learner, computation: StreamedComputation) -> Bid:

@@ -27,6 +27,7 @@ from ..collect import FoldStatistics
 from ..contract import Ticks, Units
 from ..engine import FailureLog
 from ..gramstream import MOST_CANCELLED
+from ..measured import n_figures
 from ..repeats import OVERFLOW, first_errors
 from ..score import Question
 from ..solve import JoinedSets, TrainingSets, solve
@@ -34,6 +35,7 @@ from ..threads import threads
 from .estimate import PassEstimate, estimate_passes
 from .glm import GLMModel
 from .glmfit import GLMPasses, expected_passes
+from .keeping import KeepTask, KeptScoring, add_kept
 from .measuring import ComponentLoss, Constants, InfluenceLoss, MetricLoss, Reduction, reduce_means, weight_scales
 from .models import NOT_UNIQUE, StreamedModel
 from .outcome import Held, Sample, StreamedFolds, StreamedOutcome
@@ -80,6 +82,8 @@ class StreamedComputation:
         Of the name of a pass: where its sums are kept, or None.
     flush : function or None
         Writes what is kept, when a job ends or is stopped.
+    kept : KeptScoring or None
+        Metrics for which the scores of all rows are kept.
     """
 
     models: Sequence[StreamedModel]
@@ -97,6 +101,7 @@ class StreamedComputation:
     group_counts: IntArray | None
     keep: Callable[[str], Keep | None]
     flush: Callable[[], None] | None = None
+    kept: KeptScoring | None = None
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -123,7 +128,9 @@ class StreamedComputation:
                 kept = np.ones(outcome.errors.raw.shape[1], dtype=bool)
                 kept[[-1, *outcome.failures]] = False
                 errors, scale = outcome.errors, self.loss.scale
-                if isinstance(self.loss, MetricLoss):
+                if self.kept is not None:
+                    errors, scale = self.kept.first(errors)
+                elif isinstance(self.loss, MetricLoss):
                     errors, scale = figures_of(errors, self.loss.first), rule_scale_of(self.loss.metrics[0])
                 if at == len(rounds) - 1 or is_precise(errors, self.rule, scale, kept, self.stopping):
                     break
@@ -143,6 +150,8 @@ class StreamedComputation:
         self._refuse_doubtful(sets, folds, log)
         failed = {failure.value for failure in log.found}
         mean_weight = collected.weights.first / collected.weights.n
+        if self.kept is not None:
+            return self._kept_outcome(self.kept, reader.relative(mean_weight), joined, collected, log)
         means = None
         if self.loss.is_squared and joined.squares is not None:
             means = joined.squares / (mean_weight * folds.sizes[:, :, None, None, None])
@@ -164,6 +173,29 @@ class StreamedComputation:
         by_rows = means is None and reduction is None
         scored = self._second_pass(reader, joined, collected, chain, own, middle, loss, by_rows)
         return self._outcome(folds, scored, means, chain, log.found, collected, reduction)
+
+    def _kept_outcome(
+        self, kept: KeptScoring, reader: RowReader, joined: JoinedSets, collected: Collected, log: FailureLog
+    ) -> StreamedOutcome:
+        """From the scores of all rows; these are not written into a checkpoint."""
+        L, K, _, V, Q = joined.own.shape
+        task = KeepTask(reader, tuple(model.rows for model in self.models), joined)
+        rows = self.runner.sum(task, self.pieces, add_kept, self.ticks.advance, None)
+        R = n_figures(kept.task)
+        plan = self._summary_plan(collected, (V, Q, R, L), np.ones((V + 1, R)))
+        chain = self._chain(np.zeros(V), {failure.value for failure in log.found})
+        errors, summary, values, roles = kept.errors(rows, K, chain, log.found, plan, self.reader.target.middle)
+        failed = first_errors([each for each in log.found if each.value < V - 1], V - 1)
+        units = UnitSizes.of(roles, self.n_rows)
+        nothing = RowTotals(0, V, 1, 1)
+        return StreamedOutcome(errors, nothing, None, failed, (), tuple(self.notes), summary, units, values, roles)
+
+    def _summary_plan(self, collected: Collected, shape: tuple[int, int, int, int], typical: FloatArray) -> SummaryPlan:
+        """What is summed of values, outputs, losses and repeats; ``typical`` (V + 1, R) is about what losses are."""
+        total = collected.statistics[-1].total
+        mean = self._constant_pilot + total[0, 1:] / total[0, 0]
+        n_groups = None if self.group_counts is None else len(self.group_counts)
+        return SummaryPlan(*shape, mean, float(self.n_rows), np.where(typical > 0, typical, 1.0), n_groups)
 
     def _constants(self, collected: Collected) -> Constants:
         """Weighted means of y over all rows and over the rows of each fold, as constants that metrics know."""
@@ -325,12 +357,8 @@ class StreamedComputation:
             middle=middle,
             with_pairs=with_pairs,
         )
-        total = collected.statistics[-1].total
-        pilot = self._constant_pilot
-        mean = pilot + total[0, 1:] / total[0, 0]
         typical = np.vstack([middle.mean(axis=0), np.full((1, R), middle[:, -1].mean())])
-        typical = np.where(typical > 0, typical, 1.0)
-        plan = SummaryPlan(V, Q, R, len(reader.repeats), mean, float(self.n_rows), typical, n_groups)
+        plan = self._summary_plan(collected, (V, Q, R, len(reader.repeats)), typical)
         task = ScoreTask(reader, tuple(model.rows for model in self.models), question, plan)
         keep = self.keep(f"{loss.name} of {len(reader.repeats)} repeats")
         return self.runner.sum(task, self.pieces, add_scored, self.ticks.advance, keep)

@@ -26,32 +26,24 @@ from ...metrics.losses import Classes
 from ...metrics.means import MeanMetric
 from ...metrics.scored import Scored
 from ...typing import AnyArray, FloatArray, IntArray
-from .models import IN_MEMORY
 
 __all__ = [
+    "Chances",
     "ComponentLoss",
     "Constants",
     "InfluenceLoss",
     "MetricLoss",
     "Reduction",
+    "chances_of",
+    "in_passes",
     "metric_loss",
     "reduce_means",
     "weight_scales",
 ]
 
-NO_PASS = (
-    "{name} {reason}, which passes over a table do not give. Tables have means of row losses (errors, deviances, "
-    "accuracy, log loss, Brier score), r2, rmse, and functions of the counts of classes such as f1 and balanced "
-    f"accuracy. Or {IN_MEMORY}."
-)
-REASONS = {
-    "rank": "compares every row with the rows of other classes in its fold",
-    "pooled": "needs all held-out predictions of a repeat at once",
-}
-
 
 @dataclass(frozen=True)
-class _Chances:
+class Chances:
     """Probabilities of classes from scores, at some of the values."""
 
     values: slice
@@ -72,7 +64,7 @@ class MetricLoss(Loss):
     """Row losses of metrics side by side: those that are means of them."""
 
     metrics: tuple[Metric, ...] = ()
-    chances: tuple[_Chances, ...] = ()
+    chances: tuple[Chances, ...] = ()
 
     @property
     def first(self) -> slice:
@@ -143,7 +135,7 @@ class Constants:
         """From means of y (..., Q), as the fits see it."""
         if classes is None:
             return cls(of_all, of_folds)
-        return cls(*(_Chances(slice(None), is_constant=True).of(each) for each in (of_all, of_folds)))
+        return cls(*(Chances(slice(None), is_constant=True).of(each) for each in (of_all, of_folds)))
 
 
 @dataclass(frozen=True)
@@ -350,31 +342,28 @@ def _defined(metric: FunctionMetric, values: FloatArray, by_fold: FloatArray) ->
 def metric_loss(
     metrics: Sequence[Metric], learners: Sequence[Learner], n_constants: int, classes: Classes | None
 ) -> MetricLoss:
-    """Metrics of learners side by side, and ``n_constants`` values more; DataError if passes do not give one."""
-    for metric in metrics:
-        _refuse(metric)
-    chances, first = list[_Chances](), 0
-    for learner in learners:
-        chances.append(_Chances(slice(first, first + learner.n_values), is_constant=False))
-        first += learner.n_values
-    chances.append(_Chances(slice(first, first + n_constants), is_constant=True))
+    """Metrics of learners side by side, and ``n_constants`` values more, where `in_passes` holds for all."""
+    chances = chances_of(learners, n_constants)
     kind = ComponentLoss if any(isinstance(metric, FunctionMetric) for metric in metrics) else MetricLoss
-    return kind("metrics", "identity", _nothing, classes, tuple(metrics), tuple(chances))
+    return kind("metrics", "identity", _nothing, classes, tuple(metrics), chances)
+
+
+def chances_of(learners: Sequence[Learner], n_constants: int) -> tuple[Chances, ...]:
+    """How probabilities are made of the scores of learners side by side, and of constants after them."""
+    found, first = list[Chances](), 0
+    for learner in learners:
+        found.append(Chances(slice(first, first + learner.n_values), is_constant=False))
+        first += learner.n_values
+    return (*found, Chances(slice(first, first + n_constants), is_constant=True))
 
 
 def _nothing(y: AnyArray, u: AnyArray) -> AnyArray:
     raise NotImplementedError
 
 
-def _refuse(metric: Metric) -> None:
-    """Refuse what passes over rows do not give."""
-    reason = REASONS.get(metric.family, "")
-    if not reason and isinstance(metric, MeanMetric) and metric.response in ("predict", "predict_proba", "scores"):
-        return
-    if isinstance(metric, RootMean | Counts):
-        return
-    if isinstance(metric, Explained) and not metric.centred and metric.constant in (mean_constant, class_shares):
-        return
+def in_passes(metric: Metric) -> bool:
+    """Whether sums over rows give a metric: a mean of row losses, or a function of such means that are known."""
     if isinstance(metric, Explained):
-        reason = "needs medians, quantiles or mean residuals of all rows"
-    raise DataError(NO_PASS.format(name=metric.name, reason=reason or "needs fitted estimators"))
+        return not metric.centred and metric.constant in (mean_constant, class_shares)
+    is_mean = isinstance(metric, MeanMetric) and metric.response in ("predict", "predict_proba", "scores")
+    return is_mean or isinstance(metric, RootMean | Counts)

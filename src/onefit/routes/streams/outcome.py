@@ -35,10 +35,12 @@ class Sample:
 
 @dataclass(frozen=True)
 class StreamedOutcome(Outcome):
-    """What was computed of a table; its totals are of no rows."""
+    """What was computed of a table; its totals are of no rows, ``row_values`` (n, V, R) of all if they were kept."""
 
     summary: RowSummary | None = None
     units: UnitSizes | None = None
+    row_values: FloatArray | None = None
+    row_roles: RowRoles | None = None
 
 
 @dataclass(frozen=True)
