@@ -247,7 +247,6 @@ def test_what_needs_rows_in_memory_is_refused_with_the_remedy(frame, table):
     refused(FoldError, "single rows", Ridge(), table, n_folds="n")
     refused(FoldError, r"table\.sample", Ridge(), table, cv=onefit.TimeBlocks())
     refused(FoldError, r"table\.sample", Ridge(), table, bias_folds=3)
-    refused(DataError, r"table\.sample", Ridge(), table, scoring="explained_variance")
     refused(DataError, "did you mean 'x0'", Ridge(), table, "x00")
     refused(DataError, "no column", Ridge(), table, groups="city")
     refused(DataError, "first in column 't'", Ridge(), onefit.scan(frame.assign(t="a")))
