@@ -249,7 +249,7 @@ def build_curve(
         key: spread(np.stack([_signed(key, each, shown)[:, q] for q, each in enumerate(difference)], axis=1))
         for key in ("estimate", "low", "high", "standard_error")
     }
-    scores = _scores(job)
+    scores = _scores(job, outcome)
     tables = {name: spread(table) for name, table in _score_tables(scores, errors, own).items()}
     frame = _score_frame(tables, pd.Index(array, name=param_name), job.problem.output_names)
     frame.attrs["reasons"] = dict(scores.reasons)
@@ -276,10 +276,13 @@ def build_curve(
     )
 
 
-def _scores(job: Job) -> Scores:
+def _scores(job: Job, outcome: Outcome) -> Scores:
     """Criteria by value as far as the models have them, with leave-one-out from their route if it has no formula."""
-    if job.is_streamed:
-        return Scores({}, reasons=dict.fromkeys(CRITERIA, NOT_OF_TABLES))
+    if isinstance(outcome, StreamedOutcome):
+        found = outcome.criteria if job.loss.classes is None else None
+        if found is None:
+            return Scores({}, reasons=dict.fromkeys(CRITERIA, NOT_OF_TABLES))
+        return Scores({"gcv": found["gcv"]}, found["edf"], {"loo": NOT_OF_TABLES, "reml": NOT_OF_TABLES})
     each = [_scores_of(job, bid) for bid in job.bids]
     if len(each) == 1:
         return each[0]

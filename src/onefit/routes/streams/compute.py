@@ -40,6 +40,7 @@ from .measuring import ComponentLoss, Constants, InfluenceLoss, MetricLoss, Redu
 from .models import NOT_UNIQUE, StreamedModel
 from .outcome import Held, Sample, StreamedFolds, StreamedOutcome
 from .passes import Collected, CollectTask, Scored, ScoreTask, add_collected, add_scored
+from .pathcriteria import path_criteria
 from .rows import RowReader
 from .searched import SearchedModel
 from .summary import SummaryPlan
@@ -103,6 +104,7 @@ class StreamedComputation:
     flush: Callable[[], None] | None = None
     kept: KeptScoring | None = None
     notes: list[str] = field(default_factory=list)
+    criteria: dict[str, FloatArray] | None = None
 
     @property
     def units(self) -> Units:
@@ -247,6 +249,9 @@ class StreamedComputation:
                 coordinates[at] = models[at].better(coordinates[at], collected.statistics[at])
         else:
             raise TrainingSetError(NOT_UNIQUE)
+        if places == list(range(len(self.models))):
+            seen = self.n_rows if reader.weights is None else collected.weights.positive
+            self.criteria = path_criteria(self.models, collected.statistics, coordinates, seen)
         sets = {places[at]: each for at, each in found.items() if each is not None}
         for at, model in enumerate(self.models):
             if isinstance(model, GLMModel):
@@ -413,6 +418,7 @@ class StreamedComputation:
             tuple(self.notes),
             summary=scored.summary,
             units=self._units(collected, scored),
+            criteria=self.criteria,
         )
 
     def _tables(self, scored: Scored, folds: Folds) -> tuple[FloatArray, FloatArray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -41,6 +42,7 @@ class StreamedOutcome(Outcome):
     units: UnitSizes | None = None
     row_values: FloatArray | None = None
     row_roles: RowRoles | None = None
+    criteria: Mapping[str, FloatArray] | None = None
 
 
 @dataclass(frozen=True)
