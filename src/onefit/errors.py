@@ -29,6 +29,14 @@ __all__ = [
 ]
 
 
+def how_to_install(extra: str) -> str:
+    """What to run for the libraries of an extra, to end a message with."""
+    return (
+        f'run `python -m pip install ".[{extra}]"` in the copy of the repository that onefit was installed from '
+        "(there is no release yet)"
+    )
+
+
 class OneFitError(ValueError):
     """Base of every error that onefit raises on purpose.
 

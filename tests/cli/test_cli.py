@@ -821,7 +821,7 @@ def test_without_the_extra_the_command_says_what_to_install(monkeypatch, capsys)
     with pytest.raises(SystemExit) as end:
         cli.main(["--help"])
     assert end.value.code == 1
-    assert 'pip install "onefit[cli]"' in capsys.readouterr().err
+    assert 'pip install ".[cli]"` in the copy of the repository' in capsys.readouterr().err
     assert isinstance(cli, types.ModuleType)
 
 

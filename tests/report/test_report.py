@@ -511,7 +511,7 @@ def test_missing_libraries_are_named_with_the_remedy(monkeypatch, result):
         return real(name, *arguments, **keywords)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(OneFitError, match=r'pip install "onefit\[cli\]"'):
+    with pytest.raises(OneFitError, match=r'pip install "\.\[cli\]"` in the copy of the repository'):
         render(result=result)
 
 

@@ -6,6 +6,7 @@ import contextlib
 import sys
 from collections.abc import Sequence
 
+from ..errors import how_to_install
 from .ending import CLOSED, INTERRUPTED, Output, OutputError, silence
 
 __all__ = ["main"]
@@ -59,7 +60,7 @@ def _run(arguments: Sequence[str] | None) -> None:
     try:
         from .app import app
     except ModuleNotFoundError as error:
-        print(f'onefit: the library {error.name!r} is missing; install it: pip install "onefit[cli]".', file=sys.stderr)
+        print(f"onefit: the library {error.name!r} is missing: {how_to_install('cli')}.", file=sys.stderr)
         raise SystemExit(1) from None
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a name that the terminal cannot show must not end the program

@@ -17,7 +17,7 @@ from sklearn.base import clone
 import onefit
 
 from ..display.estimators import last_step
-from ..errors import DataError, InterruptedWarning, OneFitError
+from ..errors import DataError, InterruptedWarning, OneFitError, how_to_install
 from ..files import check_writable
 from ..learners.refitted import weight_name
 from ..results import Comparison, ErrorCurve, NestedCVResult
@@ -162,7 +162,7 @@ def check_outputs(report: Path | None, json: str | None, force: bool, data: str 
     if len({os.path.realpath(path) for path in files}) < len(files):
         raise OneFitError("--report and --json name the same file; give two names.")
     if report is not None and importlib.util.find_spec("jinja2") is None:
-        raise OneFitError('--report needs jinja2; install it: pip install "onefit[cli]".')
+        raise OneFitError(f"--report needs jinja2, which is not installed: {how_to_install('cli')}.")
 
 
 def _start(ask: Ask, fits_frame: bool) -> tuple[Answer, str]:

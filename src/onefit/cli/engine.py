@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import ClusterError, DataError
+from ..errors import ClusterError, DataError, how_to_install
 from ..sources import Table
 from .options import DASK, Source
 
@@ -31,7 +31,7 @@ def on_dask(table: Table, source: Source) -> Table:
     try:
         from distributed import Client
     except ImportError as error:
-        raise DataError('--engine dask needs Dask: pip install "onefit[dask]".') from error
+        raise DataError(f"--engine dask needs Dask, which is not installed: {how_to_install('dask')}.") from error
     address = source.scheduler
     try:
         client = Client(timeout=PATIENCE) if address is None else Client(address, timeout=PATIENCE)

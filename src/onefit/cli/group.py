@@ -118,7 +118,7 @@ def _is_for_typer(error: Exception) -> bool:
 
 def _one_line(error: Exception) -> str:
     """Cause and remedy, on one line."""
-    from ..errors import OneFitError
+    from ..errors import OneFitError, how_to_install
     from .texts import as_options
 
     text = " ".join(str(error).split())
@@ -132,7 +132,7 @@ def _one_line(error: Exception) -> str:
             "JOBLIB_TEMP_FOLDER to another folder."
         )
     if isinstance(error, ModuleNotFoundError):
-        return f'the library {error.name!r} is missing; install it: pip install "onefit[cli]".'
+        return f"the library {error.name!r} is missing: {how_to_install('cli')}."
     return f"internal error: {type(error).__name__}: {text}; please report it. --debug shows the traceback."
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import OneFitError
+from ..errors import OneFitError, how_to_install
 from ..vocabulary import LOSS_WORDS, METRIC_WORDS
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def new_axes(n_rows: int, n_columns: int, size: tuple[float, float], **options: 
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise OneFitError('Plots need matplotlib, which is not installed: run `pip install "onefit[plot]"`.') from error
+        raise OneFitError(f"Plots need matplotlib, which is not installed: {how_to_install('plot')}.") from error
     _, axes = plt.subplots(n_rows, n_columns, figsize=size, layout="constrained", squeeze=False, **options)
     return np.asarray(axes, dtype=object).ravel()
 

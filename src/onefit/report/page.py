@@ -9,7 +9,7 @@ from collections.abc import Sequence, Sized
 from pathlib import Path
 from typing import Any
 
-from ..errors import OneFitError
+from ..errors import OneFitError, how_to_install
 from ..files import write_whole
 from ..results.comparison import Comparison
 from ..results.curve import ErrorCurve
@@ -24,7 +24,7 @@ from .words import answer, remarks
 
 __all__ = ["render", "write_report"]
 
-NEEDED = 'Reports need jinja2, which is not installed: run `pip install "onefit[cli]"`.'
+NEEDED = f"Reports need jinja2, which is not installed: {how_to_install('cli')}."
 
 
 def render(

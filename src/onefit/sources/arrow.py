@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import DataError, how_to_install
 from ..spare import spare_table
 from ..typing import AnyArray, FloatArray
 from .streams import Block
@@ -36,7 +36,8 @@ def arrow() -> Any:
         import pyarrow  # type: ignore[import-untyped]
     except ImportError as error:
         raise DataError(
-            'Reading tables from files needs pyarrow: pip install "onefit[tables]", or give a frame in memory.'
+            f"Reading tables from files needs pyarrow, which is not installed: {how_to_install('tables')}, or give a "
+            "frame in memory."
         ) from error
     return pyarrow
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import DataError, how_to_install
 from ..typing import AnyArray, FloatArray, IntArray, Seed
 from .daskrunner import DaskRunner
 from .streams import Block, Fragment, PassRunner, Piece
@@ -208,7 +208,7 @@ class Table:
         try:
             import dask  # noqa: F401
         except ImportError as error:
-            raise DataError('Passes on Dask need it: pip install "onefit[dask]".') from error
+            raise DataError(f"Passes on Dask need it, and it is not installed: {how_to_install('dask')}.") from error
         return replace(self, runner=DaskRunner(client))
 
     @property
