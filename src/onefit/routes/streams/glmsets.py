@@ -13,7 +13,7 @@ from ...errors import TrainingSetError
 from ...folds import Folds
 from ...learners.glm_families import Family
 from ...typing import BoolArray, FloatArray, IntArray
-from ..newtonfull import feature_maps, projected
+from ..newtonfull import feature_maps
 from ..solve import Doubtful, TrainingSets
 from .glm import GLMModel
 from .glmpasses import FoldTables, SetSums, SetTask
@@ -22,6 +22,9 @@ from .newtonsteps import Sums
 from .rows import RowReader
 
 __all__ = ["GLMSets", "IteratedSets", "in_design", "penalized", "refuse_classes"]
+
+NEARLY_NOTHING = 1e-10
+"""Added to systems of columns of length one, of which some may depend on others: what they solve is a beginning."""
 
 NO_CLASS = (
     "{where}: the training set has no row of class {label} that has a weight. Use folds that hold all classes, or "
@@ -58,6 +61,17 @@ def in_columns(hessians: FloatArray, maps: FloatArray) -> FloatArray:
     """Hessians (..., c, p, c, p) of fits from those (..., c, q, c, q) of the design; ``maps`` are (..., q, p)."""
     blocks = np.matmul(maps.swapaxes(-1, -2)[..., None, None, :, :], hessians.swapaxes(-3, -2))
     return np.asarray(np.matmul(blocks, maps[..., None, None, :, :]).swapaxes(-3, -2))
+
+
+def _newton_step(hessians: FloatArray, right: FloatArray) -> FloatArray:
+    """Solutions (S, c, p) of systems (S, c p, c p); zero for columns that are zero."""
+    d = np.einsum("sii->si", hessians)
+    D = np.where(d > 0, 1.0 / np.sqrt(np.where(d > 0, d, 1.0)), 0.0)
+    scaled = hessians * D[:, :, None] * D[:, None]
+    at = np.arange(d.shape[1])
+    scaled[:, at, at] = 1.0 + NEARLY_NOTHING
+    found = np.linalg.solve(scaled, (D * right.reshape(d.shape))[..., None])[..., 0]
+    return np.asarray((D * found).reshape(right.shape))
 
 
 def penalized(
@@ -138,11 +152,15 @@ class IteratedSets:
         return maps.reshape(self.L, len(self.out), *maps.shape[1:])
 
     def _begin(self, tables: FoldTables, gamma: FloatArray, width: int) -> None:
-        """Hessians and first gradients at the pilot, from those of the folds that stay."""
+        """Hessians and first gradients at the pilot, from those of the folds that stay.
+
+        Where steps learn, the columns of a training set do not reach the pilot: it begins where its own objective would
+        be least if it were a parabola about the pilot, ``(M'HM + P)^-1 M'(H gamma + r)``.
+        """
         L, V, S1, c = self.L, self.model.n_values, len(self.out), self.model.n_predictors
         size = c * width
         hessians, curvature = np.empty((L, V, S1, size, size)), np.empty((L, V, S1))
-        start, first = np.empty((2, L, V, S1, c, width))
+        first, right = np.empty((L, V, S1, *gamma.shape[1:])), np.empty((L, V, S1, c, width))
         for repeat in range(L):
             cells = self._cells[repeat]
             maps = None if self._maps is None else self._maps[repeat]
@@ -150,17 +168,20 @@ class IteratedSets:
                 at = repeat, value
                 H = np.tensordot(cells, tables.hessian[value, repeat].reshape(-1, *tables.hessian.shape[4:]), 1)
                 curvature[at] = cells @ tables.curvature[value, repeat].ravel()
-                H = H if maps is None else in_columns(H, maps)
+                first[at] = np.tensordot(cells, tables.descent[value, repeat].reshape(-1, *gamma.shape[1:]), 1)
+                if maps is not None:
+                    right[at] = np.matmul(first[at] + np.tensordot(H, gamma[value], 2), maps)
+                    H = in_columns(H, maps)
                 hessians[at] = H.reshape(S1, size, size)
-                start[at] = projected(maps, np.repeat(gamma[value][None], S1, axis=0))
-                if maps is None:
-                    descents = tables.descent[value, repeat].reshape(-1, *gamma.shape[1:])
-                    first[at] = np.tensordot(cells, descents, 1)
         self.hessians, self.curvature = hessians.reshape(-1, size, size), curvature.ravel()
         diagonal = np.arange(size)
         self.hessians[:, diagonal, diagonal] += np.tile(self.penalty, (1, c))
-        self.start = start.reshape(-1, c, width)
-        self.first = None if self._maps is not None else first.reshape(self.start.shape) - self._held(self.start)
+        self.first: FloatArray | None = None
+        if self._maps is None:
+            self.start = np.tile(np.repeat(gamma, S1, axis=0), (L, 1, 1))
+            self.first = first.reshape(self.start.shape) - self._held(self.start)
+        else:
+            self.start = _newton_step(self.hessians, right.reshape(-1, c, width))
 
     def _held(self, theta: FloatArray, some: IntArray | slice = slice(None)) -> FloatArray:
         """What the penalty asks for."""
