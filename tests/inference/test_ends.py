@@ -14,7 +14,7 @@ from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
 
 from helpers import quiet_nested_cv, random_folds
 from onefit.errors import DataError
-from onefit.inference.ends import ends_of_mean, hall, logarithmic, wilson
+from onefit.inference.ends import ends_of_mean, hall, logarithmic, score, wilson
 from onefit.inference.skewness import ThirdSums, skewness_of_mean
 
 SCALES = st.sampled_from(["log", "identity"])
@@ -224,3 +224,23 @@ def test_where_every_row_is_wrong_nothing_speaks_against_one_whatever_the_weight
     result = quiet_nested_cv(RidgeClassifier(alpha=1e10), rng.normal(size=(8, 2)), y, sample_weight=w, n_folds="n")
     assert result.cv_estimate == pytest.approx(1.0, abs=1e-15)
     assert result.interval[1] == 1.0
+
+
+@given(st.integers(1, 400), st.integers(1, 3000), st.floats(0.1, 3))
+def test_score_ends_of_rare_counts_are_wilsons(hits, scale, t):
+    n = 10_000 * scale  # so rare that the variance is linear in the share
+    p = np.float64(hits / n)
+    s, skewness = np.sqrt(p * (1 - p) / n), (1 - 2 * p) / np.sqrt(n * p * (1 - p))
+    np.testing.assert_allclose(score(p, s, np.float64(t), skewness), wilson(p, s, np.float64(t)), rtol=5e-2)
+    np.testing.assert_allclose(score(p, s, np.float64(t), 0.0), (p - t * s, p + t * s), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", [10, 40, 500])
+def test_a_class_that_is_missed_wholly_has_nearly_the_exact_end(n):
+    share = (n + 0.5) / (n + 1)
+    s = np.sqrt(share * (1 - share) / n)
+    skewness = share * (1 - share) * (1 - 2 * share) / n**2 / s**3
+    low, high = ends_of_mean(np.float64(1), s, np.float64(1.645), skewness, "shares")
+    exact = stats.binomtest(0, n).proportion_ci(0.9).high
+    assert high == 1.0
+    assert exact <= 1 - low <= 1.35 * exact

@@ -266,3 +266,22 @@ def test_impossible_labels_are_refused(y, match, estimator):
 def test_column_of_labels_is_a_vector():
     one, other = (quiet_nested_cv(RidgeClassifier(), X, y, n_folds="n") for y in (LABELS, LABELS[:, None]))
     assert one.interval == other.interval
+
+
+def test_a_class_that_a_training_set_lacks_comes_last_in_top_k():
+    labels = np.repeat(["a", "b", "c"], [30, 27, 3])
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3)) + 6 * np.searchsorted(["a", "b", "c"], labels)[:, None]
+    X[::7] *= 3  # so far out that scores of the classes that were seen are beyond -1, the code of any other
+    held_out = [np.r_[0:10, 30:39, 57:60], np.r_[10:20, 39:48], np.r_[20:30, 48:57]]
+    cv = [(np.setdiff1d(np.arange(60), fold), fold) for fold in held_out]
+    fast, slow = (
+        quiet_nested_cv(RidgeClassifier(), X, labels, scoring="top_k_accuracy", cv=cv, route=route)
+        for route in ("gram", "refit")
+    )
+    np.testing.assert_allclose(fast.metrics, slow.metrics, rtol=1e-12)
+    fitted = RidgeClassifier().fit(X[cv[0][0]], labels[cv[0][0]])  # without a row of class c
+    own = fitted.decision_function(X[held_out[0]])
+    assert own.max() > 1
+    expected = np.isin(labels[held_out[0]], ["a", "b"]).mean()  # whichever of the two is first, both are among two
+    np.testing.assert_allclose(fast.fold_errors.e_out[0, 0], expected)

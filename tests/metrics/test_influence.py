@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 from repeats import WORDS, classes, numbers, scored_rows, theta, with_weights
+from scipy import stats
 from sklearn import metrics as sk
 from sklearn.metrics import get_scorer_names
 
@@ -311,3 +312,34 @@ def test_second_folds_a_few_at_a_time_give_the_same(name, kind, monkeypatch):
     one_by_one = metric.reduce(repeat)
     for field in ("fold_values", "influence", "change"):
         np.testing.assert_allclose(getattr(one_by_one, field), getattr(at_once, field), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [("balanced_accuracy", (0, 1)), ("balanced_accuracy", WORDS), ("recall", (0, 1)), ("recall_macro", WORDS)],
+)
+def test_recalls_have_the_moments_of_counts_with_half_a_row_more(name, labels):
+    repeat = classes(n=71, labels=labels)
+    (metric,) = find_metrics(name, None, repeat.labels)
+    variance, skewness = metric.reduce(repeat).moments[..., 0]
+    value, own = 1, range(1, 2) if name == "recall" else range(len(labels))
+    outcomes = {c: [] for c in own}
+    for fold, rows in enumerate(repeat.rows):
+        predicted = repeat.responses["predict"][fold][fold, :, value]
+        for row, said in zip(rows, predicted, strict=True):
+            if repeat.observed[row] in outcomes:
+                outcomes[repeat.observed[row]].append(float(said != repeat.observed[row]))
+    second = third = 0.0
+    for losses in outcomes.values():
+        n = len(losses)
+        share = (sum(losses) + 0.5) / (n + 1)
+        law = stats.bernoulli(share)
+        second += law.var() / n / len(own) ** 2
+        third += law.stats("s") * law.std() ** 3 / n**2 / len(own) ** 3
+    np.testing.assert_allclose([variance[value], skewness[value]], [second, third / second**1.5], rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["precision", "f1", "accuracy", "recall_weighted", "roc_auc"])
+def test_other_figures_have_no_moments_of_their_own(name):
+    repeat = classes(n=71)
+    assert find_metrics(name, None, repeat.labels)[0].reduce(repeat).moments is None

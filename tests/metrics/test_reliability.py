@@ -48,3 +48,14 @@ def test_the_roc_curve_is_scikit_learns_and_its_band_holds_it():
     )
     assert ((roc.low <= roc.true_positive) & (roc.true_positive <= roc.high)).mean() > 0.97
     np.testing.assert_array_equal(roc.high, roc_band(chance, positive, 0.95).high)
+
+
+def test_with_groups_the_band_resamples_whole_groups():
+    chance, positive = drawn(100)
+    groups = np.repeat(np.arange(100), 4)
+    chance, positive = np.repeat(chance, 4), np.repeat(positive, 4)  # four copies of every row say no more than one
+    by_rows, by_groups = (roc_band(chance, positive, 0.9, those) for those in (None, groups))
+    width, wider = (np.median(band.high - band.low) for band in (by_rows, by_groups))
+    np.testing.assert_allclose(wider / width, 2.0, rtol=0.25)
+    by_class = roc_band(chance, positive, 0.9, positive.astype(int))  # draws without a class are drawn anew
+    assert np.isfinite(by_class.low).all()

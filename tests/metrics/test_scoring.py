@@ -234,6 +234,16 @@ def test_a_fold_without_a_class_is_named(name):
         metric.reduce(repeat)
 
 
+@pytest.mark.parametrize("name", ["roc_auc", "average_precision"])
+def test_a_block_without_a_class_asks_for_fewer_blocks(name):
+    repeat = replace(classes(n=71, labels=TWO), has_blocks=True)
+    repeat.observed[repeat.rows[2]] = 0
+    (metric,) = find_metrics(name, None, repeat.labels)
+    with pytest.raises(DataError, match=r"fold 2 of repeat 3.*class 1.*fewer blocks") as error:
+        metric.reduce(repeat)
+    assert "Stratified" not in str(error.value)
+
+
 @pytest.mark.parametrize("name", ["neg_log_loss", "neg_brier_score", "roc_auc_ovr"])
 @pytest.mark.parametrize(("wrong", "message"), [(-0.1, r"\[0, 1\]"), (np.nan, r"\[0, 1\]"), (0.9, "sum to")])
 def test_what_are_no_probabilities_is_refused(name, wrong, message):

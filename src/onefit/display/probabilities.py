@@ -74,6 +74,7 @@ def plot_roc(
     *,
     label: str,
     confidence_level: float,
+    resampled: str = "rows",
     title: str = "ROC curve of the held-out probabilities",
     ax: Axes | None = None,
 ) -> Axes:
@@ -87,6 +88,8 @@ def plot_roc(
         The class that is looked for.
     confidence_level : float
         Level of the band.
+    resampled : str
+        What the band resamples.
     title : str
     ax : matplotlib.axes.Axes, optional
         Where to draw; a new figure by default.
@@ -97,7 +100,7 @@ def plot_roc(
     """
     axes = new_axes(1, 1, SIZE)[0] if ax is None else ax
     x, y, down, up = (np.asarray(part, dtype=float) for part in (false_positive, true_positive, low, high))
-    name = f"{percent(confidence_level)} band, rows resampled"
+    name = f"{percent(confidence_level)} band, {resampled} resampled"
     axes.fill_between(x, down, up, facecolor=CHOSEN, alpha=0.22, linewidth=0, label=name, zorder=2)
     axes.plot(x, y, color=CHOSEN, linewidth=1.8, zorder=3)
     axes.plot([0, 1], [0, 1], color=OTHER, linewidth=1.0, linestyle=(0, (5, 3)), label="chance", zorder=2)

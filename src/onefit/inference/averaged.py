@@ -1,4 +1,4 @@
-"""Fold errors of some of the figures, and those of ranks, whose row values are averaged over repeats first."""
+"""Fold errors of some of the figures; those of ranks, whose row values are averaged over repeats; least variances."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from ..typing import FloatArray
 from .fold_errors import FoldErrors, RowRoles, less_noise, spread_of_losses
 
-__all__ = ["figures_of", "with_averaged_rows", "without_noise"]
+__all__ = ["figures_of", "with_averaged_rows", "with_least_moments", "without_noise"]
 
 NO_FIGURES = ("sizes", "n_rows", "n_groups", "weight", "chain", "shares", "is_ranked")
 """Fields of the tables that have no axis of figures."""
@@ -44,6 +44,14 @@ def with_averaged_rows(errors: FoldErrors, influence: FloatArray, rows: RowRoles
     averaged = replace(errors, **repeated, row_variance=repeated["total"], is_ranked=True)  # type: ignore[arg-type]
     noise = np.repeat(errors.noise.mean(axis=0, keepdims=True) / L, L, axis=0)
     return replace(averaged, noise=None) if rows.groups is not None else _less(averaged, noise)
+
+
+def with_least_moments(errors: FoldErrors, variance: FloatArray, skewness: FloatArray) -> FoldErrors:
+    """Tables whose sampling variance is at least so large, with its skewness; both (L, V, R), NaN where not given."""
+    given = np.isfinite(variance)
+    more = np.where(given, np.maximum(variance - errors.sampling(errors.cv), 0.0), 0.0)
+    skewed = np.where(given, skewness, errors.skewness)
+    return replace(errors, total=errors.total + more, skewness=skewed)
 
 
 def _less(errors: FoldErrors, noise: FloatArray) -> FoldErrors:

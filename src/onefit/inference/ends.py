@@ -11,9 +11,9 @@ from scipy import special
 
 from ..typing import FloatArray
 
-__all__ = ["ends_of_mean", "hall", "logarithmic", "logistic", "wilson"]
+__all__ = ["ends_of_mean", "hall", "logarithmic", "logistic", "score", "wilson"]
 
-BOUNDS = {"log": (0.0, np.inf), "unit": (0.0, 1.0)}
+BOUNDS = {"log": (0.0, np.inf), "unit": (0.0, 1.0), "shares": (0.0, 1.0)}
 """What figures on a scale never exceed."""
 
 MOST_STRETCHED = 300.0
@@ -25,11 +25,14 @@ def ends_of_mean(
 ) -> tuple[FloatArray, FloatArray]:
     """The wider, at each end, of Hall's and those on the scale: "log", which is left if s exceeds the centre, or not.
 
-    On the log scale there is nothing below zero, on that of figures in [0, 1] ("unit") nothing beyond one either.
-    Hall's are left out where nothing is known of the skewness.
+    On the log scale there is nothing below zero, on those of figures in [0, 1] ("unit", "shares") nothing beyond one
+    either. Hall's are left out where nothing is known of the skewness; means of shares by class ("shares") have the
+    ends of the score instead of both.
     """
     low, high = _ends_on(scale, centre, s, t)
-    if skewness is not None:
+    if skewness is not None and scale == "shares":
+        low, high = score(centre, s, t, skewness)
+    elif skewness is not None:
         skewed = hall(centre, s, t, skewness)
         low, high = np.minimum(low, skewed[0]), np.maximum(high, skewed[1])
     least, most = BOUNDS.get(scale, (-np.inf, np.inf))
@@ -39,7 +42,7 @@ def ends_of_mean(
 def _ends_on(scale: str, centre: FloatArray, s: FloatArray, t: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Symmetric ends on a scale."""
     low, high = centre - t * s, centre + t * s
-    if scale == "unit":
+    if scale in ("unit", "shares"):
         return logistic(centre, s, t)
     if scale == "log":
         curved = (s <= centre) & (centre > 0)
@@ -79,6 +82,16 @@ def wilson(centre: FloatArray, s: FloatArray, t: FloatArray) -> tuple[FloatArray
         return np.where(below > 0, np.square(share) * binomial / np.where(below > 0, below, 1.0), share)
 
     return low_of(centre), 1 - low_of(1 - centre)
+
+
+def score(centre: FloatArray, s: FloatArray, t: FloatArray, skewness: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """``(x - c)^2 <= t^2 (s^2 + k s (x - c))``: Wilson's for means of shares, whose variance depends on what they are.
+
+    Of a share p of n rows the slope of the variance p (1 - p) / n in p is (1 - 2p) / n, its third moment over its
+    variance, and so it is, to first order, of sums of such shares; k is the skewness of the mean, so k s is that slope.
+    """
+    middle, half = np.square(t) * skewness / 2, t * np.sqrt(1 + np.square(t * skewness) / 4)
+    return centre + s * (middle - half), centre + s * (middle + half)
 
 
 def hall(centre: FloatArray, s: FloatArray, t: FloatArray, skewness: FloatArray) -> tuple[FloatArray, FloatArray]:

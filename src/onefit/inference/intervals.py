@@ -33,9 +33,9 @@ __all__ = [
     "within_reach",
 ]
 
-RULE_VERSION = 3
+RULE_VERSION = 4
 """Of the covariance rule, the default: 1 is that of onefit 0.1, without size correction, Hall's and Wilson's ends; in 2
-ranks had the size correction of losses."""
+ranks had the size correction of losses; in 3 recalls and their means had no least variance."""
 
 FEW_GROUPS = 20
 """With fewer groups the variance between them is too uncertain for the whole size correction."""
@@ -300,7 +300,7 @@ def extrapolated(raw: FloatArray, cv: FloatArray, f: float, n_scored: int, scale
     """``raw - f (raw - cv)`` on the loss's scale; on the log scale ``raw`` counts as far as it is `within_reach`."""
     if scale == "identity":
         return raw - f * (raw - cv)
-    if scale in ("logit", "unit"):
+    if scale in ("logit", "unit", "shares"):
         least = least_share(n_scored, scale)
         raw, cv = (special.logit(np.clip(e, least, 1 - least)) for e in (raw, cv))
         share: FloatArray = special.expit(raw - f * (raw - cv))

@@ -85,6 +85,7 @@ def serial_interval(
     decays: list[list[Decay]] | None,
 ) -> tuple[Interval, LongRun]:
     """Intervals for the error of every value, from fold errors and losses (n, V, R); arrays (V, R)."""
+    scale = "unit" if scale == "shares" else scale  # whose moments are those of independent rows
     centre = serial_centre(raw_estimate(errors), cv_estimate(errors), serial.share, scale, errors.n_scored)
     found = long_run(losses, centre, serial, rows, decays)
     plain, floor = found.plain, found.total

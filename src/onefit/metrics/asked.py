@@ -24,7 +24,8 @@ class Asked:
     scale : str
         "log", "logit" or "identity": on which the interval of the loss is built.
     rule_scale : str
-        The same for the rules, which know shares of rows ("logit") from other figures in [0, 1] ("unit").
+        The same for the rules, which know shares of rows ("logit") and means of such shares by class ("shares") from
+        other figures in [0, 1] ("unit").
     shown : Shown
     family : str
         "mean", "function", "rank" or "pooled".
@@ -65,6 +66,8 @@ def asked_of_loss(loss: Loss, name: str = "", shown: Shown = Shown()) -> Asked: 
 
 def rule_scale_of(metric: Metric) -> str:
     """The scale by which rules know a metric."""
+    if getattr(metric, "recalled", None) is not None:
+        return "shares"
     is_share = getattr(metric, "is_share", False)
     return "unit" if metric.scale == "logit" and not is_share else metric.scale
 
@@ -83,7 +86,7 @@ def asked_of_metrics(metrics: Sequence[Metric], n_outputs: int, classes: Classes
         rule_scale = rule_scale_of(metric)
         columns = slice(start, stop)
         shown, family = metric.shown, metric.family
-        minds = family == "mean" or getattr(metric, "is_root_of_mean", False)
+        minds = family == "mean" or getattr(metric, "is_root_of_mean", False) or rule_scale == "shares"
         words = (metric.name, metric.name, metric.scale, rule_scale)
         loss = getattr(metric, "loss", None)
         asked.append(Asked(*words, shown, family, columns, classes, minds, metric.is_extra, loss))

@@ -45,6 +45,8 @@ class Repeat:
         Number of this repeat among all, for messages.
     groups : array (n,) or None
         Numbers of groups whose rows belong together.
+    has_blocks : bool
+        Whether the folds are blocks of rows that follow one another, so that they cannot be stratified.
     """
 
     observed: AnyArray
@@ -54,6 +56,7 @@ class Repeat:
     responses: Mapping[str, Sequence[AnyArray]]
     number: int = 0
     groups: IntArray | None = None
+    has_blocks: bool = False
 
     @property
     def n_folds(self) -> int:
@@ -101,6 +104,8 @@ class Reduced:
     noise : (V, V, R) or None
         Variance that the values ``influence`` have in excess because they were compared within folds, and its
         covariance between values of the parameter; None if there is none.
+    moments : (2, V, R) or None
+        The least variance of the mean of ``influence``, and its skewness, where the rows themselves may show none.
     scatter : (K, K, V, R) or None
         Of means of row losses: the sum of squares of the weighted losses of fold j with j and k out, about their mean,
         which some rules read.
@@ -110,6 +115,7 @@ class Reduced:
     influence: FloatArray
     change: FloatArray
     noise: FloatArray | None = None
+    moments: FloatArray | None = None
     scatter: FloatArray | None = None
 
 

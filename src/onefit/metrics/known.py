@@ -186,7 +186,10 @@ def _ratio(make: Callable[..., counts.Ratio], **defaults: Any) -> Maker:
             positive = given.positive(1)
         ratio = make(**{key: options[key] for key in defaults})
         figure = counts.ratio_of_counts(ratio, average, positive, float(otherwise))
-        return counts.Counts(given.name, figure)
+        recalled = None
+        if ratio is counts.recall and average in ("binary", "macro"):
+            recalled = (positive,) if average == "binary" else ()
+        return counts.Counts(given.name, figure, recalled=recalled)
 
     return metric
 
@@ -199,7 +202,8 @@ def _require_two(given: Given, remedy: str) -> None:
 def _counts(figure: counts.Figure, scale: str) -> Maker:
     def metric(given: Given) -> Metric:
         given.only()
-        return counts.Counts(given.name, figure, scale=scale)
+        recalled = () if figure is counts.balanced_accuracy else None
+        return counts.Counts(given.name, figure, scale=scale, recalled=recalled)
 
     return metric
 

@@ -20,7 +20,7 @@ from ..errors import DataError, OneFitError
 from ..typing import AnyArray, BoolArray, FloatArray, IntArray
 from .contract import Metric, Reduced, Repeat, Shown
 from .orientation import NEGATED
-from .scored import Scored, folds_of, kind_of, to_rows
+from .scored import Scored, folds_of, kind_of, to_rows, without_class
 
 __all__ = ["MOST_BLOCKS", "PooledMetric"]
 
@@ -137,10 +137,7 @@ class PooledMetric(Metric):
     def _check_positives(self, folds: Sequence[Scored], labels: AnyArray) -> None:
         for scored in folds:
             if not (scored.observed == self.positive).any():
-                raise DataError(
-                    f"{self.name} is undefined in {scored.where}, which has no row of class {labels[self.positive]!s}: "
-                    "use fewer folds, or stratified ones (cv=StratifiedKFold(5, shuffle=True))."
-                )
+                raise without_class(scored, self.name, labels[self.positive])
 
     def _loss(self, called: _Called, where: str) -> float:
         """The function's value, in the orientation of a loss."""

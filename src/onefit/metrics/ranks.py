@@ -23,7 +23,17 @@ from .contract import Metric, Reduced, Repeat, Shown
 from .orientation import ONE_MINUS
 from .ranknoise import comparison_noise
 from .rankterms import RankTerm, one_against_one, one_against_rest, two_classes
-from .scored import Scored, class_sums, fold_scales, fold_weights, folds_of, kind_of, probabilities, to_rows
+from .scored import (
+    Scored,
+    class_sums,
+    fold_scales,
+    fold_weights,
+    folds_of,
+    kind_of,
+    probabilities,
+    to_rows,
+    without_class,
+)
 
 __all__ = ["RankMetric", "wrong_shares"]
 
@@ -82,10 +92,7 @@ class RankMetric(Metric):
         assert scored.labels is not None
         for label, total in zip(scored.labels, sums, strict=True):
             if total == 0:
-                raise DataError(
-                    f"{self.name} is undefined in {scored.where}, which has no row of class {label!s}: use fewer "
-                    "folds, or stratified ones (cv=StratifiedKFold(5, shuffle=True))."
-                )
+                raise without_class(scored, self.name, label)
         kind = kind_of(self.response, repeat)
         response = probabilities(scored, self.name) if kind == "predict_proba" else scored.response
         if kind == "predict":

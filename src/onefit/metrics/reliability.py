@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 from scipy.special import expit, logit
 
-from ..typing import BoolArray, FloatArray
+from ..typing import BoolArray, FloatArray, IntArray
 from .calibration import LEAST
 
 __all__ = ["Reliability", "RocBand", "recalibration_line", "reliability", "roc_band"]
@@ -61,19 +62,38 @@ def recalibration_line(probability: FloatArray, slope: float, intercept: float) 
     return expit(z), expit(intercept + slope * z)
 
 
-def roc_band(probability: FloatArray, positive: BoolArray, level: float, seed: int = 0) -> RocBand:
-    """The curve of all rows, and percentiles over resamples of rows, drawn within each class.
+def roc_band(
+    probability: FloatArray, positive: BoolArray, level: float, groups: IntArray | None = None, seed: int = 0
+) -> RocBand:
+    """The curve of all rows, and percentiles over resamples of rows, drawn within each class, or of whole groups.
 
     The band holds the fitted models fixed, and compares rows of different folds; the interval of the AUC does neither.
     """
     grid = np.linspace(0, 1, POINTS)
     up, down = np.sort(probability[positive]), np.sort(probability[~positive])
     rng = np.random.default_rng(seed)
-    drawn = np.stack(
-        [_rates(np.sort(rng.choice(up, len(up))), np.sort(rng.choice(down, len(down))), grid) for _ in range(RESAMPLES)]
-    )
+    samples: Iterator[tuple[FloatArray, FloatArray]]
+    if groups is None:
+        samples = ((rng.choice(up, len(up)), rng.choice(down, len(down))) for _ in range(RESAMPLES))
+    else:
+        samples = _of_groups(probability, positive, groups, rng)
+    drawn = np.stack([_rates(np.sort(first), np.sort(second), grid) for first, second in samples])
     low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return RocBand(grid, _rates(up, down, grid), low, high)
+
+
+def _of_groups(
+    probability: FloatArray, positive: BoolArray, groups: IntArray, rng: np.random.Generator
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Probabilities of positive and of other rows of as many groups, drawn anew while a class is missing."""
+    rows = [np.flatnonzero(groups == group) for group in np.unique(groups)]
+    for _ in range(RESAMPLES):
+        while True:
+            some = np.concatenate([rows[at] for at in rng.integers(len(rows), size=len(rows))])
+            up, down = probability[some[positive[some]]], probability[some[~positive[some]]]
+            if len(up) and len(down):
+                break
+        yield up, down
 
 
 def _rates(up: FloatArray, down: FloatArray, grid: FloatArray) -> FloatArray:

@@ -14,6 +14,7 @@ from .contract import Repeat
 
 __all__ = [
     "Scored",
+    "check_probabilities",
     "class_sums",
     "fold_scales",
     "fold_weights",
@@ -23,6 +24,7 @@ __all__ = [
     "row_mean",
     "to_rows",
     "with_ties",
+    "without_class",
 ]
 
 TOLERANCE = 1e-6
@@ -46,6 +48,8 @@ class Scored:
     weights : array (m,)
     where : str
         For messages.
+    has_blocks : bool
+        Whether the fold is a block of rows that follow one another.
     """
 
     observed: AnyArray
@@ -53,6 +57,7 @@ class Scored:
     labels: AnyArray | None
     weights: FloatArray
     where: str
+    has_blocks: bool = False
 
     def alone(self, fold: int) -> Scored:
         """The same rows when their own fold alone is out."""
@@ -81,7 +86,8 @@ def folds_of(repeat: Repeat, response: str) -> Iterator[Scored]:
         weights, where = repeat.weights_of(fold), f"fold {fold} of repeat {repeat.number}"
         if not weights.any():
             raise DataError(f"All rows of {where} have weight zero, so that it has no score: use fewer folds.")
-        yield Scored(repeat.observed[rows][:, None], repeat.responses[kind][fold], repeat.labels, weights, where)
+        observed, found = repeat.observed[rows][:, None], repeat.responses[kind][fold]
+        yield Scored(observed, found, repeat.labels, weights, where, repeat.has_blocks)
 
 
 def row_mean(weights: FloatArray, values: FloatArray, n_axes: int = 2) -> FloatArray:
@@ -119,18 +125,34 @@ def to_rows(repeat: Repeat, values: list[FloatArray]) -> FloatArray:
 def probabilities(scored: Scored, name: str) -> FloatArray:
     """Probabilities (..., C), if that is what they are."""
     chances: FloatArray = scored.response
+    check_probabilities(chances, name, f" in {scored.where}")
+    return chances
+
+
+def check_probabilities(chances: FloatArray, name: str, where: str = "") -> None:
+    """Refuse what an estimator gives for probabilities (..., C) if it is none."""
+    if not chances.size:
+        return
     if not np.isfinite(chances).all() or chances.min() < 0 or chances.max() > 1 + TOLERANCE:
         raise DataError(
             f"{name} needs probabilities, and predict_proba of the estimator gave values that are not numbers in "
-            f"[0, 1] in {scored.where}; calibrate it (CalibratedClassifierCV), or use a metric of its decisions."
+            f"[0, 1]{where}; calibrate it (CalibratedClassifierCV), or use a metric of its decisions."
         )
-    off = np.abs(chances.sum(axis=-1) - 1)
-    if off.max() > TOLERANCE:
+    sums = chances.sum(axis=-1)
+    worst = float(sums.flat[np.abs(sums - 1).argmax()])
+    if abs(worst - 1) > TOLERANCE:
         raise DataError(
-            f"{name} needs probabilities, and those of predict_proba sum to {1 + off.max():.6g} or {1 - off.max():.6g} "
-            f"for a row in {scored.where}, not to one; normalise them in the estimator."
+            f"{name} needs probabilities, and those of predict_proba sum to {worst:.6g} for a row{where}, not to one; "
+            "normalise them in the estimator."
         )
-    return chances
+
+
+def without_class(scored: Scored, name: str, label: object) -> DataError:
+    """The error of a metric that is undefined on a fold which has no row of a class."""
+    remedy = "use fewer folds, or stratified ones (cv=StratifiedKFold(5, shuffle=True))."
+    if scored.has_blocks:  # which follow the order of the rows, whatever their classes
+        remedy = "use fewer blocks or gaps, or a metric that bears it, such as accuracy or the Brier score."
+    return DataError(f"{name} is undefined in {scored.where}, which has no row of class {label!s}: {remedy}")
 
 
 SAME_SCORE = 1e-10

@@ -95,8 +95,8 @@ def _scores(subject: Subject, output: int) -> list[Section]:
         texts.append(
             "A slope below one means probabilities that are too extreme, an intercept below zero ones that are too "
             f"large for {found.label}. Points are shares of rows in bins of the mean held-out probability, with "
-            f"Wilson's {level} bars. The band of the ROC curve holds the fitted models fixed and resamples rows; the "
-            "interval of the AUC counts both."
+            f"Wilson's {level} bars. The band of the ROC curve holds the fitted models fixed and resamples "
+            f"{'rows' if found.groups is None else 'groups'}; the interval of the AUC counts both."
         )
         reliable = calibration_chart(found.bins(), found.line(), found.label)
         charts = [

@@ -81,6 +81,7 @@ def build_result(job: Job, outcome: Outcome, value: int = 0, figures: AllFigures
             mse=pick(errors.mse),
         ),
         heldout=_heldout_table(job, first, figures.rows, value),
+        _row_groups=problem.groups,
         reason="; ".join(filter(None, [reason_of(known), *outcome.notes])),
         output_names=problem.output_names,
         rmse=None if first.rmse is None else Figure(*map(pick, first.rmse)),
@@ -250,7 +251,7 @@ def build_curve(
         for key in ("estimate", "low", "high", "standard_error")
     }
     scores = _scores(job, outcome)
-    tables = {name: spread(table) for name, table in _score_tables(scores, errors, own).items()}
+    tables = {name: spread(table) for name, table in _score_tables(scores, errors, own, shown).items()}
     frame = _score_frame(tables, pd.Index(array, name=param_name), job.problem.output_names)
     frame.attrs["reasons"] = dict(scores.reasons)
     return ErrorCurve(
@@ -325,10 +326,14 @@ def _signed(key: str, difference: Interval, shown: Shown) -> FloatArray:
     return -np.asarray(getattr(difference, other))
 
 
-def _score_tables(scores: Scores, errors: FoldErrors, own: Interval) -> dict[str, FloatArray]:
-    """All scores of a curve by name, (computed, R), in the order of its columns; NaN where the model has none."""
+def _score_tables(scores: Scores, errors: FoldErrors, own: Interval, shown: Shown) -> dict[str, FloatArray]:
+    """All scores of a curve by name, (computed, R), in the order of its columns; NaN where the model has none.
+
+    What folds say is the figure that was asked for, such as an area; the criteria of models are losses.
+    """
     nothing = np.full(own.estimate.shape, np.nan)
-    every = {"kfold": errors.e_out.mean(axis=(0, 1)), "ncv": own.estimate, **scores.tables}
+    by_folds = {"kfold": shown.of(errors.e_out.mean(axis=(0, 1))), "ncv": shown.of(own.estimate)}
+    every = {**by_folds, **scores.tables}
     return {name: every.get(name, nothing) for name in ("loo", "gcv", "kfold", "ncv", "reml")}
 
 

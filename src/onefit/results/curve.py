@@ -104,7 +104,8 @@ class ErrorCurve:
     best : int or array of int
         Position of the smallest estimate; ties go to the simpler value.
     scores : DataFrame
-        By value, to be minimized: loo, gcv, kfold, ncv, reml; NaN where a score does not apply, and
+        By value: loo, gcv and reml, to be minimized; kfold and ncv, the figure that was asked for as the folds and
+        `estimate` have it, to be maximized with ``greater_is_better``. NaN where a score does not apply, and
         ``scores.attrs["reasons"]`` says by name why it does not.
     edf : array (V,) or None
         Effective degrees of freedom at each value, where the model has them.
@@ -161,8 +162,8 @@ class ErrorCurve:
         ----------
         rule : {"min", "one_se", "loo", "gcv", "reml", "kfold"}, default="min"
             "min" has the smallest estimated error. "one_se" is the simplest value whose paired difference from that
-            one is within one standard error of the difference; it never goes the other way. The others minimize the
-            score of that name. Ties go to the simpler value.
+            one is within one standard error of the difference; it never goes the other way. The others have the best
+            score of that name: the smallest, but of "kfold" with ``greater_is_better``. Ties go to the simpler value.
 
         Returns
         -------
@@ -190,7 +191,7 @@ class ErrorCurve:
                 f'The score "{rule}" does not apply to this model and parameter{because}; choose one of '
                 f"{', '.join(repr(name) for name in ('min', 'one_se', *self._available()))}."
             )
-        return simplest_minimum(table, order)
+        return simplest_minimum(-table if rule == "kfold" and self.greater_is_better else table, order)
 
     @property
     def rmse(self) -> Figure | None:

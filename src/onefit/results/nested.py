@@ -21,7 +21,7 @@ from ..display.style import loss_label
 from ..display.verdicts import baseline_text, calibration_text, other_metrics, rule_reasons
 from ..errors import OneFitError
 from ..inference.figures import Figure
-from ..typing import BoolArray, FloatArray
+from ..typing import BoolArray, FloatArray, IntArray
 from ..vocabulary import RULE_WORDS
 from .dependence import Dependence
 from .estimators import FoldEstimators
@@ -164,6 +164,7 @@ class NestedCVResult:
     standard: Any
     dependence: Dependence | None = None
     estimators: FoldEstimators | None = None
+    _row_groups: IntArray | None = None  # of the rows of `heldout`: pictures resample them
 
     @cached_property
     def baseline(self) -> NestedCVResult:

@@ -9,7 +9,7 @@ import pandas as pd
 from .. import display
 from ..errors import DataError
 from ..metrics.reliability import Reliability, RocBand, recalibration_line, reliability, roc_band
-from ..typing import BoolArray, FloatArray
+from ..typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,13 +20,14 @@ PREFIX = "probability_"
 
 
 class Probabilities(NamedTuple):
-    """Of two classes: mean held-out probability of the second, which rows are of it, and its name."""
+    """Of two classes: mean held-out probability of the second, which rows are of it, its name, and groups of rows."""
 
     chance: FloatArray
     positive: BoolArray
     label: str
     level: float
     calibration: pd.DataFrame | None
+    groups: IntArray | None
 
     def bins(self) -> Reliability:
         """Observed shares by bins of probability."""
@@ -43,7 +44,7 @@ class Probabilities(NamedTuple):
 
     def roc(self) -> RocBand:
         """The ROC curve with its band."""
-        return roc_band(self.chance, self.positive, self.level)
+        return roc_band(self.chance, self.positive, self.level, self.groups)
 
 
 def probabilities_of(result: Any) -> Probabilities | None:
@@ -52,10 +53,12 @@ def probabilities_of(result: Any) -> Probabilities | None:
     names = [name for name in table.columns if isinstance(name, str) and name.startswith(PREFIX)]
     if len(names) != 2 or "observed" not in table.columns:
         return None
-    table = table[table[names[1]].notna()]
+    scored = table[names[1]].notna().to_numpy()
+    table, groups = table[scored], result._row_groups
     label = names[1].removeprefix(PREFIX)
     positive = (table["observed"].astype(str) == label).to_numpy()
-    return Probabilities(table[names[1]].to_numpy(float), positive, label, result.confidence_level, result.calibration)
+    chance, own = table[names[1]].to_numpy(float), None if groups is None else groups[scored]
+    return Probabilities(chance, positive, label, result.confidence_level, result.calibration, own)
 
 
 def _needed(result: Any, kind: str) -> Probabilities:
@@ -94,4 +97,7 @@ def draw_roc(result: Any, ax: Axes | None) -> Axes:
         area = result.metrics.loc["roc_auc"]
         title += f": AUC {area['estimate']:.3f} ({area['low']:.3f} to {area['high']:.3f})"
     roc = found.roc()
-    return display.plot_roc(*roc, label=found.label, confidence_level=found.level, title=title, ax=ax)
+    resampled = "rows" if found.groups is None else "groups"
+    return display.plot_roc(
+        *roc, label=found.label, confidence_level=found.level, resampled=resampled, title=title, ax=ax
+    )

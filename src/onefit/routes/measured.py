@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import DataError
 from ..folds import Folds
+from ..inference.averaged import with_least_moments
 from ..inference.chain import Chain
 from ..inference.fold_errors import FoldErrors, HeldOut, PairErrors, RowRoles, summarize
 from ..learners import Task
@@ -51,6 +52,7 @@ class Measured:
     pairs: PairErrors[HeldOut]
     fold_values: FloatArray
     noise: FloatArray | None
+    moments: FloatArray
     is_mean: tuple[bool, ...]
 
     def summarize(self, folds: Folds, rows: RowRoles, chain: Chain) -> FoldErrors:
@@ -64,6 +66,7 @@ class Measured:
         for table in missing.values():
             table[..., others] = np.nan
         e_out = np.where(others, self.fold_values, errors.e_out)
+        errors = with_least_moments(errors, self.moments[:, 0], self.moments[:, 1])
         return replace(errors, e_out=e_out, noise=self.noise, shares=shares, **missing)  # type: ignore[arg-type]
 
 
@@ -87,7 +90,7 @@ def measure(responses: Responses, folds: Folds, task: Task, rows: RowRoles, n_va
     single = HeldOut(np.full((L, n, V, n_kept(task)), np.nan), np.full((L, n, V, R), np.nan), responses.failures)
     single.losses[:, :, sorted(failed)] = 0.0
     mean, scatter = np.zeros((2, L, K, K, V, R))
-    fold_values, noise = np.zeros((L, K, V, R)), np.zeros((L, V, V, R))
+    fold_values, noise, moments = np.zeros((L, K, V, R)), np.zeros((L, V, V, R)), np.full((L, 2, V, R), np.nan)
     for at, repeat in enumerate(repeats_of(responses, folds, task.problem, rows.weights, kept) if kept else ()):
         _record_predictions(single.residuals[at], repeat, task, kept)
         column = 0
@@ -102,8 +105,10 @@ def measure(responses: Responses, folds: Folds, task: Task, rows: RowRoles, n_va
                 scatter[at][:, :, kept, part] = found.scatter
             if found.noise is not None:
                 noise[at][..., part][np.ix_(np.array(kept), np.array(kept))] = found.noise
+            if found.moments is not None:
+                moments[at][:, kept, part] = found.moments
     is_mean = tuple(metric.family == "mean" for metric in task.metrics for _ in range(metric.n_figures(_outputs(task))))
-    return Measured(PairErrors(single, mean, scatter), fold_values, noise, is_mean)
+    return Measured(PairErrors(single, mean, scatter), fold_values, noise, moments, is_mean)
 
 
 def _check_classes(folds: Folds, task: Task) -> None:

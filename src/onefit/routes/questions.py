@@ -10,13 +10,11 @@ import numpy as np
 from ..errors import DataError
 from ..learners import Task
 from ..learners.gaussian_process import std_of_observations
+from ..metrics.scored import check_probabilities
 from ..typing import AnyArray, Data, FloatArray
 from ..vocabulary import PREDICTIVE
 
 __all__ = ["Questions"]
-
-SUM_TOLERANCE = 1e-6
-"""By how much probabilities may miss one: those of single precision do."""
 
 
 @dataclass(frozen=True)
@@ -98,10 +96,7 @@ class Questions:
     def _check_probabilities(found: FloatArray, seen: AnyArray) -> None:
         if found.ndim != 2 or found.shape[1] != len(seen):
             raise DataError(f"predict_proba gives an array of shape {found.shape} for {len(seen)} classes.")
-        if found.size and (found.min() < 0 or found.max() > 1 + SUM_TOLERANCE):
-            raise DataError(f"predict_proba gives {found.min():.3g} to {found.max():.3g}, which are no probabilities.")
-        if found.size and np.abs(found.sum(axis=1) - 1).max() > SUM_TOLERANCE:
-            raise DataError("The probabilities that predict_proba gives do not sum to one over the classes.")
+        check_probabilities(found, "The metric")
 
 
 def _with_std(fitted: Any, X: Data, y: AnyArray) -> FloatArray:

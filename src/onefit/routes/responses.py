@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..dropfolds import DropFolds
 from ..folds import Folds
 from ..inference.fold_errors import Failure, HeldOut, PairErrors
 from ..learners import Learner, Task
 from ..metrics import Repeat
 from ..metrics.scored import with_ties
-from ..typing import AnyArray, FloatArray
+from ..typing import AnyArray, BoolArray, FloatArray
 from ..validation import Problem
 
 __all__ = ["Responses", "joined", "of_scores", "repeats_of"]
@@ -53,11 +54,38 @@ def of_scores(pairs: PairErrors[HeldOut], folds: Folds, learner: Learner, task: 
     tables = []
     for repeat in range(folds.n_repeats):
         by_kind: dict[str, ByFold] = {kind: [] for kind in kinds}
-        for rows, residuals in _kept_residuals(pairs, folds, repeat, task.problem.n_outputs):
+        unseen = _unseen_classes(folds, repeat, task.problem)
+        for fold, (rows, residuals) in enumerate(_kept_residuals(pairs, folds, repeat, task.problem.n_outputs)):
             for kind in kinds:
-                by_kind[kind].append(_response(kind, task, learner, task.problem.y[rows], residuals))
+                found = _response(kind, task, learner, task.problem.y[rows], residuals)
+                by_kind[kind].append(found if unseen is None else _without_unseen(found, kind, unseen[fold]))
         tables.append(by_kind)
     return Responses(tables, pairs.single.failures)
+
+
+def _unseen_classes(folds: Folds, repeat: int, problem: Problem) -> BoolArray | None:
+    """Which of three or more classes each training set lacks, (K, K, C); None if none lacks any."""
+    if problem.classes is None or len(problem.classes) == 2:
+        return None
+    labels, C, K = np.searchsorted(problem.classes, problem.labels), len(problem.classes), folds.n_folds
+    if isinstance(folds, DropFolds):
+        left = np.empty((K, K, C), dtype=np.intp)
+        for j, k in np.ndindex(K, K):
+            out = (j, k) if folds.has_pairs else (j,)
+            left[j, k] = np.bincount(labels[folds.training_rows(repeat, *out)], minlength=C)
+    else:
+        counts = np.zeros((K + 1, C), dtype=np.intp)
+        np.add.at(counts, (folds.ids[repeat], labels), 1)  # the last one is for rows that are never scored
+        left = counts.sum(axis=0) - counts[:-1, None] - np.where(np.eye(K)[..., None], 0, counts[:-1])
+    unseen: BoolArray = left == 0
+    return unseen if unseen.any() else None
+
+
+def _without_unseen(found: AnyArray, kind: str, unseen: BoolArray) -> AnyArray:
+    """Scores (K, m, V, C) in which a class that the training set lacks comes last, as in `Questions`."""
+    if kind not in ("scores", "decision_function") or found.shape[-1] != unseen.shape[-1]:
+        return found
+    return np.where(unseen[:, None, None], np.finfo(np.float64).min, found)
 
 
 def _kept_residuals(
@@ -102,4 +130,5 @@ def repeats_of(
         if len(values) < every:
             some = {kind: [part[:, :, list(values)] for part in parts] for kind, parts in table.items()}
         rows = [folds.members[repeat, fold, : folds.sizes[repeat, fold]] for fold in range(folds.n_folds)]
-        yield Repeat(observed, problem.classes, weights, rows, some, folds.first + repeat, problem.groups)
+        number, has_blocks = folds.first + repeat, isinstance(folds, DropFolds)
+        yield Repeat(observed, problem.classes, weights, rows, some, number, problem.groups, has_blocks)

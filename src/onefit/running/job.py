@@ -229,7 +229,7 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows | str, settings: 
     if isinstance(task.loss, KeptScores):
         task = replace(task, loss=replace(task.loss, width=whole.members.shape[2]))
         _check_folds(task.metrics, whole)
-        check_rare_classes(task.metrics, whole, problem)
+        check_rare_classes(task.metrics, whole, problem, dependent is not None)
     plan = _plan(problem, partitions, whole, is_automatic)
     names = tuple(contender.name for contender in contenders) if len(contenders) > 1 else ()
     failures = _unfit(candidates, problem, plan, names)

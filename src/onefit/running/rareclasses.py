@@ -19,26 +19,28 @@ MOST_NAMED = 8
 """Classes in a message."""
 
 
-def check_rare_classes(metrics: Sequence[Metric], whole: Folds, problem: Problem) -> None:
+def check_rare_classes(metrics: Sequence[Metric], whole: Folds, problem: Problem, has_blocks: bool) -> None:
     """Refuse metrics that these folds, or the first of random ones, leave undefined for want of rows of a class.
 
-    What only later partitions lack, as with groups, is found when it comes to them.
+    What only later partitions lack, as with groups, is found when it comes to them. Blocks of rows that follow one
+    another cannot be stratified.
     """
     if problem.classes is None or isinstance(whole, DropFolds):
         return
     counts = _counts(whole, problem)
+    others = "fewer folds: longer gaps or fewer blocks" if has_blocks else "fewer or stratified folds"
     strict = [metric for metric in metrics if getattr(metric, "needs_every_class", False) and not metric.is_extra]
     if strict and (lost := _lost_in_training(counts)).any():
         raise DataError(
             f"Without two folds a training set has no row of class {_listed(problem, lost)}: {strict[0].name}, a log "
-            "loss, would be infinite. Merge or leave out such classes, use fewer or stratified folds, or a score that "
-            "bears it, such as accuracy."
+            f"loss, would be infinite. Merge or leave out such classes, use {others}, or a score that bears it, "
+            "such as accuracy."
         )
     ranks = [metric for metric in metrics if metric.family == "rank" and not metric.is_extra]
     if ranks and (absent := (counts[:, :-1] == 0).any(axis=(0, 1))).any():
         raise DataError(
             f"{ranks[0].name} is undefined where a fold has no row of class {_listed(problem, absent)}, and there are "
-            f"{whole.n_folds} folds. Merge or leave out such classes, or use fewer or stratified folds."
+            f"{whole.n_folds} folds. Merge or leave out such classes, or use {others}."
         )
 
 
