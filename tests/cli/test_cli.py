@@ -355,8 +355,19 @@ def test_messages_of_the_library_name_options_of_the_command():
     assert "--route refit" in wrong.stderr
 
 
+def test_an_option_that_counts_once_is_not_given_twice():
+    twice = onefit_cli("run", HOUSES, "--target", "price", "--scoring", "r2", "--scoring=neg_mean_absolute_error")
+    assert twice.exit_code == 2
+    assert twice.stderr == (
+        "onefit: --scoring is given 2 times and counts once; several values go between commas; see onefit run --help.\n"
+    )
+    assert "--target is given 2 times" in onefit_cli("run", HOUSES, "--target", "a", "--target", "b").stderr
+    assert "counts once" not in onefit_cli("run", HOUSES, "--drop", "trust", "--drop", "street", "--quiet").stderr
+
+
 def test_keywords_with_numbers_and_reasons_of_routes_are_options_too():
     assert as_options('use n_folds=10. Or n_repeats="auto", other=3') == "use --folds 10. Or --repeats auto, other=3"
+    assert as_options("use loss='brier', where smaller is better") == "use --loss brier, where smaller is better"
     models = ["--model", "ols", "--model", "additive", "--quiet"]
     outcome = onefit_cli("compare", HOUSES, "--target", "price", *DROPPED, *models)
     reason = next(line for line in outcome.stdout.splitlines() if line.startswith("Why this route"))

@@ -9,6 +9,7 @@ import re
 import shlex
 import sys
 import traceback
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,23 @@ class _PlainHelp:
 
 class Command(_PlainHelp, TyperCommand):
     """A command."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse an option that is given twice, of which only the last would count."""
+        single = {name: each for each in self.params for name in each.opts if not _may_repeat(each)}
+        words = args[: args.index("--")] if "--" in args else args
+        given = Counter(single[word].opts[0] for word in (each.partition("=")[0] for each in words) if word in single)
+        for name, times in given.items():
+            if times > 1:
+                between = "; several values go between commas" if "," in (single[name].metavar or "") else ""
+                raise typer.BadParameter(f"{name} is given {times} times and counts once{between}", ctx)
+        return super().parse_args(ctx, args)
+
+
+def _may_repeat(parameter: Any) -> bool:
+    """Whether it does no harm to give it twice: flags, lists, and arguments, which have no name to give."""
+    is_option = parameter.opts and parameter.opts[0].startswith("-")
+    return not is_option or parameter.multiple or parameter.is_flag
 
 
 class Guarded(_PlainHelp, TyperGroup):

@@ -30,8 +30,8 @@ def as_options(text: str) -> str:
     text = re.sub(r'transformers="freeze"', "--freeze", text)
     text = re.sub(r", or stratified ones \(cv=StratifiedKFold[^;]*?\)\)", "", text)
     return re.sub(
-        r'\b(\w+)=(?:"(\w+)"|(\d+)\b)',
-        lambda m: f"{OPTIONS[m[1]]} {m[2] or m[3]}" if m[1] in OPTIONS else m[0],
+        r"""\b(\w+)=(?:"(\w+)"|'(\w+)'|(\d+)\b)""",
+        lambda m: f"{OPTIONS[m[1]]} {m[2] or m[3] or m[4]}" if m[1] in OPTIONS else m[0],
         text,
     )
 

@@ -51,6 +51,10 @@ def methods_sentence(result: ShownResult) -> str:
     single = result.n_folds == len(result.heldout)
     folds = "leaving out two rows at a time" if single else f"with {result.n_folds} folds"
     repeats = "" if single else f" and {result.n_repeats} repeat{'s' if result.n_repeats > 1 else ''}"
+    meant = ""
+    if result.dependence is not None:
+        folds, repeats = f"with {result.n_folds} folds for rows that depend on their neighbours", ""
+        meant = f" What is estimated is {result.dependence.meaning} ({result.dependence.short()})."
     rule = CITATIONS.get(result.rule, RULE_WORDS.get(result.rule, result.rule)).format(version=result.rule_version)
     level = f"{100 * result.confidence_level:g}%"
     figures = [
@@ -59,7 +63,7 @@ def methods_sentence(result: ShownResult) -> str:
     ]
     return (
         f"Generalization was estimated by nested cross-validation {folds}{repeats}, computed {way}, with intervals "
-        f"{rule}. The estimated {'; the '.join(figures)}."
+        f"{rule}.{meant} The estimated {'; the '.join(figures)}."
     )
 
 

@@ -20,6 +20,9 @@ Triple = tuple[Value, Value, Value]
 class ShownDependence(Protocol):
     """A `Dependence`."""
 
+    @property
+    def meaning(self) -> str: ...
+    def short(self) -> str: ...
     def line(self) -> str: ...
 
 

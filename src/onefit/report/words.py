@@ -36,7 +36,7 @@ def capital(text: str) -> str:
 
 def title_of(loss: str) -> str:
     """Name of the loss as a heading."""
-    return "Share of wrong predictions" if loss == "zero_one" else capital(loss_label(loss))
+    return capital(loss_label(loss))
 
 
 def answer(subject: Subject, output: int) -> str:

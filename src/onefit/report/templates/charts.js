@@ -84,6 +84,8 @@ window.drawChart = (function () {
 
   function format(axis, value, step) {
     var decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+    var last = step * Math.pow(10, decimals);
+    if (Math.abs(last - Math.round(last)) > 1e-6) { decimals += 1; }  // steps of 0.25
     if (axis.tickformat) { return grouped(100 * value, Math.max(0, decimals - 2)) + "%"; }
     var size = Math.max(Math.abs(value), step);
     if (value !== 0 && (size >= 1e9 || step < 1e-6)) { return value.toExponential(1).replace("e+", "e"); }
