@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 
 import numpy as np
 import pandas as pd
@@ -52,6 +53,18 @@ def test_models_of_counts_and_amounts_are_scikit_learns_behind_its_encoders(shop
     assert found["result"]["route"] == expected.route == "newton"
     assert found["result"]["estimate"] == pytest.approx(expected.estimate, rel=1e-9)
     assert not [note for note in found["notes"] if "try --model" in note]
+
+
+@pytest.mark.parametrize(("name", "target", "other"), [("poisson", "visits", "sales"), ("gamma", "sales", "visits")])
+def test_the_report_has_the_deviance_the_model_and_the_curve_over_its_penalty(shop, tmp_path, name, target, other):
+    path, page = shop[0], tmp_path / "report.html"
+    options = ["--target", target, "--drop", other, "--model", name, "--loss", f"{name}_deviance", *SHORT]
+    found = document("run", path, *options, "--report", page)
+    text = unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page.read_text(encoding="utf-8"))))
+    assert f"Expect a {name.title()} deviance of about {found['result']['estimate']:.2f}, 95% interval" in text
+    assert f"How well can {target} be predicted?" in text
+    assert f"{name.title()}Regressor(alpha=0.01, max_iter=1000)" in text
+    assert "The error along alpha" in text
 
 
 def test_the_penalty_can_be_given_and_drawn(shop):

@@ -16,7 +16,7 @@ from .features import Features, FixedFeatures, Recipe
 from .fitrows import FitRows
 from .gaussian_process import GaussianProcessLearner
 from .glm import GLMLearner
-from .glm_fit import NoFiniteFit, fit_newton
+from .glm_fit import NoFiniteFit, NotSettled, fit_newton
 from .glm_searched import SearchedGLM
 from .interpolation import free_columns, is_near_interpolation
 from .kernel import KernelSmoother
@@ -52,6 +52,7 @@ __all__ = [
     "NeighbourLearner",
     "NeighbourLists",
     "NoFiniteFit",
+    "NotSettled",
     "Path",
     "RankedRows",
     "Recipe",

@@ -46,6 +46,10 @@ class Family(ABC):
     def curvature(self, eta: FloatArray, y: FloatArray) -> FloatArray:
         """Second derivatives (c, c, n) in the predictors that have coefficients, at ``eta`` (P, n)."""
 
+    def root_curvature(self, eta: FloatArray, y: FloatArray) -> FloatArray:
+        """Tables F (P, c, n) with ``F'F`` the second derivatives of each row, without their rounding errors."""
+        return np.sqrt(self.curvature(eta, y))
+
     @abstractmethod
     def loss(self, eta: FloatArray, y: FloatArray) -> FloatArray:
         """``l``, (n,), at ``eta`` (P, n)."""
@@ -57,6 +61,10 @@ class Family(ABC):
     def predicted(self, eta: FloatArray) -> FloatArray:
         """What is predicted, in the shape of ``eta``: scores of classes, or means."""
         return eta
+
+    def has_no_mean(self, y: FloatArray, weights: FloatArray) -> bool:
+        """Whether no constant is the best, as all y are at an end of their range."""
+        return False
 
     def fault(self, y: FloatArray) -> AnyArray:
         """Which values of y the loss is not made for."""
@@ -115,6 +123,12 @@ class Multinomial(Family):
         own: FloatArray = np.einsum("pa,pb,pn->abn", self.basis, self.basis, p)
         return own - q[:, None] * q[None]
 
+    def root_curvature(self, eta: FloatArray, y: FloatArray) -> FloatArray:
+        """``diag(p)^1/2 (I - 1p')`` in the basis."""
+        p = eta.copy()
+        self._to_probabilities(p)
+        return np.asarray(np.sqrt(p)[:, None] * (self.basis[:, :, None] - (self.basis.T @ p)[None]))
+
     def loss(self, eta: FloatArray, y: FloatArray) -> FloatArray:
         """The log loss."""
         largest = eta.max(axis=0)
@@ -136,6 +150,10 @@ class _LogLink(Family):
     def predicted(self, eta: FloatArray) -> FloatArray:
         """Means."""
         return np.asarray(np.exp(eta))
+
+    def has_no_mean(self, y: FloatArray, weights: FloatArray) -> bool:
+        """Whether all are zero."""
+        return not (y[0] * weights).any()
 
 
 class Poisson(_LogLink):

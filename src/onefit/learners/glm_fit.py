@@ -11,7 +11,7 @@ from scipy import linalg
 from ..typing import FloatArray
 from .glm_families import Family
 
-__all__ = ["CERTIFIED", "Fit", "NoFiniteFit", "fit_newton"]
+__all__ = ["CERTIFIED", "Fit", "NoFiniteFit", "NotSettled", "fit_newton"]
 
 CERTIFIED = 1e-8
 """Newton decrement over the root of the summed curvatures, from which one more step gives all digits.
@@ -23,17 +23,32 @@ SETTLED = 1e-5
 """Change of the linear predictor of any row at which a fit may have converged: where classes can be told apart without
 error, rows go on to infinity by steps of about one, though their gradients vanish."""
 
+POLISHED, HIDDEN = 1e-9, 1e-7
+"""The same, from which one more step gives all digits in rows that are far from the others, too; and what rounding errors
+may leave of it where columns nearly depend on each other."""
+
+UNSETTLED = 0.1
+"""The same after the last step, up to which it is rounding errors rather than rows that go to infinity."""
+
 MOST_STEPS, MOST_HALVINGS = 100, 60
 
 ENOUGH = 1e-4
 """Part of the decrease that the gradient promises with which a step is accepted."""
 
 DEPENDENT = 1e-13
-"""Eigenvalues of a Hessian with ones on its diagonal below this are those of columns that depend on each other."""
+"""Singular values of columns of length one (of the root of a Hessian) below this are those of columns that depend on
+each other."""
+
+NEARLY = 1e-8
+"""Eigenvalues of a Hessian with ones on its diagonal below which it has lost digits that its root still has."""
 
 
 class NoFiniteFit(Exception):
     """The loss has no minimum: coefficients go to infinity."""
+
+
+class NotSettled(NoFiniteFit):
+    """Rounding errors hide where the minimum is."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +103,16 @@ class _Point:
             H[a, at, a, at] += self.penalty
         return H.reshape(c * p, c * p), float(np.einsum("aan->", curvature))
 
+    def directions(self, scale: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Eigenvalues and eigenvectors of the Hessian, with scales (c p,) on both sides, from the columns themselves."""
+        c, p = self.theta.shape
+        roots = np.sqrt(self.weights) * self.family.root_curvature(self.eta, self.y)  # (P, c, n)
+        rows = (roots[:, :, :, None] * self.Z).transpose(0, 2, 1, 3).reshape(-1, c * p)
+        held = np.diag(np.sqrt(np.tile(self.penalty, c)))
+        R = linalg.qr(np.vstack([rows, held]) * scale, mode="r", check_finite=False)[0][: c * p]
+        _, values, vectors = linalg.svd(R, check_finite=False)
+        return np.square(values), vectors.T
+
     def moved(self, step: FloatArray) -> _Point:
         """The same elsewhere."""
         return _Point(self.Z, self.y, self.weights, self.penalty, self.family, self.theta + step)
@@ -100,6 +125,7 @@ def fit_newton(
     penalty: FloatArray,
     family: Family,
     start: FloatArray | None = None,
+    also: FloatArray | None = None,
 ) -> Fit:
     """Minimize ``sum w l(eta, y) + sum penalty theta^2 / 2`` with ``eta = Z theta``.
 
@@ -113,19 +139,26 @@ def fit_newton(
     family : Family
     start : array (c, p), default=None
         Zero by default.
+    also : array (m, p), default=None
+        Other rows whose linear predictors must have settled.
     """
     theta = np.zeros((family.basis.shape[1], Z.shape[1])) if start is None else start
     with np.errstate(over="ignore", invalid="ignore"):
         point = _Point(Z, y, weights, penalty, family, theta)
         if not np.isfinite(point.objective):
             point = point.moved(-theta)
+        rows = Z if also is None else np.vstack([Z, also])
+        last = np.inf
         for _ in range(MOST_STEPS):
             step, free, change = _newton_step(point)
-            largest = np.abs(family.basis @ (step @ Z.T)).max(initial=0.0)
-            if change <= CERTIFIED and largest <= SETTLED:
+            largest = float(np.abs(family.basis @ (step @ rows.T)).max(initial=0.0))
+            if not (change <= CERTIFIED and largest <= SETTLED):
+                point = _halved(point, step)
+            elif largest <= POLISHED or (largest <= HIDDEN and largest > last / 4.0):
                 return Fit(point.theta + step, free)
-            point = _halved(point, step)
-    raise NoFiniteFit
+            else:
+                point, last = point.moved(step), largest
+    raise NotSettled if largest <= UNSETTLED else NoFiniteFit
 
 
 def _newton_step(point: _Point) -> tuple[FloatArray, FloatArray, float]:
@@ -138,7 +171,9 @@ def _newton_step(point: _Point) -> tuple[FloatArray, FloatArray, float]:
     D = np.where(d > 0, 1.0 / np.sqrt(np.where(d > 0, d, 1.0)), 0.0)
     scaled = D[:, None] * H * D
     values, vectors = linalg.eigh(scaled, check_finite=False)
-    is_known = values > DEPENDENT * len(values)
+    if values[0] < NEARLY:
+        values, vectors = point.directions(D)
+    is_known = values > np.square(DEPENDENT * len(values))
     along = vectors[:, is_known].T @ (D * g)
     step = D * (vectors[:, is_known] @ (along / values[is_known]))
     change = float(np.sqrt(np.sum(np.square(along) / values[is_known]) / curvature))

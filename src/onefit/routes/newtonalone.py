@@ -28,6 +28,11 @@ ONE_WEIGHED = (
     'a weight, or take what the solver stops at, by route="refit".'
 )
 
+NO_MEAN = (
+    "all y of the training set are zero (or have no weight), and the logarithm of their mean is minus infinity. Use "
+    "folds that leave rows with other values in every training set."
+)
+
 ONE_CLASS = (
     "This solver needs samples of at least 2 classes in the data, but the data contains only one class. Use folds that "
     "hold all classes, or leave the rarest class out."
@@ -171,9 +176,12 @@ class LoneSets(LearningSets, ABC):
             if learner.fit_intercept:
                 start[:, -1] = family.start(y, weights)
         try:
-            fit = fit_newton(Z, y, weights, penalty, family, start)
-        except NoFiniteFit:
-            error = self.failure(chunk.out[index], f"in the training set of {len(train)} rows {engine.no_fit()}.")
+            fit = fit_newton(Z, y, weights, penalty, family, start, held_out)
+        except NoFiniteFit as failure:
+            if learner.fit_intercept and family.has_no_mean(y, weights):
+                raise self.failure(chunk.out[index], NO_MEAN) from None
+            why = f"in the training set of {len(train)} rows {engine.no_fit(failure)}."
+            error = self.failure(chunk.out[index], why)
             error.remedy = REMEDY
             raise error from None
         self._check_determined(fit.free, Z, held_out, chunk.out[index])

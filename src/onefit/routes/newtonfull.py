@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from ..errors import TrainingSetError
-from ..learners import Features, GLMLearner, NoFiniteFit, SetFailure, fit_newton
+from ..learners import Features, GLMLearner, NoFiniteFit, NotSettled, SetFailure, fit_newton
 from ..linalg import compiled
 from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
@@ -33,6 +33,7 @@ __all__ = [
 ]
 
 NO_FIT = "the likelihood has no maximum: columns tell {what} apart without error, and coefficients go to infinity"
+NOT_SETTLED = "columns nearly depend on each other: rounding errors hide the coefficients"
 REMEDY = 'Give the model a penalty; or take what the solver stops at, by route="refit".'
 
 
@@ -222,8 +223,8 @@ class FullEngine(FeaturesEngine, ABC):
                 theta[:, -1] = family.start(learner.y, weights)
             try:
                 theta = fit_newton(Z, learner.y, weights, penalty, family, theta).theta
-            except NoFiniteFit:
-                error = TrainingSetError(f"In the fit to all rows {self.no_fit()}.")
+            except NoFiniteFit as failure:
+                error = TrainingSetError(f"In the fit to all rows {self.no_fit(failure)}.")
                 error.remedy = REMEDY
                 raise error from None
             eta = family.basis @ (theta @ Z.T)
@@ -236,8 +237,10 @@ class FullEngine(FeaturesEngine, ABC):
             found[value] = Full(theta if maps is None else theta @ maps.T, curvature, hessians, descents)
         return [found[value] for value in range(learner.n_values)]
 
-    def no_fit(self) -> str:
+    def no_fit(self, failure: NoFiniteFit) -> str:
         """Why there is no fit, for people."""
+        if isinstance(failure, NotSettled):
+            return NOT_SETTLED
         return NO_FIT.format(what="classes" if self.learner.has_classes else "rows")
 
     def _maps_of_all(self) -> FloatArray:

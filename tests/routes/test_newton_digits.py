@@ -1,0 +1,162 @@
+"""Generalized linear models of every training set, held to fits in extended precision; and where digits end."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import GammaRegressor, LogisticRegression, PoissonRegressor, TweedieRegressor
+from sklearn.model_selection import KFold
+
+import onefit
+from helpers import quiet_nested_cv
+from onefit.errors import TrainingSetError
+
+LONG = np.longdouble
+
+
+def solved(H, g):
+    """``H^-1 g`` by refinement, as LAPACK has no numbers of this length."""
+    scale = 1 / np.sqrt(np.diag(H))
+    inverse = np.linalg.inv((H * scale * scale[:, None]).astype(np.float64))
+    x = np.zeros_like(g)
+    for _ in range(40):
+        x = x + scale * (inverse @ ((g - H @ x) * scale).astype(np.float64))
+    return x
+
+
+def mean_derivatives(power):
+    """Minus the first and the second derivatives of half a Tweedie deviance at linear predictors (1, n)."""
+
+    def derivatives(eta, y):
+        a, b = y * np.exp((1 - power) * eta), np.exp((2 - power) * eta)
+        return a - b, ((power - 1) * a + (2 - power) * b)[:, None]
+
+    return derivatives
+
+
+def class_derivatives(eta, y):
+    """The same of the log loss, for scores (C, n)."""
+    p = np.exp(eta - eta.max(axis=0))
+    p /= p.sum(axis=0)
+    second = -p[:, None] * p[None]
+    second[np.arange(len(p)), np.arange(len(p))] += p
+    return (y == np.arange(len(p))[:, None]) - p, second
+
+
+def newton(derivatives, X, y, lam, train, test, n_scores=1):
+    """Linear predictors (C, m) of a fit with an intercept, from ``n_scores`` less one or one, in extended precision."""
+    Z = np.column_stack([X, np.ones(len(X))]).astype(LONG)
+    Z[:, :-1] -= Z[train, :-1].mean(axis=0)
+    A, c = Z[train], max(1, n_scores - 1)
+    basis = np.ones((1, 1), dtype=LONG)
+    if n_scores > 1:
+        basis = np.linalg.qr(np.eye(n_scores) - 1 / n_scores)[0][:, :c].astype(LONG)
+        basis -= basis.mean(axis=0)
+    penalty = np.append(np.full(X.shape[1], lam, dtype=LONG), 0)
+    theta = np.zeros((c, Z.shape[1]), dtype=LONG)
+    for _ in range(60):
+        first, second = derivatives(basis @ theta @ A.T, y[train])
+        first, second = basis.T @ first, np.einsum("pa,pqn,qb->abn", basis, second, basis)
+        H = np.einsum("ni,abn,nj->aibj", A, second, A)
+        metric = np.einsum("pa,pb,i,ij->aibj", basis, basis, penalty, np.eye(len(penalty)))
+        g = first @ A - np.einsum("aibj,bj->ai", metric, theta)
+        step = solved((H + metric).reshape(theta.size, -1), g.ravel()).reshape(theta.shape)
+        theta = theta + step / max(LONG(1), np.abs(step @ A.T).max())
+    assert np.abs(step @ Z.T).max() < 1e-12
+    return basis @ theta @ Z[test].T
+
+
+def probabilities(eta):
+    p = np.exp(eta - eta.max(axis=0))
+    return (p / p.sum(axis=0)).T.astype(np.float64)
+
+
+def columns(rng, n=60):
+    Z = rng.standard_normal((n, 3))
+    return Z * [1.0, 3.0, 0.2], 0.4 * Z @ [1.0, -1.0, 0.5]
+
+
+MEANS = {
+    "poisson": (PoissonRegressor(alpha=0.01), 1.0, lambda rng, mean: rng.poisson(2 * mean)),
+    "gamma": (GammaRegressor(alpha=0.01), 2.0, lambda rng, mean: rng.gamma(2.0, mean)),
+    "tweedie": (
+        TweedieRegressor(power=1.5, alpha=0.01),
+        1.5,
+        lambda rng, mean: rng.poisson(mean) * rng.gamma(2.0, size=len(mean)),
+    ),
+}
+
+
+def held_out(model, X, y, **keywords):
+    """Folds, and what is predicted for their rows without refits."""
+    folds = KFold(3, shuffle=True, random_state=0)
+    result = quiet_nested_cv(model, X, y, cv=folds, route="newton", **keywords)
+    return folds.split(X), result.heldout
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+@pytest.mark.parametrize("name", MEANS)
+def test_means_of_columns_a_million_away_from_zero_keep_their_digits(name, offset):
+    model, power, draw = MEANS[name]
+    rng = np.random.default_rng(0)
+    X, eta = columns(rng)
+    X, y = X + offset, draw(rng, np.exp(eta)).astype(np.float64)
+    splits, found = held_out(model, X, y)
+    for train, test in splits:
+        lam = LONG(model.alpha) * len(train)
+        expected = np.exp(newton(mean_derivatives(power), X, y, lam, train, test))[0]
+        np.testing.assert_allclose(found["prediction"].to_numpy()[test], expected.astype(np.float64), rtol=1e-9)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_classes_of_columns_a_million_away_from_zero_keep_their_digits(offset):
+    rng = np.random.default_rng(1)
+    X, eta = columns(rng, 90)
+    y = (np.outer([1.0, 0.0, -1.0], eta) + rng.gumbel(size=(3, 90))).argmax(axis=0)
+    X = X + offset
+    splits, found = held_out(LogisticRegression(C=10.0), X, y, loss="log_loss")
+    for train, test in splits:
+        expected = probabilities(newton(class_derivatives, X, y, LONG(1) / 10, train, test, n_scores=3))
+        names = [f"probability_{c}" for c in range(3)]
+        np.testing.assert_allclose(found[names].to_numpy()[test], expected, rtol=1e-9)
+
+
+def test_columns_that_differ_by_a_millionth_are_both_used():
+    """Products of columns do not tell them apart; without the second the means were off by a third."""
+    rng = np.random.default_rng(2)
+    X, eta = columns(rng)
+    X = np.column_stack([X, X[:, 0] * (1 + 1e-6 * rng.standard_normal(len(X)))])
+    y = rng.gamma(2.0, np.exp(eta))
+    model = GammaRegressor(alpha=1e-14)
+    splits, found = held_out(model, X, y)
+    for train, test in splits:
+        expected = np.exp(newton(mean_derivatives(2.0), X, y, LONG(model.alpha) * len(train), train, test))[0]
+        np.testing.assert_allclose(found["prediction"].to_numpy()[test], expected.astype(np.float64), rtol=1e-7)
+
+
+def test_rows_far_from_the_others_have_settled_too():
+    rng = np.random.default_rng(202)
+    X = rng.standard_normal((32, 3))
+    X[::8] *= 4.0
+    y = rng.poisson(np.exp(X @ [1.0, -1.0, 0.6] + 1.0)).astype(np.float64)
+    model = PoissonRegressor(alpha=1e-3)
+    splits, found = held_out(model, X, y)
+    for train, test in splits:
+        expected = np.exp(newton(mean_derivatives(1.0), X, y, LONG(model.alpha) * len(train), train, test))[0]
+        gap = np.abs(found["prediction"].to_numpy()[test] - expected) / (expected + y[test])
+        assert gap.max() < 1e-12
+
+
+def test_columns_that_rounding_errors_hide_are_refused_by_name():
+    rng = np.random.default_rng(3)
+    Z = rng.standard_normal(14)
+    X = np.column_stack([Z, Z * (1 + 1e-9 * rng.standard_normal(14)), rng.standard_normal(14)])
+    y = rng.gamma(0.5, size=14)
+    with pytest.raises(TrainingSetError, match="nearly depend on each other: rounding errors hide the coefficients"):
+        quiet_nested_cv(GammaRegressor(alpha=1e-18), X, y, n_folds=4, n_repeats=1, random_state=0, route="newton")
+
+
+def test_counts_that_are_all_zero_in_a_training_set_name_it():
+    rng = np.random.default_rng(4)
+    X, y = rng.standard_normal((40, 2)), np.zeros(40)
+    y[7] = 1.0
+    with pytest.raises(TrainingSetError, match=r"fold \d held out: all y of the training set are zero"):
+        onefit.nested_cv(PoissonRegressor(), X, y, n_folds=5, n_repeats=1, random_state=0)
