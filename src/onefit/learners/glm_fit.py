@@ -24,7 +24,7 @@ SETTLED = 1e-5
 error, rows go on to infinity by steps of about one, though their gradients vanish."""
 
 POLISHED, HIDDEN = 1e-9, 1e-7
-"""The same, from which one more step gives all digits in rows that are far from the others, too; and what rounding errors
+"""The same, from which one more step gives all digits in rows far from the others, too; and what rounding errors
 may leave of it where columns nearly depend on each other."""
 
 UNSETTLED = 0.1
@@ -104,7 +104,7 @@ class _Point:
         return H.reshape(c * p, c * p), float(np.einsum("aan->", curvature))
 
     def directions(self, scale: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Eigenvalues and eigenvectors of the Hessian, with scales (c p,) on both sides, from the columns themselves."""
+        """Eigenvalues and eigenvectors of the Hessian with scales (c p,) on both sides, from the columns themselves."""
         c, p = self.theta.shape
         roots = np.sqrt(self.weights) * self.family.root_curvature(self.eta, self.y)  # (P, c, n)
         rows = (roots[:, :, :, None] * self.Z).transpose(0, 2, 1, 3).reshape(-1, c * p)
