@@ -83,9 +83,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.pages or options.evidence:
         from .evidence import gather, write_pages
 
-        if options.evidence:
-            gather(options.only, options.quick)
-        write_pages()
+        try:
+            if options.evidence:
+                gather(options.only, options.quick)
+        finally:  # what was measured before an end is shown
+            write_pages()
         return
     asked = [name for name in REPORTS if getattr(options, name)][:1]
     records = []
