@@ -79,6 +79,10 @@ class Counts(FunctionMetric):
             true = scored.observed[:, 0]
             squares += np.bincount(true, weights=scored.weights**2, minlength=C)
             np.add.at(missed, true, scored.weights[:, None] * (scored.response[fold] != scored.observed))
+        return self.least_moments(sums, squares, missed)
+
+    def least_moments(self, sums: FloatArray, squares: FloatArray, missed: FloatArray) -> FloatArray:
+        """The same from sums of weights (C,) by class, of their squares, and of weights (C, V) that are missed."""
         classes = np.array(self.recalled or np.flatnonzero(sums), dtype=np.intp)
         counts = (sums[classes] ** 2 / squares[classes])[:, None]  # effective ones
         share = (missed[classes] / sums[classes][:, None] * counts + 0.5) / (counts + 1)

@@ -16,7 +16,7 @@ from ..metrics.scored import with_ties
 from ..typing import AnyArray, BoolArray, FloatArray
 from ..validation import Problem
 
-__all__ = ["Responses", "joined", "of_scores", "repeats_of"]
+__all__ = ["Responses", "joined", "of_scores", "repeats_of", "unseen_classes", "without_unseen"]
 
 ByFold = list[AnyArray]
 """An array (K, m_j, V, ...) for each fold j: the first axis is the second fold that is out."""
@@ -54,16 +54,16 @@ def of_scores(pairs: PairErrors[HeldOut], folds: Folds, learner: Learner, task: 
     tables = []
     for repeat in range(folds.n_repeats):
         by_kind: dict[str, ByFold] = {kind: [] for kind in kinds}
-        unseen = _unseen_classes(folds, repeat, task.problem)
+        unseen = unseen_classes(folds, repeat, task.problem)
         for fold, (rows, residuals) in enumerate(_kept_residuals(pairs, folds, repeat, task.problem.n_outputs)):
             for kind in kinds:
                 found = _response(kind, task, learner, task.problem.y[rows], residuals)
-                by_kind[kind].append(found if unseen is None else _without_unseen(found, kind, unseen[fold]))
+                by_kind[kind].append(found if unseen is None else without_unseen(found, kind, unseen[fold]))
         tables.append(by_kind)
     return Responses(tables, pairs.single.failures)
 
 
-def _unseen_classes(folds: Folds, repeat: int, problem: Problem) -> BoolArray | None:
+def unseen_classes(folds: Folds, repeat: int, problem: Problem) -> BoolArray | None:
     """Which of three or more classes each training set lacks, (K, K, C); None if none lacks any."""
     if problem.classes is None or len(problem.classes) == 2:
         return None
@@ -81,7 +81,7 @@ def _unseen_classes(folds: Folds, repeat: int, problem: Problem) -> BoolArray | 
     return unseen if unseen.any() else None
 
 
-def _without_unseen(found: AnyArray, kind: str, unseen: BoolArray) -> AnyArray:
+def without_unseen(found: AnyArray, kind: str, unseen: BoolArray) -> AnyArray:
     """Scores (K, m, V, C) in which a class that the training set lacks comes last, as in `Questions`."""
     if kind not in ("scores", "decision_function") or found.shape[-1] != unseen.shape[-1]:
         return found

@@ -70,7 +70,7 @@ def make_models(
     """Models of the columns, from rows that were drawn, and what is asked of them."""
     problem, frame = _problem(contenders, found, roles)
     question = ask(settings.scoring, settings.loss, problem, [c.estimators[0] for c in contenders], rule, False)
-    question = _of_passes(question)
+    question = _of_passes(question, roles.weights is not None)
     needs = {"fold variance": rule.needs_v_out, "pair scatter": rule.needs_pair_scatter}
     needed = frozenset(name for name, is_needed in needs.items() if is_needed)
     task = Task(problem, question.loss, rule, settings.transformers, needed, question.metrics)
@@ -82,10 +82,10 @@ def make_models(
     return frame, task, question, learners, models
 
 
-def _of_passes(question: Question) -> Question:
+def _of_passes(question: Question, has_weights: bool) -> Question:
     """The question; if passes over rows give its metrics, without what comes beside those that were asked for."""
     metrics = tuple(metric for metric in question.metrics if not metric.is_extra)
-    if not all(map(in_passes, metrics)):
+    if not all(in_passes(metric, has_weights) for metric in metrics):
         return question
     return Question(question.loss, metrics, tuple(each for each in question.asked if not each.is_extra))
 

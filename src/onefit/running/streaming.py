@@ -251,11 +251,12 @@ def _keep(
 
 def _measure(computation: StreamedComputation, question: Question, task: Task, learners: Sequence[Learner]) -> None:
     """Let metrics be computed, from sums over rows if these tell them, else from the scores of all rows."""
-    if all(map(in_passes, question.metrics)):
+    has_weights = computation.reader.weights is not None
+    if all(in_passes(metric, has_weights) for metric in question.metrics):
         computation.loss = metric_loss(question.metrics, learners, 1, question.loss.classes)
         return
     K, V = computation.reader.deal.n_folds, sum(learner.n_values for learner in learners) + 1
-    names = [metric.name for metric in question.metrics if not in_passes(metric) and not metric.is_extra]
+    names = [metric.name for metric in question.metrics if not in_passes(metric, has_weights) and not metric.is_extra]
     refuse_many(names, computation.n_rows, (computation.n_repeats or 2, K, V, task.problem.n_outputs))
     computation.kept = KeptScoring(task, tuple(learners))
 

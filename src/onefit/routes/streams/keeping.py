@@ -25,9 +25,10 @@ from ...metrics.losses import Classes
 from ...metrics.scored import with_ties
 from ...sources import Piece
 from ...typing import AnyArray, FloatArray, IntArray
+from ...validation import Problem
 from ..collect import Chunk
 from ..measured import measure
-from ..responses import Responses
+from ..responses import Responses, unseen_classes, without_unseen
 from ..solve import JoinedSets
 from ..threads import threads
 from .measuring import Chances, chances_of
@@ -157,22 +158,25 @@ class KeptScoring:
         folds = Folds(rows.ids, n_folds)
         V = rows.residuals.shape[3]
         roles = RowRoles(rows.weights, rows.groups)
-        responses = Responses([self._table(rows, folds, repeat, classes) for repeat in range(len(rows.ids))], failures)
+        responses = Responses([self._table(rows, folds, repeat, problem) for repeat in range(len(rows.ids))], failures)
         measured = measure(responses, folds, task, roles, V)
         errors = measured.summarize(folds, roles, chain)
         single = measured.pairs.single
         influence = single.losses.mean(axis=0)
         return errors, self._summary(rows, single.residuals, single.losses, plan, middle), influence, roles
 
-    def _table(self, rows: KeptRows, folds: Folds, repeat: int, classes: Classes | None) -> dict[str, list[AnyArray]]:
+    def _table(self, rows: KeptRows, folds: Folds, repeat: int, problem: Problem) -> dict[str, list[AnyArray]]:
         """By kind, responses (K, m, V, ...) of every fold."""
+        classes = self.task.loss.classes
         kinds = {"residual"} if classes is None else set(self.task.responses)
         found: dict[str, list[AnyArray]] = {kind: [] for kind in kinds}
+        unseen = unseen_classes(folds, repeat, problem)
         for fold in range(folds.n_folds):
             members = folds.members[repeat, fold, : folds.sizes[repeat, fold]]
             residuals = rows.residuals[members, repeat].swapaxes(0, 1)
             for kind in kinds:
-                found[kind].append(_response(kind, rows.observed[members], residuals, classes, self._chances))
+                own = _response(kind, rows.observed[members], residuals, classes, self._chances)
+                found[kind].append(own if unseen is None else without_unseen(own, kind, unseen[fold]))
         return found
 
     @property

@@ -16,6 +16,7 @@ import numpy as np
 from scipy import special
 
 from ...errors import DataError
+from ...inference.averaged import with_least_moments
 from ...inference.fold_errors import FoldErrors
 from ...inference.row_sums import RowSums
 from ...learners import Learner
@@ -234,6 +235,7 @@ class Reduction:
     fold_values : (L, K, V, R), figures of the folds by themselves
     scatter : (L, K, K, V, R), sums of squares of the losses of means about them; NaN for others
     shares : (L, K), weights of the folds over those of all rows
+    moments : (L, 2, V, R), least variances of figures and their skewness, NaN where there are none
     is_mean : (R,), which figures are means of row losses
     """
 
@@ -244,6 +246,7 @@ class Reduction:
     fold_values: FloatArray
     scatter: FloatArray
     shares: FloatArray
+    moments: FloatArray
     is_mean: tuple[bool, ...]
 
     def pairs(self, means: FloatArray, scatter: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -256,6 +259,7 @@ class Reduction:
 
     def completed(self, errors: FoldErrors) -> FoldErrors:
         """Fold errors in which figures that are no means of row losses have their own values by folds."""
+        errors = with_least_moments(errors, self.moments[:, 0], self.moments[:, 1])
         others = ~np.array(self.is_mean)
         missing = {name: np.array(getattr(errors, name)) for name in ("e_in", "v_out", "mse", "pair_scatter")}
         for table in missing.values():
@@ -289,7 +293,7 @@ def reduce_means(
     R = sum(figures)
     middle, slopes = np.zeros((L, V, R)), np.zeros((L, V, columns, R))
     fold_values, is_mean = np.zeros((L, K, V, R)), list[bool]()
-    scatter = np.full((L, K, K, V, R), np.nan)
+    scatter, moments = np.full((L, K, K, V, R), np.nan), np.full((L, 2, V, R), np.nan)
     column = figure = 0
     for metric, count, width in zip(loss.metrics, figures, widths, strict=True):
         own, part = slice(figure, figure + count), slice(column, column + width)
@@ -303,6 +307,8 @@ def reduce_means(
                 "that is zero. Use another metric, or more rows."
             )
         middle[..., own], fold_values[..., own] = value, values
+        if isinstance(metric, Counts) and metric.recalled is not None:
+            moments[..., own] = _least_moments(metric, int(sizes[0].sum()) * table[..., 0, :])
         if not isinstance(metric, FunctionMetric):
             scatter[..., own] = scatters[..., part]
         for at in range(count):
@@ -316,7 +322,7 @@ def reduce_means(
     found = InfluenceLoss("influences", **fields, constants=loss.constants, origin=origin, slopes=slopes)
     of_weights = sizes * scales
     weighed = of_weights / of_weights.sum(axis=1, keepdims=True)
-    return Reduction(found, middle, influence, change, fold_values, scatter, weighed, tuple(is_mean))
+    return Reduction(found, middle, influence, change, fold_values, scatter, weighed, moments, tuple(is_mean))
 
 
 def _function(metric: Metric, pooled: FloatArray, by_fold: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -328,6 +334,13 @@ def _function(metric: Metric, pooled: FloatArray, by_fold: FloatArray) -> tuple[
     slopes = np.zeros(pooled.shape)
     slopes[..., :2] = metric.gradient(pooled[..., :2])
     return metric.value(pooled[..., :2]), slopes, metric.value(by_fold[..., [0, 2]])
+
+
+def _least_moments(metric: Counts, counted: FloatArray) -> FloatArray:
+    """Least moments (L, 2, V, 1) from counts (L, V, 3 C) of hits, of rows predicted, and of rows of each class."""
+    hits, _, true = np.split(counted, 3, axis=-1)
+    each = zip(hits, true, strict=True)
+    return np.stack([metric.least_moments(own[0], own[0], (own - found).T) for found, own in each])
 
 
 def _defined(metric: FunctionMetric, values: FloatArray, by_fold: FloatArray) -> FloatArray:
@@ -361,9 +374,11 @@ def _nothing(y: AnyArray, u: AnyArray) -> AnyArray:
     raise NotImplementedError
 
 
-def in_passes(metric: Metric) -> bool:
+def in_passes(metric: Metric, has_weights: bool) -> bool:
     """Whether sums over rows give a metric: a mean of row losses, or a function of such means that are known."""
+    if isinstance(metric, Counts) and metric.recalled is not None and has_weights:
+        return False  # its least variance takes squares of the weights of every class
     if isinstance(metric, Explained):
         return not metric.centred and metric.constant in (mean_constant, class_shares)
-    is_mean = isinstance(metric, MeanMetric) and metric.response in ("predict", "predict_proba", "scores")
+    is_mean = isinstance(metric, MeanMetric) and metric.response in ("predict", "predict_proba")
     return is_mean or isinstance(metric, RootMean | Counts)
