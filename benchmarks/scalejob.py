@@ -146,12 +146,14 @@ def mixed(folder: str, K: int, L: int) -> dict[str, float]:
 
 def dask(folder: str, workers: int, K: int, L: int, V: int, runs: int) -> dict[str, float]:
     """A curve over files that the workers of a cluster read: the shortest of some runs by the clock, and the seconds
-    of the processor that the busiest worker spent in it."""
+    of the processor that the busiest worker spent in it. Pieces wait for a free worker, so that none is idle."""
+    import dask
     import distributed
 
     import onefit
 
     with (
+        dask.config.set({"distributed.scheduler.worker-saturation": 1.0}),
         distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):

@@ -164,6 +164,8 @@ def test_a_worker_killed_in_the_second_pass_changes_no_digit(cluster, frame, tmp
 class KillsInTheSecondPass:
     """A runner whose tasks that score end their worker, once."""
 
+    reads_ahead = False
+
     def __init__(self, inner, flag):
         self.inner, self.flag = inner, flag
 

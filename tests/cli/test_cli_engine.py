@@ -55,6 +55,21 @@ def test_workers_give_the_answer_of_this_process(cluster, folder, monkeypatch):
 
 
 @pytest.mark.cluster
+def test_curves_comparisons_and_plans_of_workers_are_those_of_this_process(cluster, folder, monkeypatch):
+    dask = ("--engine", "dask", "--scheduler", cluster.scheduler.address)
+    penalties, models = ("--lambda", "1:100:3"), ("--model", "ridge", "--model", "ols")
+    asked = {"curve": penalties, "compare": models}
+    there = {name: document(name, folder, *OPTIONS, *more, *dask) for name, more in asked.items()}
+    plan = onefit_cli("plan", folder, *OPTIONS, *dask)
+    assert plan.exit_code == 0, plan.stderr
+    assert "which stay with Dask's workers" in plan.stderr
+    monkeypatch.setattr(streaming, "free_memory", lambda: 1e4)
+    for name, more in asked.items():
+        here = document(name, folder, *OPTIONS, *more)
+        assert {**here, "request": 0, "python": 0, "notes": 0} == {**there[name], "request": 0, "python": 0, "notes": 0}
+
+
+@pytest.mark.cluster
 def test_a_scheduler_that_does_not_answer_is_named(folder, monkeypatch):
     from onefit.cli import engine
 

@@ -48,13 +48,17 @@ def test_a_table_that_is_large_stays_on_disk_and_its_script_gives_the_same(folde
 
 def test_curves_comparisons_plans_and_reports_of_tables_on_disk(folder, little_memory, tmp_path):
     options = (folder / "*.parquet", "--target", "y", "--drop", "team", "--seed", 0, "--folds", 5, "--repeats", 2)
+    says = "more than a quarter of the free memory: they stay on disk"
+    assert says in onefit_cli("curve", *options, "--lambda", "1:100:3").stderr
     curve = document("curve", *options, "--lambda", "1:100:3")["curve"]
     assert np.isfinite(curve["estimate"]).all()
     compared = onefit_cli("compare", *options, "--model", "ridge", "--model", "ols", "--report", tmp_path / "r.html")
     assert compared.exit_code == 0, compared.stderr
+    assert says in compared.stderr
     assert (tmp_path / "r.html").stat().st_size > 10_000
     plan = onefit_cli("plan", *options)
     assert plan.exit_code == 0, plan.stderr
+    assert says in plan.stderr
     assert "1200 rows" in plan.stdout.replace(",", "")
 
 
@@ -75,6 +79,18 @@ def test_what_needs_rows_in_memory_is_refused_in_one_line(folder, little_memory,
     assert outcome.exit_code == 1
     assert words in outcome.stderr
     assert outcome.stderr.count("\n") == 1
+
+
+def test_a_table_with_a_gap_leaves_no_file_behind(folder, little_memory, tmp_path):
+    last = pd.read_parquet(folder / "part-2.parquet")
+    last.loc[7, "y"] = np.nan
+    last.to_parquet(folder / "part-2.parquet")
+    written = ("--report", tmp_path / "r.html", "--json", tmp_path / "r.json")
+    outcome = onefit_cli("run", folder, "--target", "y", "--drop", "team", "--quiet", *written)
+    assert outcome.exit_code == 1
+    assert "The target 'y' is missing in row 807, the first such row" in outcome.stderr
+    assert outcome.stderr.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
 def test_no_file_is_found(tmp_path):

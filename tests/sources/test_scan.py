@@ -89,6 +89,14 @@ def test_folders_name_columns(frame, tmp_path):
     assert set(found["city"]) == {"a b"}
 
 
+def test_an_index_without_a_name_is_no_column(frame, tmp_path):
+    some = frame[frame["row"] % 3 > 0]
+    some.to_parquet(tmp_path / "some.parquet")
+    table = onefit.scan(tmp_path / "some.parquet")
+    assert table.columns == tuple(frame.columns)
+    assert table.head(4)["row"].tolist() == [1, 2, 4, 5]
+
+
 def test_a_memory_map_is_read_by_blocks(tmp_path):
     values = np.random.default_rng(0).normal(size=(1000, 3))
     values.tofile(tmp_path / "x")

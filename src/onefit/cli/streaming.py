@@ -5,7 +5,9 @@ from __future__ import annotations
 import glob
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ..errors import DataError
 from ..sources import LocalRunner, Table, scan
@@ -13,9 +15,6 @@ from .asking import Ask
 from .engine import on_dask, scan_code, uses_dask
 from .options import STANDARD_INPUT, Source
 from .preparing import Prepared, prepare, wrapped
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["find_table", "is_many", "penalty_of", "prepare_table", "read_many"]
 
@@ -66,7 +65,10 @@ def prepare_table(table: Table, ask: Ask) -> tuple[Prepared, str]:
     from ..routes.streams.survey import SurveyPlan, survey
 
     table, found = survey(table, SurveyPlan(table.columns), table.runner or LocalRunner())
-    prepared = prepare(found.frame(table.columns, SAMPLED), ask.roles, keeps_categories=True)
+    drawn = found.frame(table.columns, SAMPLED)
+    if ask.roles.target in drawn.columns and drawn[ask.roles.target].isna().any():
+        _name_missing(table, ask.roles.target)
+    prepared = prepare(drawn, ask.roles, keeps_categories=True)
     if prepared.has_classes:
         raise DataError(
             f"The target {ask.roles.target!r} holds classes, and rows that stay where they are have models of numbers "
@@ -93,6 +95,19 @@ def prepare_table(table: Table, ask: Ask) -> tuple[Prepared, str]:
         prepared, X=X, y=y, groups=groups, weights=weights, code=tuple(code), notes=notes, is_streamed=True
     )
     return found_all, scan_code(ask.source)
+
+
+def _name_missing(table: Table, target: str) -> None:
+    """Raise an error that names the first row without a target."""
+    start = 0
+    for block in table.blocks([target]):
+        missing = pd.isna(block.values(target))
+        if missing.any():
+            raise DataError(
+                f"The target {target!r} is missing in row {start + int(missing.argmax())}, the first such row. Leave "
+                "such rows out when the table is written."
+            )
+        start += block.n_rows
 
 
 def _where(source: Source) -> str:

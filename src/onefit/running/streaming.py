@@ -34,7 +34,7 @@ from ..routes.streams import (
 from ..routes.streams.glmfit import glm_numbers
 from ..routes.streams.keeping import KeptScoring, refuse_many
 from ..routes.streams.measuring import in_passes, metric_loss
-from ..routes.streams.survey import SurveyPlan, survey
+from ..routes.streams.survey import Survey, SurveyPlan, survey
 from ..sources import LocalRunner, PassRunner, Table, beside_dask, is_dask, is_remote, pieces_of
 from ..sources.memoryparts import block_of_frame
 from ..typing import IntArray
@@ -46,7 +46,7 @@ from .progress import Progress, check_progress
 from .settings import Settings
 from .streameddeal import deal_classes, deal_rows, groups_of
 from .streamedmodels import TableRoles, constant_of, make_models, name_first_fault, name_first_missing
-from .streamkeeping import stream_checkpoint
+from .streamkeeping import StreamCheckpoint, stream_checkpoint
 
 __all__ = ["make_streamed_job"]
 
@@ -113,7 +113,9 @@ def make_streamed_job(contenders: Sequence[Contender], table: Table, y: Any, set
     labels = (roles.y,) if is_classifier(contenders[0].estimators[0]) else ()
     counted = (*filter(None, [roles.groups]), *labels)
     plan = SurveyPlan(drawn, counted, (*(roles.features if learns else ()), *labels))
-    table, found = survey(table, plan, runner)
+    entropy = entropy_of(settings.random_state)
+    kept = None if settings.checkpoint is None else _checkpoint(contenders, table, roles, settings, entropy)
+    table, found = _surveyed(table, plan, runner, kept)
     counts = [int(fragment.n_rows or 0) for fragment in table.fragments]
     n = sum(counts)
     try:
@@ -124,7 +126,7 @@ def make_streamed_job(contenders: Sequence[Contender], table: Table, y: Any, set
         if isinstance(error, OutOfRangeError):
             name_first_fault(table, roles, error.family)
         raise
-    entropy, groups = entropy_of(settings.random_state), groups_of(found, roles, n)
+    groups = groups_of(found, roles, n)
     deal, n_repeats = deal_rows(settings, n, entropy, None if groups is None else groups[1])
     if labels and groups is None and settings.folds is None:
         deal = deal_classes(found, roles.y, deal.n_folds, entropy, counts)
@@ -137,8 +139,8 @@ def make_streamed_job(contenders: Sequence[Contender], table: Table, y: Any, set
     reads_ahead = runner.reads_ahead or any(map(is_remote, table.fragments))
     computation.reader = replace(computation.reader, reads_ahead=reads_ahead)
     _check_sizes(models, computation, n)
-    if settings.checkpoint is not None:
-        _keep(computation, contenders, table, roles, settings)
+    if kept is not None:
+        computation.keep, computation.flush = kept.keep, kept.write
     route = TableRoute(computation)
     bids = [_bid(learner, computation) for learner in learners]
     bids.append(Bid(route, constant_of(task), 0.0, REASON))
@@ -232,21 +234,30 @@ def _computation(
     )  # fmt: skip
 
 
-def _keep(
-    computation: StreamedComputation,
-    contenders: Sequence[Contender],
-    table: Table,
-    roles: TableRoles,
-    settings: Settings,
-) -> None:
-    """Let finished pieces be kept in the file that was named."""
+def _checkpoint(
+    contenders: Sequence[Contender], table: Table, roles: TableRoles, settings: Settings, entropy: int
+) -> StreamCheckpoint:
+    """The file that was named, for what this job is made of: all that is known before its rows are."""
     is_seeded = settings.random_state is not None or settings.folds is not None
     estimators = [contender.estimators for contender in contenders]
-    reader = computation.reader
-    asked = [str(each) for each in (settings.loss, settings.scoring, settings.interval, computation.n_repeats)]
-    parts = (estimators, (roles.features, roles.y, roles.groups, roles.weights), asked, reader.deal, computation.n_rows)
-    kept = stream_checkpoint(settings.checkpoint, table, is_seeded, parts)
-    computation.keep, computation.flush = kept.keep, kept.write
+    names = (roles.features, roles.y, roles.groups, roles.weights)
+    words = (settings.loss, settings.scoring, settings.interval, settings.n_repeats, settings.n_folds)
+    dealt = entropy if settings.folds is None else settings.folds
+    parts = (estimators, names, [str(each) for each in words], dealt)
+    return stream_checkpoint(settings.checkpoint, table, is_seeded, parts)
+
+
+def _surveyed(
+    table: Table, plan: SurveyPlan, runner: PassRunner, kept: StreamCheckpoint | None
+) -> tuple[Table, Survey]:
+    """A first look; if it takes all rows and is stopped, what was seen is kept."""
+    if kept is None:
+        return survey(table, plan, runner)
+    try:
+        return survey(table, plan, runner, kept.keep("counts"))
+    except BaseException:
+        kept.write()
+        raise
 
 
 def _measure(computation: StreamedComputation, question: Question, task: Task, learners: Sequence[Learner]) -> None:

@@ -44,7 +44,9 @@ class StreamCheckpoint:
             self.write()
 
     def write(self) -> None:
-        """Write all that is known."""
+        """Write all that is known, if anything is."""
+        if not self._passes:
+            return
         self._checkpoint.save(self._passes)
         self._written = time.monotonic()
 

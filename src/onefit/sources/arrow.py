@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -98,10 +99,13 @@ class Location:
             ) from error
 
 
-def _unreadable(path: str, error: Exception) -> str:
-    """What pyarrow says of a file, in words that name it."""
+def _unreadable(path: str, error: Exception, columns: Sequence[str] = ()) -> str:
+    """What pyarrow says of a file, in words that name it, and its columns if they are known."""
     cause = " ".join(str(error).split()).rstrip(".")
     if "CSV" in cause:
+        numbered = re.search(r"CSV column #(\d+)", cause)
+        if numbered is not None and int(numbered[1]) < len(columns):
+            cause = cause.replace(numbered[0], f"column {columns[int(numbered[1])]!r}", 1)
         remedy = "correct the line, or read the file in memory with pandas, which is more patient"
         return f"{path!r}: {cause}; {remedy}."
     return f"{path!r} is damaged or cut off ({cause}); write it again."
@@ -304,6 +308,15 @@ class CSVFile(_OfFile):
         )
         for batch in reader:
             yield batch if columns else _nothing(batch.num_rows)
+
+    def blocks(self, columns: Sequence[str]) -> Iterator[Block]:
+        """Its rows in order; what is no number is named by its column."""
+        try:
+            yield from super().blocks(columns)
+        except DataError as error:
+            if not isinstance(error.__cause__, arrow().ArrowException):
+                raise
+            raise DataError(_unreadable(self.location.path, error.__cause__, list(self.types))) from error.__cause__
 
 
 def _compression(path: str) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import pairwise
@@ -28,6 +29,9 @@ FORMATS = {
     ".csv": "csv", ".tsv": "csv", ".txt": "csv",
 }  # fmt: skip
 PACKED = (".gz", ".bz2", ".zst")
+INDEX = re.compile(r"__index_level_\d+__")
+"""How pandas names an index without a name in files: it is no column of the frame."""
+
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -242,7 +246,11 @@ def _fields(schema: Any) -> dict[str, Column]:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise DataError(f"Two columns are named {twice!r}; give each a name of its own.")
-    return {each.name: Column(each.name, str(each.type), kind_of_type(each.type)) for each in schema}
+    return {
+        each.name: Column(each.name, str(each.type), kind_of_type(each.type))
+        for each in schema
+        if not INDEX.fullmatch(each.name)
+    }
 
 
 def _look_parquet(

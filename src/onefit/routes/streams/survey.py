@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
-from typing import Any
+from functools import partial, reduce
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from ...errors import DataError
-from ...sources import Block, Fragment, PassRunner, Piece, Table, check_rows, pieces_of
+from ...sources import Block, Fragment, Keep, PassRunner, Piece, Table, check_rows, pieces_of
 from ...typing import AnyArray, IntArray
 
 __all__ = ["ColumnFacts", "Survey", "SurveyPlan", "survey", "with_facts"]
 
-ROWS_OF_FIRST_BLOCK, ROWS_OF_A_BLOCK = 4096, 512
-"""Rows that are drawn of the first block of a piece, and of each other one."""
+ENOUGH, ROWS_OF_A_BLOCK, FEW_OF_A_BLOCK = 4096, 512, 64
+"""Rows of a piece that are enough, rows that are drawn of each block until there are so many, and afterwards."""
+
+MOST_DRAWN = 2**15
+"""Rows that are kept of all that were drawn, or up to twice as many, however many pieces there are."""
 
 FRAGMENTS = 32
 """Fragments, at equal distances, of which the first block is looked at if nothing else must be known."""
@@ -29,6 +32,9 @@ FEW = 200
 """Fractions most of which differ among so many rows are no levels."""
 
 SEED = 20261118
+
+_RowName: TypeAlias = Callable[[int], str]
+"""What errors call a row, of its number in a block."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +106,8 @@ class Survey:
         The counts of each fragment.
     drawn : dict of lists of arrays
         Values of the rows that were drawn, by columns.
+    keys : list of arrays
+        A random number for each of these: where there are too many, those with the smallest ones are kept.
     counts : dict of dicts
         By column, how often it has each value.
     facts : dict of ColumnFacts
@@ -110,20 +118,21 @@ class Survey:
     drawn: dict[str, list[AnyArray]] = field(default_factory=dict)
     counts: dict[str, dict[Any, int]] = field(default_factory=dict)
     facts: dict[str, ColumnFacts] = field(default_factory=dict)
+    keys: list[AnyArray] = field(default_factory=list)
 
-    def take(self, block: Block, plan: SurveyPlan, rng: np.random.Generator, is_first: bool) -> None:
-        """Look at a block."""
+    def take(self, block: Block, plan: SurveyPlan, rng: np.random.Generator, most: int, row: _RowName) -> None:
+        """Look at a block, of which at most so many rows are drawn; ``row`` names one for errors."""
         n = block.n_rows
         if not n:
             return
         values = {name: block.values(name) for name in plan.names}
-        most = ROWS_OF_FIRST_BLOCK if is_first else ROWS_OF_A_BLOCK
         some = np.sort(rng.choice(n, min(n, most), replace=False))
+        self.keys.append(rng.random(len(some)))
         for name in plan.columns:
             self.drawn.setdefault(name, []).append(values[name][some])
         for name in plan.counted:
             own = self.counts.setdefault(name, {})
-            _refuse_missing(values[name], name)
+            _refuse_missing(values[name], name, row)
             found = pd.Series(values[name]).value_counts(sort=False)
             for value, count in zip(found.index.tolist(), found.tolist(), strict=True):
                 own[value] = own.get(value, 0) + count
@@ -134,7 +143,7 @@ class Survey:
     @property
     def n_drawn(self) -> int:
         """Rows that were drawn."""
-        return sum(map(len, next(iter(self.drawn.values()), [])))
+        return sum(map(len, self.keys))
 
     def plus(self, other: Survey) -> Survey:
         """With later fragments."""
@@ -149,7 +158,18 @@ class Survey:
         facts = dict(self.facts)
         for name, fact in other.facts.items():
             facts[name] = facts[name].plus(fact) if name in facts else fact
-        return Survey([*self.rows, *other.rows], [*self.by_fragment, *other.by_fragment], drawn, counts, facts)
+        keys = [*self.keys, *other.keys]
+        rows, by_fragment = [*self.rows, *other.rows], [*self.by_fragment, *other.by_fragment]
+        return Survey(rows, by_fragment, drawn, counts, facts, keys)._thinned()
+
+    def _thinned(self) -> Survey:
+        """The same with not too many rows."""
+        if self.n_drawn <= 2 * MOST_DRAWN:
+            return self
+        keys = np.concatenate(self.keys)
+        kept = np.sort(np.argsort(keys, kind="stable")[:MOST_DRAWN])
+        drawn = {name: [np.concatenate(parts)[kept]] for name, parts in self.drawn.items()}
+        return replace(self, drawn=drawn, keys=[keys[kept]])
 
     def frame(self, columns: Sequence[str], n: int) -> pd.DataFrame:
         """About so many of the rows that were drawn."""
@@ -169,10 +189,13 @@ class Survey:
         return np.array(order), np.array([found[value] for value in order], dtype=np.intp)
 
 
-def _refuse_missing(values: AnyArray, name: str) -> None:
+def _refuse_missing(values: AnyArray, name: str, row: _RowName) -> None:
     missing = pd.isna(values)
     if missing.any():
-        raise DataError(f"Column {name!r} is missing in {int(missing.sum())} row(s); leave them out, or name them.")
+        raise DataError(
+            f"Column {name!r} is missing in {row(int(np.argmax(missing)))}; leave such rows out when the table is "
+            "written, or give them a name of their own."
+        )
     if values.dtype.kind == "f" and np.abs(values).max(initial=0.0) > 2**53:
         raise DataError(f"Column {name!r} holds whole numbers beyond 2^53, which doubles do not tell apart.")
 
@@ -184,14 +207,16 @@ class _Look:
     plan: SurveyPlan
 
     def __call__(self, piece: Piece) -> Survey:
-        found = Survey()
+        found, first = Survey(), piece.first
         rng = np.random.default_rng(np.random.SeedSequence(SEED, spawn_key=(piece.place,)))
         for fragment in piece.fragments:
             own, names, known = Survey(rows=[0]), self.plan.names, fragment.n_rows
             blocks = fragment.blocks(names) if known is None else check_rows(fragment, names, known)
             for block in blocks:
+                most = ROWS_OF_A_BLOCK if found.n_drawn + own.n_drawn < ENOUGH else FEW_OF_A_BLOCK
+                own.take(block, self.plan, rng, most, partial(_name, first, own.rows[0], fragment.name))
                 own.rows[0] += block.n_rows
-                own.take(block, self.plan, rng, not found.drawn and not own.drawn)
+            first = None if first is None else first + own.rows[0]
             own.by_fragment = [own.counts]
             found = found.plus(own)
         return found
@@ -199,7 +224,7 @@ class _Look:
 
 @dataclass(frozen=True)
 class _Glance:
-    """The first rows of a fragment: a block, or as many as it takes to see some rows."""
+    """The first rows of a fragment, as many blocks as it takes to see some rows."""
 
     plan: SurveyPlan
 
@@ -207,10 +232,15 @@ class _Glance:
         found = Survey()
         rng = np.random.default_rng(np.random.SeedSequence(SEED, spawn_key=(piece.place,)))
         for block in piece.fragments[0].blocks(self.plan.names):
-            found.take(block, self.plan, rng, True)
-            if found.n_drawn >= ROWS_OF_FIRST_BLOCK:
+            found.take(block, self.plan, rng, ROWS_OF_A_BLOCK, str)
+            if found.n_drawn >= ENOUGH:
                 break
         return found
+
+
+def _name(first: int | None, before: int, fragment: str, at: int) -> str:
+    """A row for people: its number in the table, or, if that is not known yet, in its fragment."""
+    return f"row {before + at} of {fragment}" if first is None else f"row {first + before + at}, the first such row"
 
 
 @dataclass(frozen=True)
@@ -230,12 +260,15 @@ class Counted:
         return self.fragment.blocks(columns)
 
 
-def survey(table: Table, plan: SurveyPlan, runner: PassRunner) -> tuple[Table, Survey]:
-    """Look at all rows if that must be, else at some; the table then knows how many it has."""
+def survey(table: Table, plan: SurveyPlan, runner: PassRunner, keep: Keep | None = None) -> tuple[Table, Survey]:
+    """Look at all rows if that must be, else at some; the table then knows how many it has.
+
+    What a pass over all rows has found of finished pieces is kept in ``keep``.
+    """
     counts = [fragment.n_rows for fragment in table.fragments]
     pieces = pieces_of(table.fragments, counts)
     if plan.counted or plan.described or None in counts:
-        found = runner.sum(_Look(plan), pieces, Survey.plus, lambda _: None)
+        found = runner.sum(_Look(plan), pieces, Survey.plus, lambda _: None, keep)
         if not sum(found.rows):
             raise DataError(f"{table.source} has no rows.")
         pairs = zip(table.fragments, found.rows, strict=True)
@@ -247,7 +280,7 @@ def survey(table: Table, plan: SurveyPlan, runner: PassRunner) -> tuple[Table, S
         places = np.unique(np.searchsorted(ends, np.linspace(0, ends[-1] - 1, count), side="right"))
         some = [Piece(at, (table.fragments[place],), None) for at, place in enumerate(places)]
         found = reduce(Survey.plus, runner.some(_Glance(plan), some), Survey())
-        if found.n_drawn >= min(ends[-1], ROWS_OF_FIRST_BLOCK) or count > len(counts):
+        if found.n_drawn >= min(ends[-1], ENOUGH) or count > len(counts):
             return table, found
         count *= 8  # fragments of a few rows
 
