@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -63,6 +64,13 @@ MODEL_HELP = f"{', '.join(MODELS)}, or package.module:factory."
 _table, _model, _validation, _output = (
     partial(typer.Option, rich_help_panel=panel) for panel in ("Table", "Model", "Cross-validation", "Output")
 )
+
+
+def _choice(panel: Callable[..., Any], name: str, words: Iterable[str], **keywords: Any) -> Any:
+    """An option that takes one of a few words, which the help lists."""
+    return panel(name, parser=one_of(words), metavar="|".join(words), **keywords)
+
+
 ONE_MODEL, CURVE, SEVERAL_MODELS = Only("run", "curve", "plan"), Only("curve"), Only("compare", is_required=True)
 ANSWERS = Only("run", "curve", "compare", "demo")
 WITHOUT_TABLE = Waived("plan")
@@ -145,10 +153,10 @@ class Source:
     ] = ()
     engine: Annotated[
         str,
-        _table(
+        _choice(
+            _table,
             "--engine",
-            parser=one_of(ENGINES),
-            metavar="|".join(ENGINES),
+            ENGINES,
             help="What reads files that stay on disk: this process, or Dask's workers, whatever their size.",
         ),
     ] = HERE
@@ -204,20 +212,20 @@ class Models:
     ] = ()
     simpler: Annotated[
         Simpler,
-        _model(
+        _choice(
+            _model,
             "--simpler",
-            parser=one_of(SIMPLER),
-            metavar="|".join(SIMPLER),
+            SIMPLER,
             help="Which values of the parameter make the model simpler.",
         ),
         CURVE,
     ] = "larger"
     tuned: Annotated[
         str | None,
-        _model(
+        _choice(
+            _model,
             "--tuned",
-            parser=one_of(CRITERIA),
-            metavar="|".join(CRITERIA),
+            CRITERIA,
             help="Criterion that chooses the penalty, in every training set. Default: gcv for ridge, reml for others.",
         ),
         ONE_MODEL,
@@ -284,10 +292,10 @@ class Validation:
     level: Annotated[float, _validation("--level", metavar="NUMBER", help="Confidence level, between 0 and 1.")] = 0.95
     route: Annotated[
         RouteName,
-        _validation(
+        _choice(
+            _validation,
             "--route",
-            parser=one_of(ROUTES),
-            metavar="|".join(ROUTES),
+            ROUTES,
             help="How to compute; all routes give the same numbers.",
         ),
     ] = "auto"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .numbers import Digits
-from .style import CHOSEN, GRID, OTHER, SELECTED, loss_label, new_axes
+from .style import CHOSEN, GRID, OTHER, SELECTED, loss_label, one_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,8 +73,7 @@ def plot_differences(
     """
     values, told = np.asarray(difference, dtype=float), np.asarray(is_told, dtype=bool)
     size = 1.4 + 0.75 * len(names)
-    if ax is None:
-        (ax,) = new_axes(1, 1, (size + 1.2, size))
+    ax = one_axes(ax, (size + 1.2, size))
     off = ~np.eye(len(names), dtype=bool) & np.isfinite(values)
     ax.imshow(_colors(values, told, off, 1.0 if greater_is_better else -1.0), interpolation="nearest")
     labels = ["\n".join(textwrap.wrap(name, 16, break_long_words=True)) for name in names]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .style import CHOSEN, GRID, OTHER, SHADE, new_axes
+from .style import CHOSEN, GRID, OTHER, SHADE, framed, one_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +47,7 @@ def plot_along_time(
     -------
     matplotlib.axes.Axes
     """
-    axes = new_axes(1, 1, SIZE)[0] if ax is None else ax
+    axes = one_axes(ax, SIZE)
     for span, colour, name in ((dropped, SHADE, "dropped with it"), (block, GRID, "one block")):
         if span is not None:
             axes.axvspan(*span, color=colour, linewidth=0, zorder=0, label=name)
@@ -55,11 +55,7 @@ def plot_along_time(
     for at, (first, last, mean) in enumerate(means):
         told = "mean of its block" if at == 0 else None
         axes.plot([first, last], [mean, mean], color=CHOSEN, linewidth=2.2, zorder=3, label=told, solid_capstyle="butt")
-    axes.set(xlabel="steps of time", ylabel=label)
-    axes.set_title(title, loc="left")
-    axes.legend(frameon=False, ncols=2, fontsize="small")
-    axes.spines[["top", "right"]].set_visible(False)
-    return axes
+    return framed(axes, title, "steps of time", label, ncols=2)
 
 
 def plot_on_map(
@@ -92,7 +88,7 @@ def plot_on_map(
     -------
     matplotlib.axes.Axes
     """
-    axes = new_axes(1, 1, SIZE_OF_MAP)[0] if ax is None else ax
+    axes = one_axes(ax, SIZE_OF_MAP)
     where, values = np.asarray(points, dtype=float), np.asarray(loss, dtype=float)
     for rows, colour, name in ((dropped, "#B84A00", "dropped with it"), (block, "black", "one block")):
         some = where[np.asarray(rows, dtype=np.intp)]
@@ -102,8 +98,5 @@ def plot_on_map(
             )
     shown = axes.scatter(where[:, 0], where[:, 1], c=values, s=10, cmap="viridis_r", vmin=0, vmax=most, zorder=3)
     axes.figure.colorbar(shown, ax=axes, label=label, extend="max")
-    axes.set(xlabel="first coordinate", ylabel="second coordinate", aspect="equal")
-    axes.set_title(title, loc="left")
-    axes.legend(frameon=False, fontsize="small")
-    axes.spines[["top", "right"]].set_visible(False)
-    return axes
+    axes.set_aspect("equal")
+    return framed(axes, title, "first coordinate", "second coordinate")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .numbers import percent
-from .style import CHOSEN, GRID, OTHER, new_axes
+from .style import CHOSEN, GRID, OTHER, framed, one_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +50,7 @@ def plot_calibration(
     -------
     matplotlib.axes.Axes
     """
-    axes = new_axes(1, 1, SIZE)[0] if ax is None else ax
+    axes = one_axes(ax, SIZE)
     x, y, down, up = (np.asarray(part, dtype=float) for part in (probability, share, low, high))
     axes.plot([0, 1], [0, 1], color=OTHER, linewidth=1.0, linestyle=(0, (5, 3)), label="perfect", zorder=2)
     axes.vlines(x, down, up, colors=CHOSEN, linewidth=1.8, zorder=3)
@@ -59,11 +59,8 @@ def plot_calibration(
     )
     if line is not None:
         axes.plot(*line, color=CHOSEN, linewidth=1.6, alpha=0.75, zorder=3, label="recalibration line")
-    axes.set_xlabel(f"held-out probability of {label}")
-    axes.set_ylabel(f"observed share of {label}")
-    axes.set_title(title, loc="left", fontsize="medium")
-    axes.legend(loc="upper left", fontsize="small", frameon=False)
-    return _tidied(axes)
+    names = f"held-out probability of {label}", f"observed share of {label}"
+    return _square(framed(axes, title, *names, loc="upper left"))
 
 
 def plot_roc(
@@ -98,24 +95,20 @@ def plot_roc(
     -------
     matplotlib.axes.Axes
     """
-    axes = new_axes(1, 1, SIZE)[0] if ax is None else ax
+    axes = one_axes(ax, SIZE)
     x, y, down, up = (np.asarray(part, dtype=float) for part in (false_positive, true_positive, low, high))
     name = f"{percent(confidence_level)} band, {resampled} resampled"
     axes.fill_between(x, down, up, facecolor=CHOSEN, alpha=0.22, linewidth=0, label=name, zorder=2)
     axes.plot(x, y, color=CHOSEN, linewidth=1.8, zorder=3)
     axes.plot([0, 1], [0, 1], color=OTHER, linewidth=1.0, linestyle=(0, (5, 3)), label="chance", zorder=2)
-    axes.set_xlabel(f"share of others called {label}")
-    axes.set_ylabel(f"share of {label} found")
-    axes.set_title(title, loc="left", fontsize="medium")
-    axes.legend(loc="lower right", fontsize="small", frameon=False)
-    return _tidied(axes)
+    names = f"share of others called {label}", f"share of {label} found"
+    return _square(framed(axes, title, *names, loc="lower right"))
 
 
-def _tidied(axes: Axes) -> Axes:
+def _square(axes: Axes) -> Axes:
     axes.set_xlim(-0.02, 1.02)
     axes.set_ylim(-0.02, 1.02)
     axes.set_aspect("equal")
     axes.grid(color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
     return axes

@@ -77,6 +77,20 @@ def new_axes(n_rows: int, n_columns: int, size: tuple[float, float], **options: 
     return np.asarray(axes, dtype=object).ravel()
 
 
+def one_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
+    """The caller's axes, or those of a new figure."""
+    return new_axes(1, 1, size)[0] if ax is None else ax
+
+
+def framed(axes: Axes, title: str, x: str, y: str, **legend: Any) -> Axes:
+    """The axes with names, a small legend, and lines to the left and below alone."""
+    axes.set(xlabel=x, ylabel=y)
+    axes.set_title(title, loc="left", fontsize="medium")
+    axes.legend(frameon=False, fontsize="small", **legend)
+    axes.spines[["top", "right"]].set_visible(False)
+    return axes
+
+
 def given_axes(axes: Sequence[Axes] | AxesArray | Axes, parts: tuple[str, ...]) -> AxesArray:
     """The caller's axes as a flat array, one for each part of the plot."""
     found = np.ravel(np.asarray(axes, dtype=object))
