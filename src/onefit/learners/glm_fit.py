@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy import linalg
+from scipy.linalg import lapack
 
 from ..typing import FloatArray
 from .glm_families import Family
@@ -170,6 +171,11 @@ def _newton_step(point: _Point) -> tuple[FloatArray, FloatArray, float]:
         raise NoFiniteFit
     D = np.where(d > 0, 1.0 / np.sqrt(np.where(d > 0, d, 1.0)), 0.0)
     scaled = D[:, None] * H * D
+    factor, failed = lapack.dpotrf(scaled, lower=1)
+    if not failed and lapack.dpocon(factor, np.abs(scaled).sum(axis=0).max(), uplo="L")[0] > NEARLY:
+        step = D * lapack.dpotrs(factor, D * g, lower=1)[0]
+        change = float(np.sqrt(max(0.0, float(step @ g)) / curvature))
+        return step.reshape(point.theta.shape), np.zeros((len(g), 0)), change
     values, vectors = linalg.eigh(scaled, check_finite=False)
     if values[0] < NEARLY:
         values, vectors = point.directions(D)
