@@ -78,9 +78,15 @@ class ProcessEngine(TrainingSetsEngine):
 
     @cached_property
     def operators(self) -> list[Operator]:
-        """Q at every value, with Qy and, if y is scaled, Q1."""
+        """Q at every value in its own unit (`Dual.unit`), with Qy and, if y is scaled, Q1."""
         smoother = self.learner.smoother
         return [make_operator(smoother, self.targets, float(lam)) for lam in smoother.lams[:, 0]]
+
+    @cached_property
+    def units_of_operators(self) -> list[float]:
+        """Those units: variances, which are inverses of blocks of Q, come out divided by them."""
+        dual = self.learner.smoother.dual
+        return [dual.unit(float(lam)) for lam in self.learner.smoother.lams[:, 0]]
 
     def sets(self, folds: Folds, repeats: range, log: FailureLog) -> ProcessSets:
         """The training sets of some partitions."""
@@ -145,7 +151,7 @@ class ProcessSets(Sets):
             u = (inverse @ operator.r[flat]) / rho[..., None]
             if engine.learner.normalizes:
                 u = u[..., :-1] - mean[:, None] * u[..., -1:]
-            own = np.maximum(np.einsum("bii->bi", inverse), 0.0)
+            own = engine.units_of_operators[value] * np.maximum(np.einsum("bii->bi", inverse), 0.0)
             std = (np.sqrt(own) / rho)[..., None] * scale[:, None]
             both = np.where(is_there[..., None, None], np.stack([u, std], axis=-1), 0.0)
             found[:, :, :, value] = both.reshape(B, t, m, Q, 2)
