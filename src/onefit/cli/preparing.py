@@ -101,11 +101,24 @@ def prepare(table: pd.DataFrame, roles: Roles, keeps_categories: bool = False) -
     assert ordering is not None
     y, line, has_classes = target
     code.append(line)
+    X, categories = _typed(table, columns, code)
+    rarest = _rarest(X, categories)
+    # steps before more columns than rows have no fast route, and dummies have
     incomplete = any(column.n_missing for column in columns)
-    X = table[[column.name for column in columns]]
-    code.append(f"X = table[{wrapped([column.name for column in columns])}]")
+    is_encoded = not incomplete and (not keeps_categories or len(columns) > len(X))
+    if categories and is_encoded:
+        X = _with_dummies(X, categories, code, notes)
+    lines, told = (*code, *last, *ordering.code), tuple(notes)
+    return Prepared(X, y, groups, weights, tuple(columns), lines, told, is_encoded, has_classes, rarest, ordering)
+
+
+def _typed(table: pd.DataFrame, columns: Sequence[Column], code: list[str]) -> tuple[pd.DataFrame, list[str]]:
+    """The columns that are used, numbers as floats and categories as text; and the names of the categories."""
+    names = [column.name for column in columns]
     numbers = [column.name for column in columns if column.kind == "number"]
     categories = [column.name for column in columns if column.kind == "category"]
+    X = table[names]
+    code.append(f"X = table[{wrapped(names)}]")
     # of many columns one by one, pandas makes as many blocks, which every fit would have to gather
     X = (X.astype(dict.fromkeys(numbers, float)) if categories else X.astype(float)).copy()
     if numbers:
@@ -118,22 +131,20 @@ def prepare(table: pd.DataFrame, roles: Roles, keeps_categories: bool = False) -
         code.append(
             'X[categories] = X[categories].apply(lambda c: c.astype(object).map(str, na_action="ignore"))  # as text'
         )
-    rarest = _rarest(X, categories)
-    # steps before more columns than rows have no fast route, and dummies have
-    is_encoded = not incomplete and (not keeps_categories or len(columns) > len(X))
-    if categories and is_encoded:
-        X = pd.get_dummies(X, columns=categories, prefix_sep="=", drop_first=True, dtype=float)
-        code.append(
-            f'X = pd.get_dummies(X, columns={wrapped(categories)}, prefix_sep="=", drop_first=True, dtype=float)'
-        )
-        if X.columns.duplicated().any():
-            raise DataError(f"Two columns are called {X.columns[X.columns.duplicated()][0]!r}; rename one of them.")
-        notes.append(
-            f"Categorical: {listed(categories)}. Each level but the first (in sorted order) is a column of zeros and "
-            "ones; the levels are those of all rows."
-        )
-    lines, told = (*code, *last, *ordering.code), tuple(notes)
-    return Prepared(X, y, groups, weights, tuple(columns), lines, told, is_encoded, has_classes, rarest, ordering)
+    return X, categories
+
+
+def _with_dummies(X: pd.DataFrame, categories: list[str], code: list[str], notes: list[str]) -> pd.DataFrame:
+    """A column of zeros and ones for each level but the first."""
+    X = pd.get_dummies(X, columns=categories, prefix_sep="=", drop_first=True, dtype=float)
+    code.append(f'X = pd.get_dummies(X, columns={wrapped(categories)}, prefix_sep="=", drop_first=True, dtype=float)')
+    if X.columns.duplicated().any():
+        raise DataError(f"Two columns are called {X.columns[X.columns.duplicated()][0]!r}; rename one of them.")
+    notes.append(
+        f"Categorical: {listed(categories)}. Each level but the first (in sorted order) is a column of zeros and "
+        "ones; the levels are those of all rows."
+    )
+    return X
 
 
 def _rarest(X: pd.DataFrame, categories: list[str]) -> tuple[str, str, int] | None:
