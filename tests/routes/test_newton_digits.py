@@ -158,5 +158,18 @@ def test_counts_that_are_all_zero_in_a_training_set_name_it():
     rng = np.random.default_rng(4)
     X, y = rng.standard_normal((40, 2)), np.zeros(40)
     y[7] = 1.0
-    with pytest.raises(TrainingSetError, match=r"fold \d held out: all y of the training set are zero"):
+    with pytest.raises(TrainingSetError, match=r"fold \d held out: all y are zero"):
         onefit.nested_cv(PoissonRegressor(), X, y, n_folds=5, n_repeats=1, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("model", "y", "said"),
+    [
+        (LogisticRegression(), np.arange(20) % 2, "the weights leave rows of one class only"),
+        (PoissonRegressor(), np.arange(20) % 2, "all y are zero"),
+    ],
+)
+def test_weights_that_leave_nothing_to_fit_are_said_for_all_rows_too(model, y, said):
+    X = np.random.default_rng(5).standard_normal((20, 2))
+    with pytest.raises(TrainingSetError, match=f"In the fit to all rows {said}"):
+        onefit.nested_cv(model, X, y, sample_weight=1.0 - y, n_folds=4, n_repeats=1, random_state=0)

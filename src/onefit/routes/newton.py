@@ -74,5 +74,5 @@ def _settled(learner: GLMLearner, task: Task) -> Learner | Refusal:
     try:
         NewtonEngine(task.problem, learner, task.loss)
     except TrainingSetError as error:
-        return Refusal(f"{error.args[0]}, where scikit-learn stops somewhere on the way")
+        return Refusal(f"{str(error.args[0]).rstrip('.')}, where scikit-learn stops somewhere on the way")
     return learner

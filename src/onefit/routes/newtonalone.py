@@ -13,7 +13,7 @@ from ..learners import Encoding, NoFiniteFit, fit_newton
 from ..linalg.columns import middle
 from ..typing import BoolArray, FloatArray, IntArray
 from .features import LearningSets
-from .newtonfull import REMEDY, FullEngine, dense
+from .newtonfull import NO_MEAN, ONE_WEIGHED, REMEDY, FullEngine, dense
 
 __all__ = ["Chunk", "LoneSets"]
 
@@ -22,16 +22,6 @@ ABSENT = -1e4
 
 UNDETERMINED = 1e-5
 """Part of a row that lies where the training rows do not reach, from which on its prediction is arbitrary."""
-
-ONE_WEIGHED = (
-    "the weights leave rows of one class only, whose odds go to infinity. Use folds that hold rows of all classes with "
-    'a weight, or take what the solver stops at, by route="refit".'
-)
-
-NO_MEAN = (
-    "all y of the training set are zero (or have no weight), and the logarithm of their mean is minus infinity. Use "
-    "folds that leave rows with other values in every training set."
-)
 
 ONE_CLASS = (
     "This solver needs samples of at least 2 classes in the data, but the data contains only one class. Use folds that "

@@ -22,6 +22,8 @@ from .rowsets import Ends, MaskedStatistics
 
 __all__ = [
     "NO_FIT",
+    "NO_MEAN",
+    "ONE_WEIGHED",
     "REMEDY",
     "Full",
     "FullEngine",
@@ -33,6 +35,16 @@ __all__ = [
 ]
 
 NO_FIT = "the likelihood has no maximum: columns tell {what} apart without error, and coefficients go to infinity"
+ONE_WEIGHED = (
+    "the weights leave rows of one class only, whose odds go to infinity. Use folds that hold rows of all classes with "
+    'a weight, or take what the solver stops at, by route="refit".'
+)
+
+NO_MEAN = (
+    "all y are zero (or have no weight), and the logarithm of their mean is minus infinity. Use folds that leave rows "
+    "with other values in every training set."
+)
+
 NOT_SETTLED = "columns nearly depend on each other: rounding errors hide the coefficients"
 REMEDY = 'Give the model a penalty; or take what the solver stops at, by route="refit".'
 
@@ -224,6 +236,10 @@ class FullEngine(FeaturesEngine, ABC):
             try:
                 theta = fit_newton(Z, learner.y, weights, penalty, family, theta).theta
             except NoFiniteFit as failure:
+                if learner.has_classes and len(np.unique(self.classes[weights > 0])) < 2:
+                    raise TrainingSetError(f"In the fit to all rows {ONE_WEIGHED}") from None
+                if learner.fit_intercept and family.has_no_mean(learner.y, weights):
+                    raise TrainingSetError(f"In the fit to all rows {NO_MEAN}") from None
                 error = TrainingSetError(f"In the fit to all rows {self.no_fit(failure)}.")
                 error.remedy = REMEDY
                 raise error from None
