@@ -12,7 +12,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, QuantileTransformer, StandardScaler
 
 import onefit
 from helpers import assert_same_results, quietly, random_folds
@@ -186,7 +186,7 @@ def test_bits_do_not_depend_on_jobs():
     [
         (LinearDiscriminantAnalysis(solver="lsqr", covariance_estimator=OAS()), "covariance_estimator is fitted anew"),
         (GaussianNB(priors=[1.0, 0.0]), "priors are not a positive number for each class"),
-        (make_pipeline(MinMaxScaler(), GaussianNB()), "as they are, or after a StandardScaler"),
+        (make_pipeline(QuantileTransformer(n_quantiles=5), GaussianNB()), "QuantileTransformer"),
     ],
 )
 def test_what_is_refitted_has_its_reason(estimator, reason):
@@ -296,3 +296,14 @@ def test_metrics_of_probabilities_are_those_of_refits(estimator, n_classes):
     assert fast.route in ("gram", "neighbours")
     columns = ["estimate", "low", "high", "standard_error"]
     np.testing.assert_allclose(fast.metrics[columns].to_numpy(float), slow.metrics[columns].to_numpy(float), rtol=1e-8)
+
+
+def test_rows_that_are_extremely_far_away_do_not_change_the_probabilities_of_others():
+    """A column that is constant in a class gives log odds of 1e9; those of other rows keep their digits beside them."""
+    X, y = classes(60, 3, 2, 11)
+    X[:, 2] = 0.0
+    X[np.flatnonzero(y == 1)[:4], 2] = 1.0
+    keywords = {"n_folds": 4, "n_repeats": 1, "random_state": 0, "scoring": "neg_log_loss"}
+    fast = quietly(onefit.nested_cv, GaussianNB(), X, y, **keywords)
+    assert fast.route == "gram"
+    assert_same_results(fast, quietly(onefit.nested_cv, GaussianNB(), X, y, route="refit", **keywords))

@@ -64,18 +64,23 @@ class HeldOut:
     """Residual (L, n, V, Q) and loss (L, n, V, R) of every row when its own fold is out; NaN for rows never scored.
 
     R is Q, or 1 if the outputs are the scores of classes. Where a value could not be fitted the tables hold numbers
-    that mean nothing, but spoil no other value, and ``failures`` say so.
+    that mean nothing, but spoil no other value, and ``failures`` say so. Both may be parts of one table, ``both``.
     """
 
     residuals: FloatArray
     losses: FloatArray
     failures: list[Failure] = field(default_factory=list)
+    both: FloatArray | None = None
 
     @classmethod
     def empty(cls, folds: Folds, n_values: int, n_outputs: int, n_losses: int) -> HeldOut:
         """Tables to be filled."""
         shape = (folds.n_repeats, folds.n, n_values)
-        return cls(np.full((*shape, n_outputs), np.nan), np.full((*shape, n_losses), np.nan))
+        if n_outputs == 1:
+            return cls(np.full((*shape, n_outputs), np.nan), np.full((*shape, n_losses), np.nan))
+        # of many outputs they are large: one value's lie together, and a single repeat's become the sums over repeats
+        both = np.full((folds.n_repeats, n_values, folds.n, n_outputs + n_losses), np.nan).swapaxes(1, 2)
+        return cls(both[..., :n_outputs], both[..., n_outputs:], both=both)
 
     def blank(self, repeat: int, value: int) -> None:
         """Put zeros where a value has no numbers."""
@@ -104,6 +109,9 @@ class HeldOut:
     def add_to(self, totals: RowTotals) -> None:
         """Add each row's residuals and losses, repeat by repeat: so sums do not depend on the size of the blocks."""
         missing = np.isnan(self.losses[:, :, 0, 0])
+        if totals.is_only and self.both is not None:
+            totals.both, totals.count = self.both[0], (~missing[0]).astype(np.float64)
+            return
         for sums, tables in ((totals.residuals, self.residuals), (totals.losses, self.losses)):  # views
             is_first = not totals.count.any()
             for table in np.where(missing[..., None, None], 0.0, tables) if missing.any() else tables:

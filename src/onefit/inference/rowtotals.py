@@ -13,11 +13,14 @@ class RowTotals:
     """Running sums over repeats of each row's held-out residual and loss: memory does not grow with L.
 
     Residuals and losses are parts of one table (n, V, Q + R), so that a table of one value is made without a copy; with
-    very many rows its numbers lie beside each other, ``by_value``.
+    very many rows its numbers lie beside each other, ``by_value``. If there is one repeat, ``is_only``, its tables may
+    take the place of the sums.
     """
 
-    def __init__(self, n: int, n_values: int, n_outputs: int, n_losses: int, by_value: bool = False) -> None:
-        width = n_outputs + n_losses
+    def __init__(
+        self, n: int, n_values: int, n_outputs: int, n_losses: int, by_value: bool = False, is_only: bool = False
+    ) -> None:
+        width, self.is_only = n_outputs + n_losses, is_only
         self._n_outputs, self.count = n_outputs, np.zeros(n)
         if by_value:  # memory takes long when it is first touched: only once, when the sums are put there
             self.both = np.empty((n_values, width, n)).transpose(2, 0, 1)

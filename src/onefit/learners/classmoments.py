@@ -14,16 +14,17 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ..errors import DataError, RouteError
+from ..errors import DataError
 from ..linalg import compiled
 from ..typing import BoolArray, Estimator, FloatArray, IntArray
 from ..validation import numeric_matrix
 from .contract import Learner, Path, Task
 from .encoding import Encoding
+from .features import FixedFeatures
 from .fitrows import FitRows
 from .transformed import check_parameters
 
-__all__ = ["ABSENT", "ClassLearner", "ClassMoments", "parameters_along", "products", "scaler_of"]
+__all__ = ["ABSENT", "ClassLearner", "ClassMoments", "parameters_along", "products"]
 
 ABSENT = -1e300
 """Score of a class that a training set lacks: less than any other, and no infinity, which could not be subtracted."""
@@ -61,15 +62,16 @@ class ClassMoments:
 
 
 class ClassLearner(FitRows, Learner):
-    """A classifier of Gaussian classes, perhaps after a StandardScaler.
+    """A classifier of Gaussian classes, perhaps after steps that learn from each training set.
 
     Parameters
     ----------
     estimators : sequence of estimators
         Of the last step, one a parameter value.
     task : Task
-    scaler : StandardScaler or None
-        What scales the columns anew in every training set.
+    before : Encoding or None
+        What the steps make of the columns. A StandardScaler alone divides sums by deviations; after others the columns
+        of every training set are made by themselves, and the learner is put on them.
 
     Attributes
     ----------
@@ -84,15 +86,50 @@ class ClassLearner(FitRows, Learner):
     scatter: str = "diagonal"
     reason = "counts, means and sums of products of the classes of a training set are those of its folds"
 
-    def __init__(self, estimators: Sequence[Any], task: Task, scaler: StandardScaler | None) -> None:
+    scaler: StandardScaler | None = None
+    encoding: Encoding | None = None
+
+    def __init__(self, estimators: Sequence[Any], task: Task, before: Encoding | None = None) -> None:
         problem = task.problem
-        X = numeric_matrix(problem)
-        self.estimators, self.scaler, self.weights = tuple(estimators), scaler, problem.weights
-        self.shift: FloatArray = X.mean(axis=0)
-        self.X: FloatArray = X - self.shift
-        self.largest: FloatArray = np.square(X).max(axis=0)
+        self.estimators, self.weights = tuple(estimators), problem.weights
         self.labels = problem.classes
         self.classes: IntArray = np.searchsorted(problem.classes, problem.labels)
+        if before is not None and len(before.steps) == 1 and type(before.steps[0]) is StandardScaler:
+            self.scaler = before.steps[0]
+        else:
+            self.encoding = before
+        if self.encoding is None:
+            self._set_columns(numeric_matrix(problem), slice(None))
+        else:
+            self._set_columns(np.zeros((problem.n, 0)), slice(None))
+
+    def _set_columns(self, X: FloatArray, rows: IntArray | slice) -> None:
+        """Take columns (n, p), moved to their mean in some of the rows."""
+        self.shift: FloatArray = X[rows].mean(axis=0)
+        self.X: FloatArray = X - self.shift
+        self.largest: FloatArray = np.square(X).max(axis=0)
+
+    def on(self, Z: FloatArray, train: IntArray) -> Self:
+        """The same on the outputs (n, p) that steps have learned from the rows of a training set."""
+        other = copy(self)
+        other.encoding = None
+        other._set_columns(Z, train)
+        return other
+
+    @property
+    def fixed(self) -> FixedFeatures:
+        """Of which the outputs of its steps are made."""
+        assert self.encoding is not None
+        return self.encoding.fixed
+
+    @property
+    def drops_dependent(self) -> bool:
+        """Whether columns that follow from others in a training set, and constant ones, change nothing."""
+        return False
+
+    def may_have(self, n_outputs: int) -> bool:
+        """Whether so many columns are enough for its parameters."""
+        return n_outputs > 0
 
     @property
     def n(self) -> int:
@@ -101,8 +138,8 @@ class ClassLearner(FitRows, Learner):
 
     @property
     def n_columns(self) -> int:
-        """Number of columns."""
-        return int(self.X.shape[1])
+        """Number of columns; of those that steps make, the most that a training set may have."""
+        return int(self.X.shape[1]) if self.encoding is None else self.encoding.block.n_most
 
     @property
     def n_classes(self) -> int:
@@ -164,8 +201,11 @@ class ClassLearner(FitRows, Learner):
 
     def whole(self, value: int) -> Estimator:
         """What scikit-learn fits if a training set is left to it."""
+        steps = [] if self.scaler is None else [self.scaler]
+        if self.encoding is not None:
+            steps = list(self.encoding.steps)
         last = clone(self.estimators[value])
-        found: Estimator = last if self.scaler is None else make_pipeline(clone(self.scaler), last)
+        found: Estimator = make_pipeline(*(clone(step) for step in steps), last) if steps else last
         return found
 
     def scores_of(self, fitted: Any, X: Any) -> FloatArray:
@@ -202,11 +242,3 @@ def parameters_along(estimator: Any, path: Path | None) -> list[Any]:
     for each in along:
         check_parameters(each, DataError)
     return along
-
-
-def scaler_of(encoding: Encoding) -> StandardScaler:
-    """The only step that Gaussian classes are known to follow."""
-    if len(encoding.steps) == 1 and type(encoding.steps[0]) is StandardScaler:
-        scaler: StandardScaler = encoding.steps[0]
-        return scaler
-    raise RouteError("sums over classes are known of columns as they are, or after a StandardScaler")

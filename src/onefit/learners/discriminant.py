@@ -11,7 +11,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 from ..errors import RouteError
 from ..linalg import batched
 from ..typing import BoolArray, FloatArray, IntArray
-from .classmoments import ClassLearner, ClassMoments, parameters_along, products, scaler_of
+from .classmoments import ClassLearner, ClassMoments, parameters_along, products
 from .contract import Path, Task
 from .covariances import inverse_roots, ledoit_wolf_shares
 from .encoding import Encoding
@@ -32,6 +32,9 @@ Discriminant: TypeAlias = LinearDiscriminantAnalysis | QuadraticDiscriminantAnal
 LEAST_SPREAD = 1e-7
 """Part of the largest eigenvalue between classes, below which scikit-learn itself says whether a direction counts."""
 
+LARGEST_TOL = 3e-4
+"""Singular values that scikit-learn's "svd" takes for zero are below this: what is trusted here has larger ones."""
+
 LEAST_RATIO = 1e-12
 """Smallest over largest eigenvalue of a covariance, as it is, below which scikit-learn's solvers cut something off."""
 
@@ -43,11 +46,20 @@ class LinearDiscriminantLearner(ClassLearner):
     covariance is nearly singular is left to scikit-learn, whose solvers differ there.
     """
 
-    def __init__(self, estimators: Any, task: Task, scaler: Any) -> None:
-        super().__init__(estimators, task, scaler)
+    def __init__(self, estimators: Any, task: Task, before: Encoding | None = None) -> None:
+        super().__init__(estimators, task, before)
         first = self.estimators[0]
         by_classes = first.solver != "svd" and (first.priors is not None or self._is_automatic)
         self.scatter = "classes" if by_classes else "pooled"
+
+    @property
+    def drops_dependent(self) -> bool:
+        """The solver "svd" finds the directions in which a training set varies."""
+        return all(each.solver == "svd" for each in self.estimators)
+
+    def may_have(self, n_outputs: int) -> bool:
+        """At least as many as the components that are asked for."""
+        return n_outputs >= max(1, *(each.n_components or 0 for each in self.estimators))
 
     @property
     def _is_automatic(self) -> bool:
@@ -222,13 +234,14 @@ def _check(estimator: Discriminant, task: Task) -> None:
     known_priors(estimator, len(task.problem.classes))
 
 
-def _check_linear(estimator: LinearDiscriminantAnalysis, task: Task, path: Path | None) -> None:
+def _check_linear(estimator: LinearDiscriminantAnalysis, task: Task, path: Path | None, n_columns: int) -> None:
     """The same, and what the solvers of a linear analysis refuse."""
     _check(estimator, task)
+    if estimator.solver == "svd" and estimator.tol > LARGEST_TOL:
+        raise RouteError("directions that tol cuts off are found anew in every training set")
     if estimator.solver == "svd" and (estimator.shrinkage is not None or path is not None):
         raise RouteError('shrinkage is not for solver="svd"')
-    C, p = len(task.problem.classes), task.problem.X.shape[1]
-    if estimator.n_components is not None and estimator.n_components > min(C - 1, p):
+    if estimator.n_components is not None and estimator.n_components > min(len(task.problem.classes) - 1, n_columns):
         raise RouteError("n_components is more than there can be")
 
 
@@ -236,16 +249,16 @@ def linear_discriminant(
     estimator: LinearDiscriminantAnalysis, task: Task, path: Path | None
 ) -> LinearDiscriminantLearner:
     """On the columns as they are."""
-    _check_linear(estimator, task, path)
-    return LinearDiscriminantLearner(parameters_along(estimator, path), task, None)
+    _check_linear(estimator, task, path, task.problem.X.shape[1])
+    return LinearDiscriminantLearner(parameters_along(estimator, path), task)
 
 
 def encoded_linear_discriminant(
     estimator: LinearDiscriminantAnalysis, task: Task, path: Path | None, encoding: Encoding
 ) -> LinearDiscriminantLearner:
-    """After a StandardScaler."""
-    _check_linear(estimator, task, path)
-    return LinearDiscriminantLearner(parameters_along(estimator, path), task, scaler_of(encoding))
+    """After steps that learn from each training set."""
+    _check_linear(estimator, task, path, encoding.block.n_most)
+    return LinearDiscriminantLearner(parameters_along(estimator, path), task, encoding)
 
 
 def quadratic_discriminant(
@@ -253,12 +266,12 @@ def quadratic_discriminant(
 ) -> QuadraticDiscriminantLearner:
     """On the columns as they are."""
     _check(estimator, task)
-    return QuadraticDiscriminantLearner(parameters_along(estimator, path), task, None)
+    return QuadraticDiscriminantLearner(parameters_along(estimator, path), task)
 
 
 def encoded_quadratic_discriminant(
     estimator: QuadraticDiscriminantAnalysis, task: Task, path: Path | None, encoding: Encoding
 ) -> QuadraticDiscriminantLearner:
-    """After a StandardScaler."""
+    """After steps that learn from each training set."""
     _check(estimator, task)
-    return QuadraticDiscriminantLearner(parameters_along(estimator, path), task, scaler_of(encoding))
+    return QuadraticDiscriminantLearner(parameters_along(estimator, path), task, encoding)

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.naive_bayes import GaussianNB
 
 from ..typing import BoolArray, FloatArray, IntArray
-from .classmoments import ClassLearner, ClassMoments, parameters_along, products, scaler_of
+from .classmoments import ClassLearner, ClassMoments, parameters_along, products
 from .contract import Path, Task
 from .encoding import Encoding
 from .priors import class_priors, known_priors
@@ -18,6 +18,9 @@ __all__ = ["NaiveBayesLearner", "encoded_naive_bayes", "naive_bayes"]
 
 FARTHEST = 1e4
 """Squared distances, in deviations, up to which they are found by products: the error is less than 1e-11."""
+
+RIVALS = 2000.0
+"""Difference of squared distances beyond which the farther class has no probability at all."""
 
 
 class NaiveBayesLearner(ClassLearner):
@@ -49,12 +52,16 @@ class NaiveBayesLearner(ClassLearner):
                 constant = np.log(class_priors(estimator, moments)) - 0.5 * np.log(
                     2.0 * np.pi * variance / scaled[:, None]
                 ).sum(axis=2)
-            distances = self._distances(rows, moments.mean, 1.0 / variance)
+            distances = self._distances(rows, moments.mean, 1.0 / variance, sure)
             np.subtract(self.in_columns(constant)[:, None], 0.5 * distances, out=scores[:, :, value])
         return scores, sure
 
-    def _distances(self, rows: IntArray, mean: FloatArray, precision: FloatArray) -> FloatArray:
-        """Squared distances (B, R, Q) of rows to the means, in deviations; of two classes their difference."""
+    def _distances(self, rows: IntArray, mean: FloatArray, precision: FloatArray, sure: BoolArray) -> FloatArray:
+        """Squared distances (B, R, Q) of rows to the means, in deviations; of two classes their difference.
+
+        A column that is constant in a class has hardly any deviation there, and a row with another value is extremely
+        far away. Where that is so of all classes, differences are what rounding leaves: that is not ``sure`` (B,).
+        """
         X, largest = self._both
         far = precision @ largest + (np.square(mean) * precision).sum(axis=2)
         near = (far < FARTHEST).all(axis=1)
@@ -64,8 +71,11 @@ class NaiveBayesLearner(ClassLearner):
         if near.any():
             found[near] = self._by_products(X, rows[near], mean[near], precision[near])
         for at in np.flatnonzero(~near):
-            distance = self.X[rows[at]][:, None] - mean[at]
-            found[at] = self.in_columns(np.einsum("rcp,cp->rc", np.square(distance), precision[at]))
+            apart = np.square(self.X[rows[at]][:, None] - mean[at])
+            distance = np.einsum("rcp,cp->rc", apart, precision[at])
+            nearest, second = np.partition(distance, 1, axis=1)[:, :2].T
+            sure[at] &= not ((nearest > FARTHEST) & (second - nearest < RIVALS)).any()
+            found[at] = self.in_columns(distance)
         return found
 
     def _by_products(self, X: FloatArray, rows: IntArray, mean: FloatArray, precision: FloatArray) -> FloatArray:
@@ -85,10 +95,10 @@ class NaiveBayesLearner(ClassLearner):
 def naive_bayes(estimator: GaussianNB, task: Task, path: Path | None) -> NaiveBayesLearner:
     """On the columns as they are."""
     known_priors(estimator, len(task.problem.classes))
-    return NaiveBayesLearner(parameters_along(estimator, path), task, None)
+    return NaiveBayesLearner(parameters_along(estimator, path), task)
 
 
 def encoded_naive_bayes(estimator: GaussianNB, task: Task, path: Path | None, encoding: Encoding) -> NaiveBayesLearner:
-    """After a StandardScaler."""
+    """After steps that learn from each training set."""
     known_priors(estimator, len(task.problem.classes))
-    return NaiveBayesLearner(parameters_along(estimator, path), task, scaler_of(encoding))
+    return NaiveBayesLearner(parameters_along(estimator, path), task, encoding)

@@ -112,11 +112,13 @@ def error_scale(y: FloatArray, r: FloatArray, diagonal: FloatArray, root: FloatA
     weights, ``root`` (n,) if there are any: then the errors also count without them, where a row of little weight has
     them as many times larger.
     """
-    left = r / np.maximum(diagonal, TRUSTED)[..., None]
-    size = np.linalg.norm(y, axis=0)
-    scale = error_scale_of(size, np.linalg.norm(left, axis=1))
+    trusted = np.maximum(diagonal, TRUSTED)
+    size = np.sqrt(np.einsum("nq,nq->q", y, y))
+    # sums of products, without a table of the residuals over the diagonal: with many outputs it is large
+    scale = error_scale_of(size, np.sqrt(np.einsum("vnq,vnq,vn->vq", r, r, np.square(1.0 / trusted))))
     if root is None or not (root > 0).any():
         return scale
+    left = r / trusted[..., None]
     counted = root > 0
     # a row of the basis is the root of its leverage long, over the root of its weight
     reach = np.sqrt(np.maximum(1.0 - diagonal[:, counted], 0.0)) / root[counted]

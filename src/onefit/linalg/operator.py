@@ -96,18 +96,22 @@ def primal_operator(Z: FloatArray, y: FloatArray, weights: FloatArray | None, mo
     """
     n = len(y)
     w, rho, light = row_scales(weights, n)
-    residuals = y - Z @ (Z.T @ (w[:, None] * y))
+    r = np.zeros((n + 1, y.shape[1]))
+    residuals = np.matmul(Z, Z.T @ (y if weights is None else w[:, None] * y), out=r[:-1])
+    np.subtract(y, residuals, out=residuals)
     left = _padded(rho[:, None] * Z)
     right = left if not light.any() else _padded((w / rho)[:, None] * Z)
     stored = None
     if 8 * (n + 1) ** 2 <= most_stored:
         stored = -(left @ right.T)
         stored[np.diag_indices(n)] += 1.0  # but not the padding's: it is in several folds
-    r = _padded(rho[:, None] * residuals)
-    root = np.sqrt(w)[:, None]
     diagonal = 1.0 - np.einsum("ij,ij->i", left[:-1], right[:-1])
-    roots = None if weights is None else root[:, 0]
-    scale = float(error_scale(root * y, (root * residuals)[None], diagonal[None], roots)[0])
+    if weights is None:
+        scale = float(error_scale(y, residuals[None], diagonal[None])[0])
+    else:
+        root = np.sqrt(w)
+        scale = float(error_scale(root[:, None] * y, (root[:, None] * residuals)[None], diagonal[None], root)[0])
+        residuals *= rho[:, None]
     return Operator(left, right, stored, r, np.append(rho, 1.0), np.append(light, False), scale)
 
 

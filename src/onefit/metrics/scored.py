@@ -156,7 +156,10 @@ def without_class(scored: Scored, name: str, label: object) -> DataError:
 
 
 SAME_SCORE = 1e-10
-"""Part of a fold's largest score within which scores are one and the same: rounding errors differ from row to row."""
+"""Part of a score within which its neighbour is one and the same: rounding errors differ from row to row."""
+
+USUAL_SCORE = 10.0
+"""Scores are of the size of a fold's largest one up to this: a row that is extremely far says nothing of others."""
 
 
 def with_ties(scores: FloatArray) -> FloatArray:
@@ -165,7 +168,9 @@ def with_ties(scores: FloatArray) -> FloatArray:
     ranked = np.take_along_axis(scores, order, axis=1)
     largest = np.abs(ranked).max(axis=1, keepdims=True, initial=0.0)
     is_new = np.ones(ranked.shape, dtype=bool)
-    is_new[:, 1:] = np.diff(ranked, axis=1) > SAME_SCORE * np.maximum(largest, np.finfo(np.float64).tiny)
+    usual = np.clip(largest, np.finfo(np.float64).tiny, USUAL_SCORE)
+    size = np.maximum(np.maximum(np.abs(ranked[:, 1:]), np.abs(ranked[:, :-1])), usual)
+    is_new[:, 1:] = np.diff(ranked, axis=1) > SAME_SCORE * size
     places = np.arange(ranked.shape[1]).reshape(1, -1, *(1,) * (ranked.ndim - 2))
     first = np.maximum.accumulate(np.where(is_new, places, 0), axis=1)
     found = np.empty_like(scores)

@@ -11,11 +11,11 @@ from sklearn.utils import get_tags
 
 from ..errors import RefitError
 from ..folds import Folds
-from ..learners import Task
+from ..learners import ClassLearner, Task
 from ..learners.refitted import weight_name
 from ..typing import Estimator, FloatArray, IntArray
 
-__all__ = ["scores_by_estimator"]
+__all__ = ["residuals_by_estimator", "scores_by_estimator"]
 
 
 def scores_by_estimator(
@@ -50,3 +50,17 @@ def scores_by_estimator(
             f"{type(estimator).__name__} predicts NaN or infinite values in repeat {folds.first + repeat}."
         )
     return found
+
+
+def residuals_by_estimator(
+    learner: ClassLearner, task: Task, folds: Folds, repeat: int, out: Sequence[int], members: IntArray
+) -> FloatArray:
+    """Residuals (t, m, V, Q) of the rows ``members`` (t, m) of the folds that one training set leaves out."""
+    y = task.problem.y
+    residuals = np.zeros((*members.shape, learner.n_values, y.shape[1]))
+    for value in range(learner.n_values):
+        scores = scores_by_estimator(learner.whole(value), task, folds, repeat, out, learner.scores_of)
+        for place, found in enumerate(scores):
+            rows = members[place, : len(found)]
+            residuals[place, : len(found), value] = y[rows] - found
+    return residuals

@@ -11,9 +11,10 @@ import numpy as np
 from ..folds import Folds
 from ..learners import ClassLearner, ClassMoments, Learner, Refusal, Task
 from ..typing import BoolArray, FloatArray, IntArray
-from .byestimator import scores_by_estimator
+from .byestimator import residuals_by_estimator
 from .classsums import ClassSums
 from .contract import Engine, FoldPlan, Offer, Workers
+from .encodedclasses import EncodedClassesEngine
 from .engine import FailureLog
 from .repeats import RepeatedRoute
 from .trainingsets import Sets, TrainingSetsEngine
@@ -42,6 +43,8 @@ class ClassesRoute(RepeatedRoute):
         matrices = 0 if is_diagonal else C if learner.scatter == "classes" else 1
         each = 2e-5 + 1e-9 * (plan.n_folds * C * p * (1 + p * matrices) + V * matrices * p**3)
         each += 4e-9 * V * C * plan.largest_fold * p
+        if learner.encoding is not None:  # its outputs are made anew in every training set, and summed row by row
+            each += 5e-4 + n * p * (5e-9 + 1e-10 * matrices * p) + 2e-9 * learner.fixed.n_columns**2
         fits = plan.n_sets * V
         offer = Offer(
             sets * each + 1e-6 * plan.likely_repeats * n, f"{learner.reason}; refits would be {fits:,} fits a repeat"
@@ -56,7 +59,7 @@ class ClassesRoute(RepeatedRoute):
     def engine(self, learner: Learner, task: Task, workers: Workers) -> Engine:
         """Sums over folds are made repeat by repeat."""
         assert isinstance(learner, ClassLearner)
-        return ClassesEngine(task, learner)
+        return ClassesEngine(task, learner) if learner.encoding is None else EncodedClassesEngine(task, learner)
 
 
 class ClassesEngine(TrainingSetsEngine):
@@ -157,13 +160,6 @@ class _Sets(Sets):
 
     def from_rows(self, out: IntArray) -> FloatArray:
         """Residuals (t, m, V, Q) of the folds that one training set leaves out, by scikit-learn's fit to it."""
-        engine, members = self.engine, self.members[out]
+        engine = self.engine
         repeat, held = self.place(out)
-        residuals = np.zeros((*members.shape, engine.n_values, engine.y.shape[1]))
-        for value in range(engine.n_values):
-            whole = engine.learner.whole(value)
-            scores = scores_by_estimator(whole, engine.task, self.folds, repeat, held, engine.learner.scores_of)
-            for place, found in enumerate(scores):
-                rows = members[place, : len(found)]
-                residuals[place, : len(found), value] = engine.y[rows] - found
-        return residuals
+        return residuals_by_estimator(engine.learner, engine.task, self.folds, repeat, held, self.members[out])

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from ..errors import TrainingSetError
 from ..learners import (
+    ClassLearner,
     EncodedFamily,
     EncodedLearner,
     EncodedSets,
@@ -62,7 +63,7 @@ class FeaturesEngine(TrainingSetsEngine):
     def __init__(
         self,
         problem: Problem,
-        learner: EncodedLearner | EncodedFamily | SearchedLearner | SearchedGLM | GLMLearner,
+        learner: EncodedLearner | EncodedFamily | SearchedLearner | SearchedGLM | GLMLearner | ClassLearner,
         loss: Loss,
         n_values: int = 1,
     ) -> None:

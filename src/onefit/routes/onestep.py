@@ -10,6 +10,7 @@ import numpy as np
 from ..folds import Folds
 from ..learners import Learner, Refusal, Smoother, SparseSmoother, Task
 from ..linalg import batched, compiled
+from ..linalg.definite import solve_each
 from ..linalg.operator import Operator, dual_operator, primal_operator
 from ..linalg.stacked import prediction_weights
 from ..metrics.losses import Loss
@@ -18,6 +19,7 @@ from ..validation import Problem
 from .contract import Engine, FoldPlan, Offer, Workers
 from .costs import Shape, ratio_text, seconds_of
 from .engine import TABLE_BYTES, FailureLog, Piece, SmootherEngine, per_block, refit_or_log
+from .manyoutputs import FoldSystems, are_many
 from .repeats import RepeatedRoute, not_a_smoother, shape_of
 from .sparsecosts import on_a_copy
 
@@ -192,7 +194,9 @@ class _Block:
         self.right[..., :-1] = operator.r[folds.members]
         # a probe of its own for each fold: the same one twice is blind to directions that differ in sign between folds
         self.right[..., -1] = batched.probe(K * m).reshape(K, m)
-        self.solution = batched.solve(self.diagonal, self.right)  # A_jj^-1 [r_j, probe]
+        is_definite = operator.is_symmetric and are_many(len(outputs), m)
+        solve = solve_each if is_definite else batched.solve
+        self.solution = solve(self.diagonal, self.right)  # A_jj^-1 [r_j, probe]
         self.rho = operator.rho[folds.members][..., None]
 
     def singles(self) -> FloatArray:
@@ -221,6 +225,9 @@ class _Block:
         """Mean and scatter of the losses of fold j with j and k out, (L, K, K, R); the diagonal is left empty."""
         L, K = self.folds.n_repeats, self.folds.n_folds
         mean, scatter = np.full((2, L, K, K, self.engine.loss.n_moments(len(self.outputs))), np.nan)
+        if compiled.is_on() and self.operator.is_symmetric and self._has_many_outputs:
+            self._record_many(mean, scatter)
+            return mean, scatter
         if compiled.is_on() and self.operator.is_symmetric and self.folds.members.shape[2] <= MOST_COMPILED:
             record = self._record_moments if self.engine.loss.is_squared else self._record_losses
             for repeats, first, M, rows, columns in self._strips():
@@ -229,6 +236,26 @@ class _Block:
         for j in range(K - 1):
             self._record(slice(None), j, *self._partners(j), mean, scatter)
         return mean, scatter
+
+    @property
+    def _has_many_outputs(self) -> bool:
+        return self.engine.loss.is_squared and are_many(len(self.outputs), self.folds.members.shape[2])
+
+    def _record_many(self, mean: FloatArray, scatter: FloatArray) -> None:
+        """Squared losses of all pairs of folds, by products with matrices of each pair."""
+        for repeat, (members, sizes) in enumerate(zip(self.folds.members, self.folds.sizes, strict=True)):
+            gains = self.engine.gains(members, self.rho[repeat, ..., 0])
+            systems = FoldSystems(
+                self.operator,
+                members,
+                self.diagonal[repeat],
+                self.right[repeat],
+                self.solution[repeat],
+                gains,
+                sizes,
+            )
+            squares = systems.record(mean[repeat], scatter[repeat])
+            self._mend(slice(repeat, repeat + 1), 0, squares[None], mean, scatter)
 
     def _record(
         self, repeats: slice, j: int, u_j: FloatArray, u_k: FloatArray, mean: FloatArray, scatter: FloatArray
@@ -286,6 +313,10 @@ class _Block:
             rows,
             first,
         )
+        self._mend(repeats, first, squares, mean, scatter)
+
+    def _mend(self, repeats: slice, first: int, squares: FloatArray, mean: FloatArray, scatter: FloatArray) -> None:
+        """Squared losses of the pairs that cannot be trusted, from refits."""
         for repeat, j, k, residuals in self._refitted(repeats, first, squares):
             for fold, other, u in ((j, k, residuals[0]), (k, j, residuals[1])):
                 at = self.folds.members[repeat, fold, : len(u)]

@@ -314,7 +314,8 @@ class RepeatedComputation:
         n, Q = self.task.problem.n, self.task.problem.n_outputs
         if self.task.metrics:
             return RowTotals(n, self.n_values, n_kept(self.task), n_figures(self.task))
-        return RowTotals(n, self.n_values, Q, self.task.loss.n_losses(Q))
+        is_only = self.partitions.n_repeats == 1
+        return RowTotals(n, self.n_values, Q, self.task.loss.n_losses(Q), is_only=is_only)
 
     def _held_out(self, folds: Folds, run: Run) -> tuple[PairErrors[SingleErrors], Summarize]:
         """What was held out of a block, and how it is summarized when a chain is known."""
