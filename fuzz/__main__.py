@@ -34,7 +34,7 @@ import sys
 import time
 
 from .explain import explain
-from .problems import KINDS, draw
+from .problems import FAMILIES, KINDS
 from .run import Outcome, run, seeds
 from .table import counts, line, not_fine
 
@@ -45,15 +45,14 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="which cases: those from SEED times a million on")
     parser.add_argument("--minutes", type=float, help="how long to go on; 1 unless the number of cases is given")
     parser.add_argument("--cases", type=int, help="how many cases")
-    parser.add_argument("--only", choices=sorted(KINDS), help="one kind of problem")
+    parser.add_argument("--only", choices=sorted([*KINDS, *FAMILIES, "families"]), help="one kind, or all families")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--crashes-only", action="store_true", help="exit with 1 for crashes alone")
     parser.add_argument("--case", type=int, help="one case again, with all that is known of it")
     options = parser.parse_args()
     if options.case is not None:
-        print(json.dumps(draw(options.case).as_dict(), indent=1))
-        text, is_bad = explain(options.case)
-        print(text)
+        described, text, is_bad = explain(options.case)
+        print(json.dumps(described, indent=1), text, sep="\n")
         return int(is_bad)
     outcomes: list[Outcome] = []
     start = last = time.monotonic()

@@ -84,6 +84,8 @@ class _Losses:
         self.count = 1 if model.loss == "zero_one" else model.n_outputs
 
     def of(self, row: int, residuals: list[Any]) -> list[Any]:
+        if self.model.loss == "given":
+            return residuals
         if self.model.loss == "squared_error":
             return [u * u for u in residuals]
         if self.model.loss == "absolute_error":
@@ -130,7 +132,7 @@ class _Sums:
             for name in self.total
         }
         tables["heldout_loss"] = of_rows(self.loss)
-        if model.loss != "zero_one":
+        if model.loss not in ("zero_one", "given"):
             tables["heldout_prediction"] = model.Y - of_rows(self.residual)
         return tables
 
@@ -146,7 +148,7 @@ def _moments(rows: list[list[Any]], zero: Any, as_float: Callable) -> tuple[list
     return means, variances
 
 
-ROOTS = {"squared_error": (2, 4), "absolute_error": (1, 2), "zero_one": (1, 2)}
+ROOTS = {"squared_error": (2, 4), "absolute_error": (1, 2), "zero_one": (1, 2), "given": (1, 2)}
 """Which root of a loss, and of a variance of losses, is in the units of y.
 
 Differences are taken between these: where a residual is zero but for rounding errors, its square and fourth power
@@ -156,7 +158,7 @@ would not be in proportion to a change of the data.
 
 def _in_units(name: str, table: np.ndarray, loss: str) -> tuple[np.ndarray, int]:
     """A table in the units of y, and which root that was."""
-    if name == "heldout_prediction":
+    if name in ("heldout_prediction", "metrics") or loss == "scores":
         return table, 1
     root = ROOTS[loss][1 if name == "v_out" else 0]
     return np.maximum(table, 0.0) ** (1.0 / root), root

@@ -45,7 +45,7 @@ class PairTables:
 
     def interval(self, model: Model) -> tuple[np.ndarray, float]:
         """Both ends (2, R), and how near the standard error is to where the scale of the interval changes."""
-        scale = SCALES.get(model.loss, "log")
+        scale = SCALES.get(getattr(model, "scale", model.loss), "log")
         with np.errstate(all="ignore"):
             found = RULES["covariance"].compute(_fold_errors([self], model), Context(LEVEL, scale))
             ratio = found.standard_error[0] / found.estimate[0]

@@ -9,13 +9,14 @@ import numpy as np
 from .arrays import Arrays, make_arrays, nudged
 from .figures import LEAST, Figures, differences, sizes
 from .intervals import PairTables, exact_differences
+from .kernels import kernel_matrix
 from .library import Answer, ask
 from .models import Model, model_of
 from .problems import Problem
 from .reference import Expected, reference
 from .refitting import refit_figures
 
-__all__ = ["BAD", "VERDICTS", "Verdict", "judge", "judge_answer"]
+__all__ = ["AGREES", "ALLOWED", "BAD", "COPIES", "STEADY", "VERDICTS", "Verdict", "judge", "judge_answer", "same_bits"]
 
 AGREES = 1e-7
 """Relative difference up to which figures are the same."""
@@ -33,6 +34,7 @@ MOST_PENALTY = 1e100
 """Penalties between its inverse and this, and zero, are those that onefit takes."""
 FAR_APART = 1e30
 """Ratio of the sizes of columns above which onefit says that it refuses: squares of rounding errors are not small."""
+EPS = 2.0**-52
 TIE = 1e-9
 """Decisions that are nearer than this may go either way."""
 
@@ -60,7 +62,7 @@ def judge(problem: Problem) -> Verdict:
     answer = ask(problem, arrays)
     verdict = judge_answer(problem, arrays, answer)
     if not verdict.is_bad and problem.checks_jobs and problem.route != "refit" and answer.figures:
-        return _same_bits(answer, ask(problem, arrays, n_jobs=2)) or verdict
+        return same_bits(answer, ask(problem, arrays, n_jobs=2)) or verdict
     return verdict
 
 
@@ -144,6 +146,8 @@ class _Case:
             return Verdict("refused rightly", f"ill-posed: {expected}")
         if (extreme := _extreme_penalties(self.problem) or _extremes(self.arrays)) or not _is_moderate(expected):
             return Verdict("refused rightly", extreme or "losses that cannot be squared")
+        if self.model.kernel and (drowned := _drowned_penalties(self.problem, self.model)):
+            return Verdict("refused rightly", drowned)
         move = max(float(each.max()) for each in self._moves(at, expected).values())
         if move < STEADY and self.model.kernel:  # nobody has its entries without rounding errors
             self._moved = [
@@ -239,11 +243,19 @@ def _extreme_penalties(problem: Problem) -> str:
     return f"a penalty of {beyond[0]:.1g}" if beyond else ""
 
 
+def _drowned_penalties(problem: Problem, model: Model) -> str:
+    """Which penalty is below the rounding errors of the kernel matrix: onefit says that it refuses it."""
+    K = kernel_matrix(model)
+    noise = problem.n * EPS * max(float(K[i, i].mid()) for i in range(problem.n))
+    beyond = [alpha for alpha in problem.alphas if alpha < noise]
+    return f"a penalty of {beyond[0]:.1g} where the kernel has rounding errors of {noise:.1g}" if beyond else ""
+
+
 def _is_moderate(figures: Figures) -> bool:
     return bool(max(np.nanmax(np.abs(figures.tables[name])) for name in ("e_in", "e_out")) < MODERATE**3)
 
 
-def _same_bits(one: Answer, two: Answer) -> Verdict | None:
+def same_bits(one: Answer, two: Answer) -> Verdict | None:
     """A verdict if the figures of one and of two threads differ in any bit."""
     if [each is None for each in one.figures] != [each is None for each in two.figures]:
         reasons = [why for answer in (one, two) for why in answer.refusals if why]

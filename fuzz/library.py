@@ -26,7 +26,7 @@ from .intervals import ENDS, Differences
 from .problems import Problem
 from .streaming import small_blocks
 
-__all__ = ["Answer", "ask", "estimators_of"]
+__all__ = ["Answer", "ask", "estimators_of", "is_ours", "warned", "where"]
 
 
 @dataclass
@@ -88,17 +88,19 @@ def ask(problem: Problem, arrays: Arrays, n_jobs: int = 1) -> Answer:
             count = len(estimators_of(problem, arrays))
             answer = Answer([None] * count, [f"{type(error).__name__}: {error}"] * count, [""] * count)
         except Exception as error:
-            answer = Answer([], [], [], [_where(error)])
+            answer = Answer([], [], [], [where(error)])
     if not any(answer.by_refits(at, problem) for at in range(len(answer.routes))):  # else they are scikit-learn's own
-        answer.leaks += [_warned(w) for w in caught if not _is_ours(w)]
+        answer.leaks += [warned(w) for w in caught if not is_ours(w)]
     return answer
 
 
-def _is_ours(warning: warnings.WarningMessage) -> bool:
+def is_ours(warning: warnings.WarningMessage) -> bool:
+    """Whether a warning is onefit's, or about the versions of libraries."""
     return issubclass(warning.category, OneFitWarning | DeprecationWarning | FutureWarning)
 
 
-def _warned(warning: warnings.WarningMessage) -> str:
+def warned(warning: warnings.WarningMessage) -> str:
+    """A warning and the place that it came from."""
     return f"{warning.category.__name__}: {warning.message} ({_short(warning.filename)}:{warning.lineno})"
 
 
@@ -106,7 +108,7 @@ def _short(filename: str) -> str:
     return "/".join(filename.replace("\\", "/").split("/")[-2:])
 
 
-def _where(error: Exception) -> str:
+def where(error: Exception) -> str:
     """An exception and the place that it came from."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {error} ({_short(frame.filename)}:{frame.lineno})"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["KINDS", "Problem", "draw", "kind_of"]
+__all__ = ["FAMILIES", "KINDS", "Problem", "draw", "kind_of"]
 
 KINDS = {
     "linear": 2,
@@ -21,7 +21,25 @@ KINDS = {
     "curve": 2,
     "compare": 1,
 }
-"""What is fuzzed, and how often."""
+"""What is held to refits in ball arithmetic, and how often."""
+
+FAMILIES = {
+    "pipelines": 3,
+    "selecting": 3,
+    "latent": 1,
+    "evidence": 1,
+    "neighbours": 2,
+    "discriminant": 2,
+    "logistic": 3,
+    "generalized": 2,
+    "searches": 3,
+    "drops": 3,
+    "tables": 3,
+    "metrics": 3,
+}
+"""What is held to refits of the estimator itself (`fuzz.families`), and how often."""
+
+SHARE_OF_FAMILIES = 0.3
 
 MATRICES = ("identity", "differences", "diagonal", "with zeros")
 
@@ -85,8 +103,10 @@ class Problem:
 
 
 def kind_of(seed: int) -> str:
-    """The kind of a problem, without drawing the rest of it."""
-    return _pick(np.random.default_rng([seed, 0]), KINDS)
+    """The kind of a problem, or the family, without drawing the rest of it."""
+    if np.random.default_rng([seed, 5]).random() < SHARE_OF_FAMILIES:
+        return str(_pick(np.random.default_rng([seed, 8]), FAMILIES))
+    return str(_pick(np.random.default_rng([seed, 0]), KINDS))
 
 
 def draw(seed: int) -> Problem:

@@ -15,8 +15,10 @@ from typing import Any, Protocol
 
 from joblib.externals.loky import get_reusable_executor
 
+from .families.trials import draw_trial
+from .families.verdict import judge_trial
 from .judge import Verdict, judge
-from .problems import draw, kind_of
+from .problems import FAMILIES, draw, kind_of
 
 __all__ = ["Outcome", "judge_seed", "run", "seeds"]
 
@@ -38,10 +40,11 @@ class Outcome:
 
 
 def seeds(seed: int, count: int | None, only: str | None) -> Iterator[int]:
-    """Numbers of the cases of a run, of one kind if that is asked for; without end if there is no count."""
+    """Numbers of the cases of a run, of one kind or of all families if asked for; without end if there is no count."""
     given, case = 0, seed * FIRST
+    kinds = set(FAMILIES) if only == "families" else {only}
     while count is None or given < count:
-        if only is None or kind_of(case) == only:
+        if only is None or kind_of(case) in kinds:
             given += 1
             yield case
         case += 1
@@ -49,7 +52,7 @@ def seeds(seed: int, count: int | None, only: str | None) -> Iterator[int]:
 
 def judge_seed(seed: int) -> Outcome:
     """The verdict on one case; one that hangs counts as crashed."""
-    problem = draw(seed)
+    kind = kind_of(seed)
     worked, waited = time.process_time() + MOST_SECONDS, time.monotonic() + MOST_WAITING
 
     def look(signum: int, frame: Any) -> None:
@@ -60,12 +63,13 @@ def judge_seed(seed: int) -> Outcome:
     before = signal.signal(signal.SIGALRM, look)
     signal.alarm(MOST_SECONDS)
     try:
-        return Outcome(seed, problem.kind, judge(problem))
+        verdict = judge_trial(draw_trial(seed, kind)) if kind in FAMILIES else judge(draw(seed))
+        return Outcome(seed, kind, verdict)
     except TimeoutError:
         why = f"not done in {MOST_SECONDS} seconds of processor time, or {MOST_WAITING} in all"
-        return Outcome(seed, problem.kind, Verdict("crashed", why))
+        return Outcome(seed, kind, Verdict("crashed", why))
     except Exception as error:
-        return Outcome(seed, problem.kind, Verdict("crashed", f"the fuzzer itself: {type(error).__name__}: {error}"))
+        return Outcome(seed, kind, Verdict("crashed", f"the fuzzer itself: {type(error).__name__}: {error}"))
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)

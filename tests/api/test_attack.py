@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import onefit
+import reference as long_double
 from helpers import quiet_nested_cv, quietly, relative_gap
 from onefit.criteria import criterion_values, spectrum_of_rows
 from onefit.criteria.single import _slopes
@@ -887,3 +888,16 @@ def test_wide_designs_of_any_scale_leave_two_rows_out(exponent, weighted):
     plain, scaled = asked(0), asked(round(exponent * np.log2(10)))
     np.testing.assert_allclose(scaled.heldout["prediction"], plain.heldout["prediction"], rtol=1e-9)
     np.testing.assert_allclose([scaled.estimate, *scaled.interval], [plain.estimate, *plain.interval], rtol=1e-9)
+
+
+@pytest.mark.parametrize("route", ["gram", "onestep"])
+@pytest.mark.parametrize("p", [9, 34])
+def test_a_linear_kernel_with_a_tiny_penalty_is_solved_in_its_columns(route, p):
+    """Its entries have rounding errors above the penalty, the columns have none."""
+    rng = np.random.default_rng(3)
+    X, y, ids = rng.normal(size=(42, p)), rng.normal(size=42), (np.arange(42) % 4)[None]
+    result = quiet_nested_cv(KernelRidge(alpha=2e-14), X, y, folds=ids, route=route)
+    refit = long_double.refitter(X, y, 2e-14, None, False, None)
+    losses = long_double.fold_losses(y, ids, refit)
+    assert relative_gap(result.fold_errors.e_out, losses.e_out) < 1e-9
+    assert relative_gap(result.fold_errors.e_in, losses.e_in) < 1e-9

@@ -18,7 +18,7 @@ from fuzz.arrays import make_arrays, nudged
 from fuzz.balls import has_full_rank
 from fuzz.exact import DualRefits, PrimalRefits
 from fuzz.figures import Figures, tabulate
-from fuzz.judge import Verdict, _same_bits, judge, judge_answer
+from fuzz.judge import Verdict, same_bits, judge, judge_answer
 from fuzz.library import Answer, ask
 from fuzz.models import model_of
 from fuzz.problems import KINDS, draw, kind_of
@@ -292,8 +292,8 @@ def test_one_bit_of_difference_between_one_and_two_threads_is_called_wrong():
     tables = {"e_out": np.array([[1.0, 2.0]])}
     other = {"e_out": np.array([[1.0, np.nextafter(2.0, 3.0)]])}
     one, same, bit = (answer_of(Figures(each)) for each in (tables, dict(tables), other))
-    assert _same_bits(one, same) is None
-    assert _same_bits(one, bit).name == "wrong"
+    assert same_bits(one, same) is None
+    assert same_bits(one, bit).name == "wrong"
 
 
 # ------------------------------------------------------------------------------------------------ the run

@@ -13,10 +13,12 @@ from ..linalg.columns import middle
 from ..typing import FloatArray
 from ..validation import numeric_matrix
 from .contract import Path, Task
+from .design import DesignSmoother
 from .encoded import EncodedLearner
 from .encoding import Encoding
 from .kernel import KernelSmoother
 from .ridge import penalties_of
+from .smoother import Smoother
 
 __all__ = ["encoded_kernel_ridge", "kernel_ridge"]
 
@@ -37,8 +39,11 @@ def _penalties(estimator: KernelRidge, task: Task, path: Path | None) -> FloatAr
     return penalties_of(estimator.alpha, task.problem.n_outputs) if path is None else path.penalties()
 
 
-def kernel_ridge(estimator: KernelRidge, task: Task, path: Path | None) -> KernelSmoother:
-    """Ridge regression in the feature space of a kernel."""
+def kernel_ridge(estimator: KernelRidge, task: Task, path: Path | None) -> Smoother:
+    """Ridge regression in the feature space of a kernel.
+
+    A linear kernel whose entries have lost what a tiny penalty needs is ridge regression on the columns, which have not.
+    """
     problem = task.problem
     if sparse.issparse(problem.X):
         raise RouteError("the kernel of a sparse X is dense; pass X.toarray()")
@@ -63,4 +68,9 @@ def kernel_ridge(estimator: KernelRidge, task: Task, path: Path | None) -> Kerne
         raise DataError(f"The kernel {estimator.kernel!r} failed: {type(error).__name__}: {error}") from error
     if not np.isfinite(K).all():
         raise DataError(f"The kernel {estimator.kernel!r} gives NaN or infinite values; rescale X.")
-    return KernelSmoother(K, lams, problem.y, problem.weights)
+    try:
+        return KernelSmoother(K, lams, problem.y, problem.weights)
+    except RouteError:
+        if estimator.kernel != "linear" or not lams.all():
+            raise
+        return DesignSmoother(X, None, False, lams, problem.weights, is_ridge=True)

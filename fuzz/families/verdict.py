@@ -1,0 +1,100 @@
+"""The verdict on a trial."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..figures import Figures, differences, sizes
+from ..judge import AGREES, ALLOWED, COPIES, STEADY, VERDICTS, Verdict, same_bits
+from ..library import Answer
+from .asking import ask_trial
+from .contract import Trial
+from .loop import expected_figures, moved
+
+__all__ = ["judge_trial", "judge_trial_answer"]
+
+ON_TABLES = ("RouteError", "TrainingSetError: The smallest training set")
+"""What rows that are read in pieces are refused for: medians, more columns than rows."""
+
+UNKNOWN = "FloatingPointError"
+"""A reference that does not come to its end: nothing is known."""
+
+
+def judge_trial(trial: Trial) -> Verdict:
+    """Ask onefit, refit, and compare."""
+    answer = ask_trial(trial)
+    verdict = judge_trial_answer(trial, answer)
+    if not verdict.is_bad and trial.checks_jobs and answer.figures and "refit" not in answer.routes:
+        return same_bits(answer, ask_trial(trial, n_jobs=2)) or verdict
+    return verdict
+
+
+def judge_trial_answer(trial: Trial, answer: Answer) -> Verdict:
+    """The worst verdict over the candidates; what leaks out is worse than a refusal, and a wrong number worst."""
+    leaked = Verdict("leaked", answer.leaks[0]) if answer.leaks else None
+    if leaked and not answer.figures:
+        return leaked
+    verdicts = [_of_candidate(trial, at, answer) for at in range(len(answer.figures))]
+    worst = max(verdicts, key=lambda each: VERDICTS.index(each.name))
+    return leaked if leaked and worst.name != "wrong" else worst
+
+
+def _of_candidate(trial: Trial, at: int, answer: Answer) -> Verdict:
+    """One of the models; refits by scikit-learn as it is are the measure of what was refitted."""
+    actual, reason = answer.figures[at], answer.refusals[at]
+    is_refitted = answer.routes[at] == "refit" or reason.startswith("RefitError")
+    asked = trial.asked
+    expected = expected_figures(trial, at, not is_refitted, asked.X, asked.y, trial.weights)
+    if isinstance(expected, str):
+        if actual is None:
+            return Verdict("refused rightly", expected)
+        if expected.startswith(UNKNOWN):
+            return Verdict("sensitive", expected)
+        return Verdict("wrong", f"a number where refits fail: {expected}", np.inf)
+    if actual is None:
+        if trial.how == "tables" and reason.startswith(ON_TABLES):
+            return Verdict("refused rightly", reason)
+        move = max(float(each.max()) for each in _moves(trial, at, expected, not is_refitted).values())
+        if move >= STEADY:
+            return Verdict("refused rightly", f"the last bit moves it by {move:.1g}")
+        return Verdict("refused wrongly", f"{reason} (the last bit moves it by {move:.1g})")
+    relative = _relative(trial, actual, expected)
+    name = max(relative, key=lambda key: float(relative[key].max()))
+    size = float(relative[name].max())
+    if size <= AGREES:
+        return Verdict("agreed", f"route {answer.routes[at]}", size)
+    moves = _moves(trial, at, expected, not is_refitted)
+    beyond = [key for key in relative if (relative[key] > np.maximum(AGREES, ALLOWED * moves[key])).any()]
+    if not beyond:
+        return Verdict("sensitive", f"{name}; the last bit moves it by {moves[name].max():.1g}", size)
+    name = max(beyond, key=lambda key: float(relative[key].max()))
+    why = f"{name} on route {answer.routes[at]}; the last bit moves it by {moves[name].max():.1g}"
+    return Verdict("wrong", why, float(relative[name].max()))
+
+
+def _relative(trial: Trial, actual: Figures, expected: Figures) -> dict[str, np.ndarray]:
+    """Differences relative to the largest of each table, of the tables that both have."""
+    loss = _unit(trial)
+    names = [name for name in expected.tables if name in actual.tables and not np.isnan(actual.tables[name]).all()]
+    mine = Figures({name: actual.tables[name] for name in names})
+    right = Figures({name: expected.tables[name] for name in names}, response=expected.response)
+    gaps, size = differences(mine, right, loss), sizes(right, loss)
+    return {name: gaps[name] / size[name] for name in names}
+
+
+def _moves(trial: Trial, at: int, expected: Figures, tight: bool) -> dict[str, np.ndarray]:
+    """How far a change of the data in the last bit moves each table, relative to its size."""
+    largest = {name: np.zeros(table.shape[-1]) for name, table in expected.tables.items()}
+    for copy in range(COPIES):
+        other = expected_figures(trial, at, tight, *moved(trial, copy))
+        gaps = {} if isinstance(other, str) else _relative(trial, other, expected)
+        for name in largest:
+            largest[name] = np.maximum(largest[name], gaps.get(name, np.inf if isinstance(other, str) else 0.0))
+    return largest
+
+
+def _unit(trial: Trial) -> str:
+    """Which power of y the figures have."""
+    if trial.scoring:
+        return "scores"
+    return trial.asked.loss if trial.asked.loss in ("squared_error", "absolute_error") else "given"
