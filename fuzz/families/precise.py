@@ -19,18 +19,19 @@ SMALL = LONG(1e-17)
 
 
 def solve(A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """A positive definite system in extended precision; directions that it does not know get a tiny penalty."""
+    """A positive definite system in extended precision; columns that depend on others get zero."""
     size = np.sqrt(np.diagonal(A))
     size = np.where(size > 0, size, LONG(1))
     M = A / np.outer(size, size)
-    M[np.diag_indices(len(M))] += LONG(1e-16)
     right = (b / size).astype(LONG)
+    is_known = np.ones(len(M), dtype=bool)
     for k in range(len(M)):  # elimination without exchanges: M is positive definite
-        factor = M[k + 1 :, k] / M[k, k]
+        is_known[k] = M[k, k] > SMALL
+        factor = M[k + 1 :, k] / M[k, k] if is_known[k] else np.zeros(len(M) - k - 1, dtype=LONG)
         M[k + 1 :, k:] -= np.outer(factor, M[k, k:])
         right[k + 1 :] -= factor * right[k]
     x = np.zeros_like(right)
-    for k in range(len(M) - 1, -1, -1):
+    for k in np.flatnonzero(is_known)[::-1]:
         x[k] = (right[k] - M[k, k + 1 :] @ x[k + 1 :]) / M[k, k]
     return x / size
 

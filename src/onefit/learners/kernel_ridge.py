@@ -42,7 +42,7 @@ def _penalties(estimator: KernelRidge, task: Task, path: Path | None) -> FloatAr
 def kernel_ridge(estimator: KernelRidge, task: Task, path: Path | None) -> Smoother:
     """Ridge regression in the feature space of a kernel.
 
-    A linear kernel whose entries have lost what a tiny penalty needs is ridge regression on the columns, which have not.
+    A linear kernel whose entries have lost what a tiny penalty needs is ridge regression on the columns, which have it.
     """
     problem = task.problem
     if sparse.issparse(problem.X):
