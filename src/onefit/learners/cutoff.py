@@ -64,7 +64,7 @@ def loses_directions(A: FloatArray, squares: FloatArray, cut: float) -> BoolArra
     ``squares`` (S, p) are the squared lengths of the columns. As many directions as columns depend on each other are
     zero but for rounding errors, and lost to everybody.
     """
-    is_finite: BoolArray = np.isfinite(A).all(axis=(1, 2)) & np.isfinite(squares).all(axis=1)
+    is_finite: BoolArray = np.isfinite(A.sum(axis=(1, 2)) + squares.sum(axis=1))
     A, squares = A[is_finite], np.maximum(squares[is_finite], 0.0)
     lengths = np.sqrt(squares / np.maximum(squares.max(axis=1, keepdims=True), np.finfo(float).tiny))
     values = np.linalg.eigvalsh(A * lengths[:, :, None] * lengths[:, None])
