@@ -160,3 +160,9 @@ def test_python_floor_is_the_one_that_ruff_and_mypy_check():
     assert settings["project"]["requires-python"] == ">=3.11"
     assert settings["tool"]["ruff"]["target-version"] == "py311"
     assert settings["tool"]["mypy"]["python_version"] == "3.11"
+
+
+def test_files_of_tests_have_names_of_their_own():
+    """Pytest imports them by name, so two of one name end the whole run."""
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+    assert sorted(set(names)) == sorted(names)
