@@ -51,7 +51,7 @@ class Part:
     @property
     def has_records(self) -> bool:
         """Whether it gives figures; what draws pictures or writes its own page does not."""
-        return "--growth" not in self.command and "-m paper" not in self.command
+        return not any(word in self.command for word in ("--growth", "--throughput", "-m paper"))
 
     def argv(self, quick: bool, records: Path, pictures: Path) -> list[str]:
         """The command for a process; quick ones draw elsewhere, as their figures mean nothing."""
@@ -80,6 +80,7 @@ PARTS = {
     "sparse": Part(f"{_BENCH} --sparse", 1, 1.5),
     "shapes": Part(f"{_BENCH} --shapes", 1, 6.0, usual=False),
     "growth": Part(f"{_BENCH} --growth docs/images/growth.png", 1, 2.0, usual=False),
+    "throughput": Part(f"{_BENCH} --throughput docs/images/throughput.png", 1, 3.0, usual=False),
     "plan-haswell": Part(f"{_BENCH} --plan", 1, 1.0, _HASWELL, usual=False),
     "plan-off": Part(f"{_BENCH} --plan", 1, 1.5, (("ONEFIT_KERNEL", "off"),), usual=False),
     "scale-long": Part(f"{_BENCH} --scale --parts c", 1, 10.0, usual=False),

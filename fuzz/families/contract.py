@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.linear_model import LinearRegression
 
-__all__ = ["Asked", "Family", "Trial", "pick"]
+__all__ = ["ALL_DIRECTIONS", "Asked", "Family", "Trial", "pick"]
+
+ALL_DIRECTIONS = {"tol": 1e-13} if "tol" in LinearRegression().get_params() else {}
+"""Least squares of all directions but those that are rounding errors, which is what onefit says that it fits."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from sklearn.linear_model import ARDRegression, BayesianRidge, ElasticNet, Lasso
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from .contract import Asked, pick
+from .contract import ALL_DIRECTIONS, Asked, pick
 from .data import numbers, shape, signal
 from .precise import PreciseElasticNet
 
@@ -80,6 +80,6 @@ def plain(rng: np.random.Generator) -> Asked:
     alpha = float(10 ** rng.uniform(-6, 5))
     free = {"fit_intercept": bool(rng.random() < 0.8)}
     if rng.random() < 0.2:
-        model: Any = LinearRegression(**free)
+        model: Any = LinearRegression(**free, **ALL_DIRECTIONS)
         return Asked(model, model, X, y)
     return Asked(Ridge(alpha, **free), Ridge(alpha, solver="svd", **free), X, y, pick(rng, LOSSES))

@@ -20,7 +20,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from .contract import Asked, pick
+from .contract import ALL_DIRECTIONS, Asked, pick
 from .data import table
 
 __all__ = ["encoder", "pipelines"]
@@ -37,9 +37,13 @@ def pipelines(rng: np.random.Generator) -> Asked:
     elif rng.random() < 0.25:
         steps.append(PCA(int(rng.integers(1, 3)), svd_solver=pick(rng, {"auto": 1, "full": 1, "covariance_eigh": 1})))
     alphas = tuple(sorted({float(10 ** rng.uniform(-6, 5)) for _ in range(3)}))
-    last: Any = LinearRegression() if rng.random() < 0.25 else Ridge(alphas[0], fit_intercept=rng.random() < 0.8)
+    last: Any = (
+        LinearRegression(**ALL_DIRECTIONS)
+        if rng.random() < 0.25
+        else Ridge(alphas[0], fit_intercept=rng.random() < 0.8)
+    )
     model = make_pipeline(*steps, last)
-    tight = make_pipeline(*steps, LinearRegression() if isinstance(last, LinearRegression) else _exact(last))
+    tight = make_pipeline(*steps, last if isinstance(last, LinearRegression) else _exact(last))
     path = ("ridge__alpha", alphas) if isinstance(last, Ridge) else None
     return Asked(model, tight, frame, y, pick(rng, {"squared_error": 4, "absolute_error": 1}), path=path)
 

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from benchmarks.evidence import PARTS, ROOT, gather, read_results
+from benchmarks.evidence import PARTS, ROOT, Part, gather, read_results
 from benchmarks.pages import BLOCKS, COMMAND, PAGES, bar_table, needs, peer_table, render, source, span
 from paper.page import names_of
 
@@ -78,8 +78,8 @@ def test_a_part_is_measured_in_processes_of_its_own_and_kept(tmp_path, monkeypat
     def argv(part, quick, records, pictures):
         return [sys.executable, "-c", code if "glm" in part.command else "1/0", "--json", str(records)]
 
-    monkeypatch.setattr("benchmarks.evidence.Part.argv", argv)
-    monkeypatch.setattr("benchmarks.evidence.gemm_speed", lambda: 5e10)
+    monkeypatch.setattr(Part, "argv", argv)
+    monkeypatch.setitem(gather.__globals__, "gemm_speed", lambda: 5e10)
     with pytest.raises(SystemExit, match="not measured: series"):
         gather("series,glm", folder=tmp_path)
     kept = json.loads((tmp_path / "glm.json").read_text())

@@ -16,7 +16,6 @@ from ..linalg.columns import EPS, Columns, norms
 from ..linalg.stacked import fit_stacked
 from ..typing import BoolArray, FloatArray, IntArray
 from .contract import Learner, Refusal, Scores, Task
-from .cutoff import loses_directions
 from .encoding import Encoding
 from .featurerows import FeatureRows
 from .features import Features, FixedFeatures
@@ -80,24 +79,15 @@ class EncodedLearner(FeatureRows, Learner):
     weights : array (n,) or None
         Weights in the fit; the steps count every row once.
     fit_intercept : bool
-    cut : float
-        Without a penalty: singular values, relative to the largest, up to which a direction is left out of a fit.
     """
 
     needs_rows = False
     n_candidates = 0  # penalties among which each training set chooses by leaving out its rows
     reason = "what its steps learn in each training set, and the fit, follow from sums and counts of its rows"
 
-    def __init__(
-        self,
-        encoding: Encoding,
-        lams: FloatArray,
-        weights: FloatArray | None,
-        fit_intercept: bool,
-        cut: float = 0.0,
-    ) -> None:
+    def __init__(self, encoding: Encoding, lams: FloatArray, weights: FloatArray | None, fit_intercept: bool) -> None:
         self.encoding, self.lams = encoding, lams
-        self.weights, self.fit_intercept, self.cut = weights, fit_intercept, cut
+        self.weights, self.fit_intercept = weights, fit_intercept
 
     @property
     def fixed(self) -> FixedFeatures:
@@ -157,16 +147,13 @@ class EncodedLearner(FeatureRows, Learner):
         A, d, h = self._scaled_equations(sets)
         D = np.where(d > 0, 1.0 / np.sqrt(np.where(d > 0, d, 1.0)), 0.0)
         diagonal = np.arange(A.shape[1])
-        is_sound = keeps_digits(sets, d)
-        if self.cut:
-            is_sound &= np.logical_not(loses_directions(A, d, 2 * self.cut))
         A[:, diagonal, diagonal] = 1.0  # a column that is zero has the coefficient zero
         if self.fit_intercept:
             _hold_closed(A, D, sets.features)
         right = np.empty((*h.shape[:2], h.shape[2] + 1))
         np.multiply(D[:, :, None], h, out=right[..., :-1])
         right[..., -1] = batched.probe(h.shape[1])
-        found = np.empty((len(A), len(self.lams), *h.shape[1:]))
+        found, is_sound = np.empty((len(A), len(self.lams), *h.shape[1:])), keeps_digits(sets, d)
         for value, lams in enumerate(self.lams):
             for lam in np.unique(lams):
                 outputs = np.flatnonzero(np.broadcast_to(lams == lam, h.shape[2]))
@@ -213,7 +200,7 @@ class EncodedLearner(FeatureRows, Learner):
         for value, lams in enumerate(self.lams):
             for lam in np.unique(lams):
                 outputs = np.flatnonzero(np.broadcast_to(lams == lam, y.shape[1]))
-                a, b = _fit_one(columns, root[:, None] * y[:, outputs], float(lam), self.cut)
+                a, b = _fit_one(columns, root[:, None] * y[:, outputs], float(lam))
                 found[value][:, outputs] = a
                 constants[value, outputs] = b.sum(axis=0) - middle @ a
         return found, constants
@@ -253,13 +240,13 @@ def free_and_penalized(Z: FloatArray, root: FloatArray, fit_intercept: bool) -> 
     return columns.moved(shift).weighted(root), middle
 
 
-def _fit_one(columns: Columns, y: FloatArray, lam: float, cut: float) -> tuple[FloatArray, FloatArray]:
+def _fit_one(columns: Columns, y: FloatArray, lam: float) -> tuple[FloatArray, FloatArray]:
     """One fit; without a penalty the shortest coefficients, as scikit-learn has them."""
     if lam > 0:
         return fit_stacked(columns, y, lam)
     N = columns.N
     Q = linalg.qr(N, mode="economic")[0]
-    rounding = max(max(columns.E.shape) * EPS, cut)
+    rounding = max(columns.E.shape) * EPS
     a = linalg.lstsq(columns.E - Q @ (Q.T @ columns.E), y - Q @ (Q.T @ y), cond=rounding)[0]
     return a, linalg.lstsq(N, y - columns.E @ a)[0] if N.shape[1] else np.zeros((0, y.shape[1]))
 

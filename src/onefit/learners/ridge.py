@@ -14,13 +14,11 @@ from ..errors import DataError, RouteError
 from ..typing import ArrayLike, FloatArray
 from ..validation import Problem, check_columns, numeric_matrix
 from .contract import Path, Task
-from .cutoff import cutoff, is_near_cutoff
 from .design import DesignSmoother
 from .encoded import EncodedLearner
 from .encoding import Encoding
 from .smoother import Smoother
 from .sparse import SparseSmoother
-from .steps import encode_columns
 
 __all__ = [
     "class_obstacle",
@@ -38,15 +36,10 @@ LinearModel: TypeAlias = LinearRegression | Ridge | RidgeClassifier | RidgeCV | 
 MOST_GRAM_BYTES = 2**29
 
 
-def least_squares(estimator: LinearRegression, task: Task, path: Path | None) -> Smoother | EncodedLearner:
-    """Least squares: a path of no penalty at all, unless scikit-learn may leave out directions of a training set."""
-    problem = task.problem
-    _check_linear(estimator, problem)
-    if not sparse.issparse(problem.X):
-        X = numeric_matrix(problem)
-        if is_near_cutoff(X, problem.weights, bool(estimator.fit_intercept), cutoff(estimator)):
-            return encoded_least_squares(estimator, task, path, encode_columns(problem))
-    return design_of(estimator, problem, np.zeros((1, 1)))
+def least_squares(estimator: LinearRegression, task: Task, path: Path | None) -> Smoother:
+    """Least squares: a path of no penalty at all."""
+    _check_linear(estimator, task.problem)
+    return design_of(estimator, task.problem, np.zeros((1, 1)))
 
 
 def encoded_least_squares(
@@ -54,9 +47,7 @@ def encoded_least_squares(
 ) -> EncodedLearner:
     """The same on what steps learn."""
     _check_linear(estimator, task.problem)
-    return EncodedLearner(
-        encoding, np.zeros((1, 1)), task.problem.weights, bool(estimator.fit_intercept), cutoff(estimator)
-    )
+    return EncodedLearner(encoding, np.zeros((1, 1)), task.problem.weights, bool(estimator.fit_intercept))
 
 
 def ridge(estimator: Ridge | RidgeClassifier, task: Task, path: Path | None) -> Smoother:
