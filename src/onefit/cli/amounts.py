@@ -21,7 +21,9 @@ LEAST_ROWS = 20
 
 def suggested(prepared: Prepared, target: str, models: Sequence[str]) -> str:
     """A model that suits the target and was not asked for; empty if none does."""
-    if prepared.has_classes or len(prepared.y) < LEAST_ROWS or {"poisson", "gamma"} & set(models):
+    if prepared.has_classes or prepared.is_streamed or {"poisson", "gamma"} & set(models):
+        return ""
+    if len(prepared.y) < LEAST_ROWS:
         return ""
     if _are_counts(prepared):
         return (
@@ -43,8 +45,8 @@ def _are_counts(prepared: Prepared) -> bool:
 
 
 def check_amounts(name: str, prepared: Prepared) -> None:
-    """Refuse targets that a model of counts or amounts is not made for."""
-    if name not in ("poisson", "gamma") or prepared.has_classes:
+    """Refuse targets that a model of counts or amounts is not made for; passes over rows name the first such row."""
+    if name not in ("poisson", "gamma") or prepared.has_classes or prepared.is_streamed:
         return
     least = float(prepared.y.min())
     if name == "poisson" and least < 0:

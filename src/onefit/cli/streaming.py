@@ -24,7 +24,7 @@ SHARE = 4
 SAMPLED = 20_000
 """Rows from which the kinds of the columns are told."""
 
-STREAMED = ("ridge", "ols", "lasso")
+STREAMED = ("ridge", "ols", "lasso", "logistic", "poisson", "gamma")
 ENDINGS = (".parquet", ".pq", ".parq", ".arrow", ".feather", ".ipc", ".csv", ".tsv", ".txt")
 
 
@@ -69,11 +69,6 @@ def prepare_table(table: Table, ask: Ask) -> tuple[Prepared, str]:
     if ask.roles.target in drawn.columns and drawn[ask.roles.target].isna().any():
         _name_missing(table, ask.roles.target)
     prepared = prepare(drawn, ask.roles, keeps_categories=True)
-    if prepared.has_classes:
-        raise DataError(
-            f"The target {ask.roles.target!r} holds classes, and rows that stay where they are have models of numbers "
-            "only; give a part of the rows."
-        )
     roles = ask.roles
     columns = [column.name for column in prepared.columns]
     used = [*columns, *filter(None, [roles.target, roles.groups, roles.weights])]
@@ -81,14 +76,14 @@ def prepare_table(table: Table, ask: Ask) -> tuple[Prepared, str]:
     code += [f"groups = {roles.groups!r}"] if roles.groups is not None else []
     code += [f"weights = {roles.weights!r}"] if roles.weights is not None else []
     note = (
-        f"{ask.source.name!r} has {len(table):,} rows, {_where(ask.source)} and are read twice. What the columns hold "
-        f"was told by {len(prepared.X):,} of them."
+        f"{ask.source.name!r} has {len(table):,} rows, {_where(ask.source)} and are read {_how_often(ask)}. What the "
+        f"columns hold was told by {len(prepared.X):,} of them."
     )
     X: Any = table.select(used)
     y: Any = roles.target
     groups: Any = roles.groups
     weights: Any = roles.weights
-    if "ridge" in ask.models and ask.lam is None and ask.tuned is None and prepared.categories:
+    if "ridge" in ask.models and _is_fixed(ask, prepared):
         note += " The penalty is 1: onefit curve shows others, and --lambda sets one."
     notes = (note, *(each for each in prepared.notes if "more than once" not in each))
     found_all = replace(
@@ -110,6 +105,11 @@ def _name_missing(table: Table, target: str) -> None:
         start += block.n_rows
 
 
+def _how_often(ask: Ask) -> str:
+    """How many passes over the rows the models take, for people."""
+    return "once for every iteration" if {"logistic", "poisson", "gamma"} & set(ask.models) else "twice"
+
+
 def _where(source: Source) -> str:
     """Where the rows are, for people."""
     if uses_dask(source):
@@ -118,9 +118,13 @@ def _where(source: Source) -> str:
 
 
 def penalty_of(name: str, ask: Ask, prepared: Prepared) -> float | None:
-    """The penalty of a model; behind encoders, none is chosen from sums over the rows of a training set."""
-    is_fixed = prepared.is_streamed and bool(prepared.categories) and name == "ridge" and ask.tuned is None
-    return 1.0 if is_fixed and ask.lam is None else ask.lam
+    """The penalty of a model; behind encoders, and for classes, none is chosen from sums over a training set."""
+    return 1.0 if name == "ridge" and prepared.is_streamed and _is_fixed(ask, prepared) else ask.lam
+
+
+def _is_fixed(ask: Ask, prepared: Prepared) -> bool:
+    """Whether a ridge regression that was given no penalty has that of scikit-learn."""
+    return ask.lam is None and ask.tuned is None and (bool(prepared.categories) or prepared.has_classes)
 
 
 def _refuse(ask: Ask) -> None:
@@ -131,11 +135,6 @@ def _refuse(ask: Ask) -> None:
                 f"--model {name} needs the rows in memory, and {_why(ask.source)}; use {', '.join(STREAMED)}, or give "
                 "a part of the rows."
             )
-    if "lasso" in ask.models and ask.penalties is None:
-        raise DataError(
-            "--model lasso would choose its penalty by cross-validation in every training set, which takes the rows in "
-            "memory, and the table is larger than a quarter of what is free; give --lambda."
-        )
     roles = ask.roles
     given: dict[str, object] = {
         "--order": roles.order,
@@ -144,7 +143,7 @@ def _refuse(ask: Ask) -> None:
         "--freeze": ask.freeze or None,
     }
     given |= {"--categorical": roles.categorical or None}
-    given |= {"--drop-missing-target": roles.drop_missing_target or None, "--scoring": ask.scoring or None}
+    given |= {"--drop-missing-target": roles.drop_missing_target or None}
     for option, value in given.items():
         if value is not None:
             raise DataError(
