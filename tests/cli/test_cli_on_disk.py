@@ -72,9 +72,7 @@ def test_curves_comparisons_plans_and_reports_of_tables_on_disk(folder, little_m
         ("paid", "gamma", ()),
     ],
 )
-def test_scores_classes_counts_and_amounts_on_disk(
-    folder, little_memory, monkeypatch, target, model, options
-):
+def test_scores_classes_counts_and_amounts_on_disk(folder, little_memory, monkeypatch, target, model, options):
     rng = np.random.default_rng(1)
     for path in folder.iterdir():
         frame = pd.read_parquet(path)
