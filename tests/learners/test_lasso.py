@@ -107,6 +107,26 @@ def test_columns_that_copy_each_other_are_left_to_scikit_learn():
     check(Lasso(alpha=0.05), np.hstack([X, X[:, :2], 2 * X[:, :1]]), y)
 
 
+@pytest.mark.parametrize("alpha", [4e-6, 5e-5])
+def test_columns_that_copy_each_other_share_an_elastic_net_evenly(alpha):
+    """Coordinate descent is 1e-6 off here, however small its tolerance: the net is strictly convex, and solved."""
+    rng = np.random.default_rng(129)
+    ones, x = np.ones(40), 9.0 + rng.normal(size=40)
+    y, ids = 0.4 * x - 4.0 + rng.uniform(-1, 1, 40), np.arange(40) % 5
+    model = ElasticNet(alpha=alpha, l1_ratio=0.6, fit_intercept=False)
+    result = onefit.nested_cv(model, np.c_[ones, ones, x], y, folds=ids, route="gram")
+    for fold in range(5):
+        rest = ids != fold
+        a, b = x[rest], y[rest]  # equal halves: as one column of twice the size, whose l2 penalty is half as large
+        n = rest.sum()
+        system = np.array([[4 * n + 2 * n * 0.4 * alpha, 2 * a.sum()], [2 * a.sum(), a @ a + n * 0.4 * alpha]])
+        signs = np.array([-2.0, 1.0])
+        half, slope = np.linalg.solve(system, [2 * b.sum(), a @ b] - n * 0.6 * alpha * signs)
+        assert half < 0 < slope
+        expected = 2 * half + slope * x[~rest]
+        np.testing.assert_allclose(result.heldout["prediction"][~rest], expected, rtol=1e-9)
+
+
 def test_without_a_penalty_it_is_least_squares():
     X, y = table(9)
     fast = quietly(onefit.nested_cv, Lasso(alpha=0.0), X, y, **FOLDS)

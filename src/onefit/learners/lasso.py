@@ -29,6 +29,10 @@ Sparsified: TypeAlias = Lasso | ElasticNet
 TIGHT, MOST_SWEEPS = 1e-12, 100_000
 """Tolerance and sweeps of scikit-learn's own fit, where it is asked."""
 
+LEAST_OF_ROWS = 1e-8
+"""Eigenvalue of elastic nets down to which products of the rows themselves are better than coordinate descent, which
+comes nearer by such a share in every sweep."""
+
 MOST_WIDE = 4
 """Columns, for every row and penalty, up to which Gram matrices take less than coordinate descent over the rows."""
 
@@ -111,9 +115,15 @@ class LassoLearner(EncodedLearner):
         return self._solve(A, D, D[:, :, None] * h, alphas * sets.moments.n[:, None], sets.features)
 
     def _solve(
-        self, A: FloatArray, D: FloatArray, h: FloatArray, strengths: FloatArray, features: Features | None
+        self,
+        A: FloatArray,
+        D: FloatArray,
+        h: FloatArray,
+        strengths: FloatArray,
+        features: Features | None,
+        least: float = batched.TRUSTED,
     ) -> tuple[FloatArray, BoolArray]:
-        """The same from products of columns of length one."""
+        """The same from products of columns of length one, whose eigenvalues are trusted down to ``least``."""
         order = np.argsort(-strengths, axis=1, kind="stable")
         falling = np.take_along_axis(strengths, order, axis=1)
         penalties = (self.l1_ratio * falling, (1.0 - self.l1_ratio) * falling)
@@ -130,7 +140,7 @@ class LassoLearner(EncodedLearner):
             held = A[index] + np.diag(l2 * np.square(D[index]))
             if features is not None and self.fit_intercept:
                 held += _closed_levels(D[index], features, int(index), part)
-            is_known[index] &= batched.smallest_eigenvalues(held[np.ix_(part, part)]) >= batched.TRUSTED
+            is_known[index] &= batched.smallest_eigenvalues(held[np.ix_(part, part)]) >= least
         back = np.argsort(order, axis=1)
         beta = np.take_along_axis(found, back[:, :, None, None], axis=1)
         return np.swapaxes(beta, 2, 3), is_known
@@ -144,7 +154,8 @@ class LassoLearner(EncodedLearner):
         A, h = (columns.T @ columns)[None], (columns.T @ target)[None]
         D = scale_columns(A)
         n = np.square(root).sum()
-        beta, is_known = self._solve(A, D, D[:, :, None] * h, n * self.lams[:, 0][None], None)
+        least = LEAST_OF_ROWS if self.l1_ratio < 1.0 else batched.TRUSTED  # lassos may have other solutions
+        beta, is_known = self._solve(A, D, D[:, :, None] * h, n * self.lams[:, 0][None], None, least)
         if is_known[0]:
             return beta[0], y_mean - means @ beta[0]
         return self._asked(Z, y, root)
