@@ -83,3 +83,13 @@ def test_the_kernel_is_not_needed(monkeypatch):
     monkeypatch.setattr(compiled, "is_on", lambda: False)
     slow = quietly(onefit.nested_cv, Ridge(), X, Y, **keywords)
     np.testing.assert_allclose(fast.estimate, slow.estimate, rtol=1e-12)
+
+
+def test_the_summary_of_many_outputs_says_how_many_it_leaves_out():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(40, 3)), rng.uniform(size=(40, 25))
+    result = quietly(onefit.nested_cv, Ridge(), X, Y, n_folds=5, n_repeats=1)
+    lines = result.summary().splitlines()
+    assert sum("95% interval" in line for line in lines) == 20
+    assert "and 5 outputs more: to_frame() has a row for each" in lines
+    assert len(result.to_frame()) == 25

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["FoldErrorTables", "NestedCVResult", "plain"]
 
+MOST_SHOWN = 20
+"""Outputs that a summary lists; there may be thousands."""
+
 
 @dataclass(frozen=True, eq=False)
 class FoldErrorTables:
@@ -199,7 +202,8 @@ class NestedCVResult:
         """
         level = f"{100 * self.confidence_level:g}%"
         lines = list[str]()
-        for q, name in enumerate(self.output_names or ("",)):
+        names = self.output_names or ("",)
+        for q, name in enumerate(names[:MOST_SHOWN]):
             estimate, low, high = (self._figure(v, q) for v in (self.estimate, *self.interval))
             label = f"{name}: " if name else ""
             lines.append(f"{label}{loss_label(self.loss)} {estimate}, {level} interval {low} to {high}")
@@ -209,6 +213,8 @@ class NestedCVResult:
                     lines.append(f"  {title} {estimate} ({low} to {high})")
             lines += _indented(other_metrics(self, q))
             lines += [f"  {text}" for text in [baseline_text(self, q)] if text]
+        if len(names) > MOST_SHOWN:
+            lines.append(f"and {len(names) - MOST_SHOWN:,} outputs more: to_frame() has a row for each")
         lines += _indented(calibration_text(self))
         lines.append(method_line(self))
         lines += [f"note: {finding.text}" for finding in self.findings]
