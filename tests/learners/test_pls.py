@@ -169,3 +169,17 @@ def test_the_study_of_real_spectra_makes_no_refits():
     curve = quietly(components, X, y, n_folds=5, n_repeats=1, random_state=0)
     assert curve.results[0].route == "gram"
     assert curve.high[3] < curve.low[0] or curve.estimate[3] < curve.estimate[0] / 4
+
+
+@pytest.mark.parametrize("last", ["sum of others", "in one row"])
+def test_more_components_than_a_training_set_has_is_an_error_that_names_it(last):
+    """What scikit-learn makes of rounding errors there is 1e28, and another number for columns in another order."""
+    rng = np.random.default_rng(0)
+    X, ids = rng.normal(size=(60, 5)), np.arange(60) % 5
+    y = X[:, 0] + rng.normal(size=60)
+    X[:, 4] = X[:, 0] + X[:, 1] if last == "sum of others" else np.arange(60) == 7
+    named = "fold 2 held out" if last == "in one row" else "held out"
+    with pytest.raises(TrainingSetError, match=f"{named}.*n_components is 5, and its columns have 4.*Take at most 4"):
+        onefit.nested_cv(PLSRegression(5), X, y, folds=ids)
+    exact = quietly(onefit.nested_cv, PLSRegression(5), X, X @ [1.0, 2.0, 0.0, 1.0, 0.0], folds=ids)
+    assert exact.cv_estimate < 1e-20

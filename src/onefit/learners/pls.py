@@ -166,9 +166,19 @@ class PLSLearner(EncodedLearner):
         for value, count in enumerate(self.counts):
             with without_trace():
                 model = clone(self.estimator).set_params(n_components=count, copy=True).fit(Z, y)
+            if model.x_weights_[:, -1].any() and count > (most := _rank(Z - middle, self.is_scaled)):
+                raise TrainingSetError(
+                    f"n_components is {count}, and its columns have {most}: a component more is made of rounding "
+                    f"errors. Take at most {most}."
+                )
             found[value] = model.coef_.T
             shifts[value] = model.predict(np.zeros((1, Z.shape[1]))).reshape(-1)
         return found, shifts
+
+
+def _rank(B: FloatArray, is_scaled: bool) -> int:
+    """Components that centred columns have; one that ends before them, as nothing is left of y, needs no more."""
+    return int(np.linalg.matrix_rank(B * _inverse_roots(np.square(B).sum(axis=0)) if is_scaled else B))
 
 
 def _inverse_roots(squares: FloatArray) -> FloatArray:

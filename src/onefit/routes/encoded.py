@@ -195,6 +195,8 @@ class _Sets(LearningSets):
             train, Z = train[is_counted], Z[is_counted]
             varies = (Z.min(axis=0) < Z.max(axis=0)) | (not learner.fit_intercept)
             beta, constant = learner.fit_rows(np.where(varies, Z, 0.0), engine.y[train], learner.root_weights(train))
+        except TrainingSetError as error:
+            raise self.failure(out, str(error)) from error
         except Exception as error:
             raise self.failure(out, f"{type(error).__name__}: {error}") from error
         found = np.zeros((len(out), self.members.shape[1], *beta.shape[::2]))
