@@ -60,7 +60,7 @@ def test_a_hopeless_model_leaves_the_comparison_of_the_others_alone(names, folds
         np.testing.assert_allclose(all_three.results[name].standard_error, two.results[name].standard_error, rtol=rtol)
 
 
-@pytest.mark.parametrize("tiny", [1e-12, 1e-20, 1e-200])
+@pytest.mark.parametrize("tiny", [1e-12, pytest.param(1e-20, marks=pytest.mark.slow), 1e-200])
 def test_rows_of_almost_no_weight_are_right_in_models_of_both_forms(tiny):
     X, y = data(20, 4, 5)
     weights = np.random.default_rng(2).exponential(size=20)

@@ -401,6 +401,7 @@ def test_an_error_of_the_fuzzer_itself_does_not_pass_for_a_fine_case(monkeypatch
     assert "the fuzzer itself" in outcome.verdict.why
 
 
+@pytest.mark.slow
 def test_command_line_counts_cases_and_repeats_one():
     def fuzz(*arguments):
         return subprocess.run(

@@ -22,6 +22,7 @@ def _root_on_path(monkeypatch):
         del sys.modules[name]
 
 
+@pytest.mark.slow
 def test_the_study_goes_on_and_has_a_row_for_every_rule(tmp_path):
     from validation.scoredata import Setting
     from validation.scores import study

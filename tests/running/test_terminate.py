@@ -95,7 +95,7 @@ COMMAND = ["-m", "onefit", "run", "t.csv", "--target=y", "--model=slow:Slow", "-
 @pytest.mark.parametrize(
     ("arguments", "number"),
     [
-        pytest.param(["script.py"], signal.SIGKILL, id="script, SIGKILL"),
+        pytest.param(["script.py"], signal.SIGKILL, id="script, SIGKILL", marks=pytest.mark.slow),
         pytest.param(["script.py"], signal.SIGTERM, id="script, SIGTERM", marks=pytest.mark.slow),
         pytest.param(COMMAND, signal.SIGTERM, id="command line, SIGTERM"),
         pytest.param(COMMAND, signal.SIGKILL, id="command line, SIGKILL", marks=pytest.mark.slow),
