@@ -38,9 +38,9 @@ def core():
     assert len(onefit.error_curve(Ridge(), X, y, param_name="alpha", param_range=[0.1, 1.0], **settings).results) == 2
     assert len(onefit.compare({"small": Ridge(0.1), "large": Ridge(9.0)}, X, y, **settings).to_frame()) == 1
     assert onefit.SplineRegression().fit(X[:, [2]], y).predict(X[:, [2]]).shape == y.shape
-    assert "onefit[plot]" in message_of(results[0].plot)
+    assert '".[plot]"' in message_of(results[0].plot)
     with tempfile.TemporaryDirectory() as folder:
-        assert "onefit[cli]" in message_of(
+        assert '".[cli]"' in message_of(
             lambda: onefit.report.write_report(Path(folder) / "r.html", result=results[0])
         )
 
