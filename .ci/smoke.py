@@ -40,9 +40,7 @@ def core():
     assert onefit.SplineRegression().fit(X[:, [2]], y).predict(X[:, [2]]).shape == y.shape
     assert '".[plot]"' in message_of(results[0].plot)
     with tempfile.TemporaryDirectory() as folder:
-        assert '".[cli]"' in message_of(
-            lambda: onefit.report.write_report(Path(folder) / "r.html", result=results[0])
-        )
+        assert '".[cli]"' in message_of(lambda: onefit.report.write_report(Path(folder) / "r.html", result=results[0]))
 
 
 def message_of(call):
