@@ -79,7 +79,16 @@ def lasso(axes=(S, d, V, Q)):
     compiled._kernel.lasso(*arrays, np.empty((S, V, Q, d)), np.empty((S, V, Q)), *axes, False)
 
 
-CALLS = [gram, moments, onestep, leavetwo, predict, predict_by_row, collect, residuals, score, lasso]
+def without(out=PAIRS, axes=(d, K, S, 2)):
+    found = np.empty((S, d)), np.empty((S, d - 1)), np.empty((S, d - 1, d - 1))
+    compiled._kernel.without(np.ones((d, d)), np.zeros((K, d, d)), np.asarray(out, dtype=np.int64), *found, *axes)
+
+
+def scale(axes=(S, d)):
+    compiled._kernel.scale(np.ones((S, d, d)), np.ones((S, d)), np.empty((S, d, d)), *axes)
+
+
+CALLS = [gram, moments, onestep, leavetwo, predict, predict_by_row, collect, residuals, score, lasso, without, scale]
 FAR = 2**40
 
 
@@ -96,6 +105,7 @@ def test_no_second_fold_is_minus_one():
     ("call", "arguments", "what"),
     [
         *((gram, {"sets": [[0, 1], pair]}, "sets") for pair in ([-1, 1], [-1, -1], [3, 0], [0, 3], [0, -2], [FAR, 0])),
+        *((without, {"out": [[0, 1], pair]}, "out") for pair in ([-1, 1], [K, 0], [0, FAR])),
         *((moments, {"sizes": (2, 2, size)}, "sizes") for size in (-1, m + 1, FAR)),
         *((onestep, {"rows": row}, "rows") for row in (-1, 6, FAR)),
         *((onestep, {"columns": column}, "columns") for column in (-1, 6, -FAR)),

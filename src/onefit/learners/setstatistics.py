@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..linalg import compiled
 from ..typing import AnyArray, BoolArray, FloatArray, IntArray
 from .features import Features
 
@@ -64,11 +65,14 @@ class Moments:
         squares = np.einsum("sqq->sq", self.products)[:, at]
         by = np.where(features.varies & (squares > 0), 1.0 / np.sqrt(np.where(squares > 0, squares, 1.0)), 0.0)
         is_same = len(at) == self.products.shape[1] and bool((at == np.arange(len(at))).all())
+        squared = np.where(features.varies, squares * np.square(features.coef), 0.0)
+        if is_same and compiled.is_on():
+            return compiled.scale(self.products, by), squared
         found = np.empty((len(by), len(at), len(at)))
         for own, products, each in zip(found, self.products, by, strict=True):  # one by one they stay in the cache
             np.multiply(products if is_same else products[at[:, None], at], each[:, None], out=own)
             own *= each
-        return found, np.where(features.varies, squares * np.square(features.coef), 0.0)
+        return found, squared
 
     def gram(self, features: Features) -> FloatArray:
         """Products (S, p, p) of outputs about their means; zero where they are constant."""

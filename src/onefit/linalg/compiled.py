@@ -38,10 +38,12 @@ __all__ = [
     "predict",
     "residuals",
     "row_pairs",
+    "scale",
     "score",
     "switched",
     "systems",
     "use",
+    "without",
 ]
 
 FEW_COLUMNS = 32
@@ -368,3 +370,24 @@ def newton(
     places, parts = (np.ascontiguousarray(each, dtype=np.int64) for each in (cells, made))
     _kernel.newton(*arrays, places, *contiguous, parts, theta, converged, steps, *shape, *family, *limits)
     return converged, steps
+
+
+def without(gram: FloatArray, folds: FloatArray, out: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Sums (S, w), means (S, w - 1) and products about them of columns in all rows but some folds ``out`` (S, t).
+
+    ``gram`` (w, w) and ``folds`` (F, w, w) are the products of all rows and of the folds, a constant the last column.
+    """
+    (S, t), w = out.shape, len(gram)
+    sums, mean, products = np.empty((S, w)), np.empty((S, w - 1)), np.empty((S, w - 1, w - 1))
+    arrays = (np.ascontiguousarray(each, dtype=np.float64) for each in (gram, folds))
+    places = np.ascontiguousarray(out, dtype=np.int64)
+    _kernel.without(*arrays, places, sums, mean, products, w, len(folds), S, t)
+    return sums, mean, products
+
+
+def scale(products: FloatArray, by: FloatArray) -> FloatArray:
+    """Matrices (S, q, q) with rows and columns times factors (S, q)."""
+    scaled = np.empty(products.shape)
+    arrays = (np.ascontiguousarray(each, dtype=np.float64) for each in (products, by))
+    _kernel.scale(*arrays, scaled, *by.shape)
+    return scaled

@@ -111,10 +111,10 @@ class _Sets(LearningSets):
         engine = self.engine
         if len(engine.parts) == 1 and engine.parts[0].takes_masks:
             return self._of_masks(0, out)
-        plain = engine.plain.without(self.plain, out).about_means()
+        plain = engine.plain.moments_without(self.plain, out)
         weighted = plain
         if engine.weights is not None:
-            weighted = engine.weighted.without(self.weighted, out).about_means()
+            weighted = engine.weighted.moments_without(self.weighted, out)
         is_fixed = self._are_fixed(out)
         each = [self._of_part(at, out, plain[0], weighted, is_fixed) for at in range(len(engine.parts))]
         return each[0] if len(each) == 1 else np.concatenate(each, axis=3)

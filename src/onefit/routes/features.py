@@ -279,15 +279,14 @@ class LearningSets(FeatureSets):
     def learn(self, out: IntArray) -> tuple[EncodedSets, BoolArray]:
         """What the training sets say, and where it has kept its digits."""
         engine = self.engine
-        plain = engine.plain.without(self.plain, out)
-        moments, right, y_mean = plain.about_means()
+        moments, right, y_mean = engine.plain.moments_without(self.plain, out)
         statistics = DowndatedStatistics(self, out, moments)
         try:
             features = self.encoding.block.learn(statistics)
         except SetFailure as failure:
             raise self.failure(out[failure.index], str(failure)) from None
         if engine.weights is not None:
-            moments, right, y_mean = engine.weighted.without(self.weighted, out).about_means()
+            moments, right, y_mean = engine.weighted.moments_without(self.weighted, out)
         is_sound = ~(statistics.in_doubt | engine.has_lost_digits(statistics, moments)) & self._are_fixed(out)
         squares = partial(self._squares, out, moments.n, y_mean)
         return EncodedSets(features, moments, right, y_mean, self.rows_of(out, features), squares), is_sound

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..learners import Moments
+from ..linalg import compiled
 from ..typing import FloatArray, IntArray
 
 __all__ = ["Products"]
@@ -33,6 +34,18 @@ class Products:
             for fold in others[1:]:
                 own -= folds.gram[fold]
         return Products(gram, right)
+
+    def moments_without(self, folds: Products, out: IntArray) -> tuple[Moments, FloatArray, FloatArray]:
+        """`about_means` of all rows but some folds."""
+        if not compiled.is_on():
+            return self.without(folds, out).about_means()
+        sums, mean, products = compiled.without(self.gram, folds.gram, out)
+        right = self.right - folds.right[out[:, 0]]
+        for fold in out.T[1:]:
+            right -= folds.right[fold]
+        n = sums[:, -1]
+        y_mean = right[:, -1] / n[:, None]
+        return Moments(n, mean, products), right[:, :-1] - sums[:, :-1, None] * y_mean[:, None], y_mean
 
     def about_means(self) -> tuple[Moments, FloatArray, FloatArray]:
         """Moments of many sets (S,), products with y about the means, and the means of y."""

@@ -9,10 +9,12 @@
 #include "score.h"
 #include "newton.h"
 #include "lasso.h"
+#include "without.h"
 
 static const kernels NAME(kernels_of) = {LABEL, W, TI, NB, NAME(gram), NAME(moments),
                                          NAME(onestep), NAME(leavetwo), NAME(predict), NAME(collect),
-                                         NAME(residuals), NAME(score), NAME(newton), NAME(lasso)};
+                                         NAME(residuals), NAME(score), NAME(newton), NAME(lasso),
+                                         NAME(without), NAME(scale)};
 
 #undef SUFFIX
 #undef LABEL

@@ -455,6 +455,7 @@ static PyObject *py_newton(PyObject *self, PyObject *args) {
 }
 
 #include "lassocall.h"
+#include "withoutcall.h"
 
 static PyObject *py_use(PyObject *self, PyObject *args) {
     (void)self;
@@ -475,6 +476,8 @@ static PyMethodDef methods[] = {
     {"score", py_score, METH_VARARGS, "Held-out losses of the rows of folds, and what they add up to."},
     {"lasso", py_lasso, METH_VARARGS, "Lasso and elastic net from Gram matrices."},
     {"newton", py_newton, METH_VARARGS, "Training sets of generalized linear models."},
+    {"without", py_without, METH_VARARGS, "Products about means of training sets from those of folds."},
+    {"scale", py_scale, METH_VARARGS, "Matrices with their rows and columns scaled."},
     {"use", py_use, METH_VARARGS, "Take instructions up to 'baseline', 'AVX2' or 'AVX-512'; returns those taken."},
     {NULL, NULL, 0, NULL},
 };

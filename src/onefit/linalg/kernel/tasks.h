@@ -94,6 +94,19 @@ typedef struct {
 } lasso_task;
 
 typedef struct {
+    const double *gram, *folds;
+    const int64_t *out; /* (S, t), folds */
+    double *sums, *mean, *products;
+    long w, S, t;
+} without_task;
+
+typedef struct {
+    const double *products, *by;
+    double *scaled;
+    long S, q;
+} scale_task;
+
+typedef struct {
     const char *name;
     int lanes, TI, NB;
     void (*gram)(const gram_task *, double *);
@@ -106,4 +119,6 @@ typedef struct {
     void (*score)(const score_task *, double *);
     void (*newton)(const newton_task *, double *);
     void (*lasso)(const lasso_task *, double *, long *);
+    void (*without)(const without_task *);
+    void (*scale)(const scale_task *);
 } kernels;

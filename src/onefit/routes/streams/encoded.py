@@ -235,10 +235,10 @@ class _EncodedSolver:
 
     def _solve(self, repeat: int, out: IntArray) -> FloatArray:
         total, by_fold, _ = self._plain
-        plain = total.without(by_fold[repeat], out).about_means()
+        plain = total.moments_without(by_fold[repeat], out)
         weighted = plain
         if self._has_weights:
-            weighted = self._weighted[0].without(self._weighted[1][repeat], out).about_means()
+            weighted = self._weighted[0].moments_without(self._weighted[1][repeat], out)
         Q = self.systems.pilot.shape[1]
         steps = np.zeros((len(out), self.systems.T.shape[1], self.model.n_values, Q))
         first = 0

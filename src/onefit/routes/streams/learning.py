@@ -79,7 +79,7 @@ class FoldFeatures:
     def moments(self, repeat: int, out: IntArray) -> Moments:
         """Of the training sets without some folds (S, t); with none of them, of all rows."""
         if out.shape[1]:
-            return self.total.without(self.by_fold[repeat], out).about_means()[0]
+            return self.total.moments_without(self.by_fold[repeat], out)[0]
         return Products(self.total.gram[None].copy(), self.total.right[None].copy()).about_means()[0]
 
     def learn(
