@@ -64,19 +64,17 @@ def _streamed(trial: Trial, n_jobs: int) -> Any:
 
     asked = trial.asked
     frame = asked.X.copy() if isinstance(asked.X, pd.DataFrame) else pd.DataFrame(asked.X).add_prefix("x")
+    frame["y"] = asked.y
     roles = {}
-    for at, column in enumerate(asked.y.reshape(len(asked.y), -1).T):
-        frame[f"y{at}"] = column
     if trial.weights is not None:
         frame["w"], roles["sample_weight"] = trial.weights, "w"
     pieces = pa.Table.from_pandas(frame, preserve_index=False).to_batches(max_chunksize=7)
     table = onefit.scan(pa.Table.from_batches(pieces))
-    names = [f"y{at}" for at in range(asked.y.reshape(len(asked.y), -1).shape[1])]
     L, K = len(trial.folds), int(trial.folds.max()) + 1
     return onefit.nested_cv(
         asked.estimator,
         table,
-        names[0] if len(names) == 1 else names,
+        "y",
         loss=asked.loss,
         n_folds=K,
         n_repeats=L,

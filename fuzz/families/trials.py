@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,8 @@ def draw_trial(seed: int, kind: str) -> Trial:
     families = FAMILIES[kind]
     how = kind if kind in HOWS else "rows"
     asked = families[int(rng.integers(len(families)))](rng)
+    if how == "tables" and asked.y.ndim == 2:  # of a table one column is named as y
+        asked = replace(asked, y=asked.y[:, 0])
     scoring = _scoring(rng, asked) if how == "metrics" else ()
     n = len(asked.y)
     groups = draw_groups(rng, n) if how == "rows" and rng.random() < 0.12 else None

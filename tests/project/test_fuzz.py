@@ -362,6 +362,11 @@ def test_solvers_in_extended_precision_find_what_scikit_learn_finds(name, weight
     np.testing.assert_allclose(found, expected, rtol=1e-8)
 
 
+def test_tables_are_asked_for_one_column_as_y():
+    outputs = {trials.draw_trial(seed, "tables").asked.y.ndim for seed in range(100)}
+    assert outputs == {1}
+
+
 @pytest.mark.parametrize("kind", ["selecting", "logistic", "metrics"])
 @pytest.mark.filterwarnings("ignore")
 def test_a_figure_of_a_family_that_is_off_by_one_millionth_is_called_wrong(kind):
