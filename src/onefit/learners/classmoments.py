@@ -196,8 +196,11 @@ class ClassLearner(FitRows, Learner):
             raise NotImplementedError(kind)
         if scores.shape[-1] > 1:
             return np.asarray(softmax(scores, axis=-1))
-        upper = expit(scores)
-        return np.concatenate([1.0 - upper, upper], axis=-1)
+        return self.of_two(scores)
+
+    def of_two(self, scores: FloatArray) -> FloatArray:
+        """Probabilities of two classes from log odds: those near zero keep their digits, as they do in scikit-learn."""
+        return np.concatenate([expit(-scores), expit(scores)], axis=-1)
 
     def whole(self, value: int) -> Estimator:
         """What scikit-learn fits if a training set is left to it."""

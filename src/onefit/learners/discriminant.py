@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
+from scipy.special import expit
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 
 from ..errors import RouteError
@@ -56,6 +57,11 @@ class LinearDiscriminantLearner(ClassLearner):
     def drops_dependent(self) -> bool:
         """The solver "svd" finds the directions in which a training set varies."""
         return all(each.solver == "svd" for each in self.estimators)
+
+    def of_two(self, scores: FloatArray) -> FloatArray:
+        """One of them is one less the other, with what rounding leaves of it, in scikit-learn."""
+        upper = expit(scores)
+        return np.concatenate([1.0 - upper, upper], axis=-1)
 
     def may_have(self, n_outputs: int) -> bool:
         """At least as many as the components that are asked for."""
