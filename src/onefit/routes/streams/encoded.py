@@ -148,7 +148,8 @@ def _codes(values: AnyArray, recipe: Recipe) -> IntArray:
         codes[gaps] = int(np.flatnonzero(is_nan)[0])
     if recipe.has_mode or recipe.fill is not None:
         filled = _is_missing(values, recipe.missing)
-        codes[filled] = -1 if recipe.has_mode else int(np.flatnonzero(levels == recipe.fill)[0])
+        if filled.any():  # without gaps what fills them need not be a level
+            codes[filled] = -1 if recipe.has_mode else int(np.flatnonzero(levels == recipe.fill)[0])
     return codes
 
 
