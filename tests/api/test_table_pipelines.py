@@ -135,8 +135,9 @@ def test_what_is_missing_is_filled_in_anew_in_every_training_set(gaps, tmp_path)
 
 
 def test_what_would_fill_gaps_is_no_level_where_there_are_none(frame, tmp_path):
-    filled = make_pipeline(SimpleImputer(strategy="constant", fill_value="none"), OneHotEncoder(handle_unknown="ignore"))
-    check(make_pipeline(make_column_transformer((filled, ["city"])), Ridge()), frame, ["city"], tmp_path)
+    imputer = SimpleImputer(strategy="constant", fill_value="none")
+    filled = make_column_transformer((make_pipeline(imputer, OneHotEncoder(handle_unknown="ignore")), ["city"]))
+    check(make_pipeline(filled, Ridge()), frame, ["city"], tmp_path)
 
 
 def test_columns_that_do_not_vary_are_scaled_as_in_memory(frame, tmp_path):
