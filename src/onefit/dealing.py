@@ -17,6 +17,7 @@ from typing import TypeAlias
 import numpy as np
 
 from .errors import FoldError
+from .linalg import compiled
 from .typing import AnyArray, IntArray
 
 __all__ = ["DealtClasses", "DealtGroups", "DealtRows", "KeyedOrder", "deal_groups"]
@@ -72,9 +73,15 @@ class KeyedOrder:
 
     def places(self, start: int, stop: int) -> IntArray:
         """Places pi of the numbers ``start`` to ``stop - 1``."""
+        return self.folds(start, stop, max(self.n, 1))
+
+    def folds(self, start: int, stop: int, n_folds: int) -> IntArray:
+        """Places of these numbers modulo a number of folds."""
         if not 0 <= start <= stop <= self.n:
             raise FoldError(f"Rows {start} to {stop} were asked for of {self.n}: has the table changed between passes?")
-        return self._in_parts(np.arange(start, stop, dtype=np.int64))
+        if compiled.is_on() and self.n:
+            return compiled.deal(self._keys, start, stop, self.n, (self.width, self.height), n_folds)
+        return _modulo(self._in_parts(np.arange(start, stop, dtype=np.int64)), n_folds)
 
     def places_of(self, numbers: AnyArray) -> IntArray:
         """Places pi of these numbers."""
@@ -88,8 +95,7 @@ class KeyedOrder:
 
     def _in_parts(self, numbers: AnyArray) -> IntArray:
         """Places pi of these numbers, a part at a time that stays in the cache."""
-        places = np.empty(len(numbers), dtype=np.intp)
-        keys = _round_keys(self.key, 32 if self._word is np.uint32 else 64, ROUNDS if self.n > FEW else ROUNDS_OF_FEW)
+        places, keys = np.empty(len(numbers), dtype=np.intp), self._keys
         for first in range(0, len(numbers), AT_ONCE):
             part = self._sent(numbers[first : first + AT_ONCE].astype(self._word), keys)
             beyond = np.flatnonzero(part >= self.n) if self.height * self.width > self.n else ()
@@ -98,6 +104,11 @@ class KeyedOrder:
                 beyond = beyond[part[beyond] >= self.n]
             places[first : first + AT_ONCE] = part
         return places
+
+    @property
+    def _keys(self) -> tuple[RoundKey, ...]:
+        """Of all rounds."""
+        return _round_keys(self.key, 32 if self._word is np.uint32 else 64, ROUNDS if self.n > FEW else ROUNDS_OF_FEW)
 
     @property
     def _word(self) -> type[np.uint32] | type[np.uint64]:
@@ -166,7 +177,7 @@ class DealtRows:
 
     def ids(self, start: int, stop: int, repeat: int) -> IntArray:
         """Folds of rows ``start`` to ``stop - 1`` in a repeat."""
-        return _modulo(self._order(repeat).places(start, stop), self.n_folds)
+        return self._order(repeat).folds(start, stop, self.n_folds)
 
     def sizes(self) -> IntArray:
         """Rows in each fold, the same in all repeats."""

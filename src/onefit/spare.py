@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
+from math import prod
 from threading import Lock
 
 import numpy as np
@@ -29,7 +30,7 @@ _lock = Lock()
 
 def spare_table(*shape: int) -> FloatArray:
     """A table like that of `numpy.empty`, contiguous and of doubles."""
-    count = int(np.prod(shape))
+    count = prod(shape)
     if not LEAST <= 8 * count <= MOST:
         return np.empty(shape)
     size = 1 << (count - 1).bit_length()

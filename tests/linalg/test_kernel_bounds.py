@@ -66,12 +66,29 @@ def residuals(last=n - 1, sizes=(2, 2, 1), axes=(n, K, m, d, C)):
     compiled._kernel.residuals(*arrays, members, np.array(sizes, dtype=np.int64), np.empty((K, m, C)), *axes)
 
 
-def score(last=n - 1, sizes=(2, 2, 1), parents=(0, 0), axes=(n, K, m, d, V, 0)):
-    members = np.array([[0, 1], [2, 3], [4, last]])
+def gather(last=K - 1, axes=(n, L, K, d)):
+    ids = np.array([[0, -1, 1, 1, 2, 0, last]])
+    compiled._kernel.gather(np.zeros((n, d)), ids, np.zeros((L, K, d, d)), *axes)
+
+
+def score(last=K - 1, parents=(0, 0), axes=(n, K, d, V, 0)):
+    ids = np.array([0, -1, 1, 1, 2, 0, last])
     arrays = np.zeros((n, d)), np.zeros((K, d, V)), np.ones(n), np.zeros(K), np.ones((2, V))
-    integers = members, np.array(sizes, dtype=np.int64), np.array(parents, dtype=np.int64)
     sums = *np.zeros((2, n, V)), np.zeros((K, V + 2, V + 2)), np.zeros((4, 4, V))
-    compiled._kernel.score(*arrays, *integers, *sums, *axes)
+    compiled._kernel.score(*arrays, ids, np.array(parents, dtype=np.int64), *sums, *axes)
+
+
+def interleave(first=1, axes=(n, d)):
+    compiled._kernel.interleave([np.zeros(n + 1)] * d, np.empty((n, d)), first, *axes)
+
+
+def exceeds(axes=(n,)):
+    compiled._kernel.exceeds(np.zeros(n), *axes, 1.0)
+
+
+def deal(start=93, of=100, halves=(10, 10), n_folds=K, axes=(6, n)):
+    keys = np.ones((6, 2), dtype=np.uint64)
+    compiled._kernel.deal(keys, np.empty(n, dtype=np.int64), start, of, *halves, n_folds, *axes)
 
 
 def lasso(axes=(S, d, V, Q)):
@@ -88,7 +105,10 @@ def scale(axes=(S, d)):
     compiled._kernel.scale(np.ones((S, d, d)), np.ones((S, d)), np.empty((S, d, d)), *axes)
 
 
-CALLS = [gram, moments, onestep, leavetwo, predict, predict_by_row, collect, residuals, score, lasso, without, scale]
+CALLS = [
+    *(gram, moments, onestep, leavetwo, predict, predict_by_row, collect, residuals, score, lasso),
+    *(without, scale, gather, interleave, exceeds, deal),
+]
 FAR = 2**40
 
 
@@ -113,16 +133,12 @@ def test_no_second_fold_is_minus_one():
         *((leavetwo, {"order": (0, at)}, "order") for at in (-1, V, FAR)),
         *((call, {"parents": (0, at)}, "parents") for call in (leavetwo, score) for at in (-1, V, FAR)),
         *((predict, {"sets": [[0, 1], pair]}, "sets") for pair in ([-1, 1], [1, -1], [3, 0], [0, FAR])),
-        *(
-            (call, {"sizes": (2, 2, size)}, "sizes")
-            for call in (predict, collect, residuals, score)
-            for size in (-1, m + 1)
-        ),
-        *(
-            (call, {"last": row}, "members")
-            for call in (predict_by_row, collect, residuals, score)
-            for row in (-1, n, FAR)
-        ),
+        *((call, {"sizes": (2, 2, size)}, "sizes") for call in (predict, collect, residuals) for size in (-1, m + 1)),
+        *((call, {"last": fold}, "ids") for call in (gather, score) for fold in (-2, K, FAR)),
+        *((deal, {"start": start}, "the network") for start in (-1, 94, FAR)),
+        *((deal, {"halves": halves}, "the network") for halves in ((0, 10), (10, 9), (10, 11), (2**31 + 1, 1))),
+        *((deal, {"n_folds": folds}, "the network") for folds in (0, -1)),
+        *((call, {"last": row}, "members") for call in (predict_by_row, collect, residuals) for row in (-1, n, FAR)),
     ],
 )
 def test_an_index_out_of_range_is_refused(call, arguments, what):
@@ -142,6 +158,14 @@ def test_an_axis_that_is_negative_or_too_long_is_refused(call):
                 continue  # the first of some folds: from one on there are fewer, and the arrays do not fit
             with pytest.raises(ValueError, match="kernel"):
                 call(axes=wrong)
+
+
+def test_columns_that_are_too_short_or_too_few_are_refused():
+    for columns, first in (([np.zeros(n)] * d, 1), ([np.zeros(n)] * d, -1), ([np.zeros(n)] * (d - 1), 0)):
+        with pytest.raises(ValueError, match="too few or too short"):
+            compiled._kernel.interleave(columns, np.empty((n, d)), first, n, d)
+    with pytest.raises(TypeError):
+        compiled._kernel.interleave([np.zeros(n)] * (d - 1) + [None], np.empty((n, d)), 0, n, d)
 
 
 def test_rows_that_stand_fold_by_fold_are_as_many_as_the_folds_have():

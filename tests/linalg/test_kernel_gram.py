@@ -168,13 +168,16 @@ def test_scores_of_rows_equal_the_twin(seed, K, m, d, V, weighted):
     weights = rng.random(n) + 0.1 if weighted else None
     sizes = rng.integers(0, m + 1, K)
     members = rng.permutation(n)[: K * m].reshape(K, m)
+    ids = np.full(n, -1)
+    for fold in range(K):
+        ids[members[fold, : sizes[fold]]] = fold
     chain = ascending(rng.standard_normal(V))
     found, expected = (RowSums(chain, shift, middle, None) for _ in range(2))
     totals = np.ones((2, n, V))  # they are added to
     ones = np.ones(n) if weights is None else weights
     for _ in range(2):
         sums, about = (*totals, found.products, found.thirds.sums), found.thirds.about[..., 0]
-        compiled.score(rows, maps, ones, shift[:, 0], about, members, sizes, chain.parents, sums)
+        compiled.score(rows, maps, weights, shift[:, 0], about, ids, chain.parents, sums)
     wanted, largest = np.ones((2, n, V)), np.zeros((4, 4, V, 1))
     for fold in range(K):
         own = members[fold, : sizes[fold]]

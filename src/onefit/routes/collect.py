@@ -26,7 +26,6 @@ __all__ = [
     "RowBlocks",
     "Span",
     "collect",
-    "members_of",
     "numbers_of_a_row",
     "rows_of_a_block",
 ]
@@ -168,21 +167,6 @@ class FoldOrder:
         return ((int(fold), self.part(fold)) for fold in np.flatnonzero(np.diff(self.ends)))
 
 
-def members_of(ids: IntArray, n_folds: int) -> tuple[IntArray, IntArray]:
-    """Rows of each fold in all repeats (L, K, m), the first of which are there, and how many (L, K) are.
-
-    ``ids`` (L, b) are the folds of the rows; -1 are in none.
-    """
-    L, b = ids.shape
-    order = np.argsort(ids.astype(np.int16) if n_folds < 2**15 else ids, kind="stable")  # so few bits sort fast
-    numbered = ids + (n_folds + 1) * np.arange(L)[:, None] + 1
-    counts = np.bincount(numbered.ravel(), minlength=L * (n_folds + 1)).reshape(L, n_folds + 1)
-    sizes, starts = counts[:, 1:], np.cumsum(counts, axis=1)[:, :-1]
-    places = np.minimum(starts[:, :, None] + np.arange(max(1, int(sizes.max()))), b - 1)
-    places += b * np.arange(L)[:, None, None]
-    return order.ravel().take(places), sizes
-
-
 @dataclass(frozen=True)
 class FoldStatistics:
     """Products of rows ``(Z, r)`` with themselves, Z in some coordinates and r the residuals of a pilot fit.
@@ -238,17 +222,17 @@ def _collect_span(blocks: RowBlocks, coordinates: Coordinates, tick: Callable[[]
     for chunk in blocks.chunks(span, blocks.design.weights):
         collector.add(chunk)
         tick()
-    return collector.statistics
+    return collector.finished()
 
 
 class Collector:
-    """Takes in rows in chunks of at most ``rows_each``."""
+    """Takes in rows in chunks of at most ``rows_each``, until it is finished."""
 
     def __init__(self, statistics: FoldStatistics, coordinates: Coordinates, rows_each: int) -> None:
         self.statistics, self.coordinates = statistics, coordinates
         width = statistics.products.shape[2]
         self._rows, self._own = np.empty((2, rows_each, width))
-        self._one, self._ones = np.empty((width, width)), np.ones(rows_each)
+        self._one = np.empty((width, width))
         self._is_compiled = compiled.collects(width)
 
     def add(self, chunk: Chunk) -> None:
@@ -268,11 +252,18 @@ class Collector:
             rest = rows[ids[0] < 0]
             others += rest.T @ rest
         if self._is_compiled:
-            for own_products, members, sizes in zip(products, *members_of(ids, K), strict=True):
-                own_products += compiled.collect(rows, y[:, :0], self._ones[:count], members, sizes)[0]
+            compiled.gather(rows, ids, products)
             return
         for repeat in range(L):
             order = FoldOrder.of(ids[repeat], K)
             np.take(rows, order.order, axis=0, out=own, mode="clip")
             for fold, part in order.parts():
                 products[repeat, fold] += np.matmul(own[part].T, own[part], out=self._one)
+
+    def finished(self) -> FoldStatistics:
+        """The statistics of all rows; the kernel adds to upper triangles alone, of which the lower ones are made."""
+        if self._is_compiled:
+            products = self.statistics.products
+            above = np.triu_indices(products.shape[2], 1)
+            products[:, :, above[1], above[0]] = products[:, :, above[0], above[1]]
+        return self.statistics

@@ -15,8 +15,8 @@ from ..inference.row_sums import RowSums
 from ..inference.rowtotals import RowTotals
 from ..linalg import compiled
 from ..metrics.losses import Loss
-from ..typing import FloatArray, IntArray
-from .collect import Chunk, FoldOrder, RowBlocks, Span, members_of
+from ..typing import FloatArray
+from .collect import Chunk, FoldOrder, RowBlocks, Span
 from .solve import JoinedSets, Link, TrainingSets
 
 __all__ = ["PairSums", "Question", "Refitted", "Scores", "score", "score_chunks"]
@@ -166,17 +166,12 @@ def score_chunks(
     space = np.empty((3, rows_each, V, Q))  # fresh memory for every block would take longer than its use
     tables = np.empty((2, rows_each, V + 2))
     rows, is_compiled = RowTotals(rows_each, V, Q, R), question.is_for_the_kernel
-    ones = np.ones(rows_each)
     for chunk in chunks:
         count = len(chunk.y)
         chunk.fill(design)
         rows.both.fill(0.0)
-        if is_compiled:
-            weights = ones[:count] if chunk.weights is None else chunk.weights
-            members, sizes = members_of(chunk.ids, K)
-            for repeat in range(L):
-                own_members = members[repeat], sizes[repeat]
-                _score_compiled(question, repeat, weights, own_members, design[:count], rows, repeats[repeat])
+        for repeat in range(L) if is_compiled else ():
+            _score_compiled(question, repeat, chunk, design[:count], rows, repeats[repeat])
         for repeat in range(L) if pairs is not None or not is_compiled else ():
             order = FoldOrder.of(chunk.ids[repeat], K)
             np.take(design[:count], order.order, axis=0, out=own[:count], mode="clip")
@@ -193,23 +188,17 @@ def score_chunks(
 
 
 def _score_compiled(
-    question: Question,
-    repeat: int,
-    weights: FloatArray,
-    members: tuple[IntArray, IntArray],
-    rows: FloatArray,
-    totals: RowTotals,
-    sums: RowSums,
+    question: Question, repeat: int, chunk: Chunk, rows: FloatArray, totals: RowTotals, sums: RowSums
 ) -> None:
     """Rows (b, p + 1) of a block: what `_Block.own` and `RowSums.add` do, without tables in between."""
     b = len(rows)
     compiled.score(
         rows,
         question.sets.own_residuals[repeat],
-        weights,
+        chunk.weights,
         question.shift[repeat, :, 0],
         sums.thirds.about[..., 0],
-        *members,
+        chunk.ids[repeat],
         question.chain.parents,
         (totals.residuals[:b, :, 0], totals.losses[:b, :, 0], sums.products, sums.thirds.sums),
     )

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataError, how_to_install
+from ..linalg import compiled
 from ..spare import spare_table
 from ..typing import AnyArray, FloatArray
 from .streams import Block
@@ -149,12 +150,11 @@ class ArrowBlock:
 
     def numbers(self, names: Sequence[str]) -> FloatArray:
         """Columns side by side."""
-        found = spare_table(self.n_rows, len(names))
-        part = slice(self.start, self.start + self.n_rows)
-        for at, name in enumerate(names):
+        for name in names:
             if name not in self.converted:
                 self.converted[name] = self._number(name)
-            found[:, at] = self.converted[name][part]
+        found = spare_table(self.n_rows, len(names))
+        compiled.interleave([self.converted[name] for name in names], self.start, found)
         return found
 
     def _number(self, name: str) -> AnyArray:
@@ -173,7 +173,7 @@ class ArrowBlock:
             column = column.cast(pa.int8())
         if not pa.types.is_float64(column.type):
             column = column.cast(pa.float64(), safe=False)
-        array: AnyArray = column.to_numpy(zero_copy_only=False)
+        array: AnyArray = np.ascontiguousarray(column.to_numpy(zero_copy_only=False))
         return array
 
     def values(self, name: str) -> AnyArray:

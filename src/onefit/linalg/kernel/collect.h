@@ -35,18 +35,32 @@ static inline void NAME(add_tiles)(const double *const *left, const double *righ
         }
 }
 
-/* Add Z'[Z r] of some rows to the sums. */
+/* Add Z'[Z r] of some rows to the sums. Without weights rows are copied as they are, and both factors are the copies: they
+ * stay in the first cache, where rows and copies together would not. */
 static inline void NAME(add_rows)(const collect_task *t, const int64_t *members, long rows, double *right, VEC *sums) {
     const long d = t->d, wide = t->wide;
     const double *left[CHUNK];
     for (long k = 0; k < rows; k++) {
-        const double *z = t->Z + members[k] * d, *r = t->r + members[k] * t->C, w = t->weights[members[k]];
+        const double *z = t->Z + members[k] * d;
         double *to = right + k * wide;
-        left[k] = z;
-        for (long c = 0; c < d; c++) to[c] = w * z[c];
-        for (long c = 0; c < t->C; c++) to[d + c] = w * r[c];
+        if (t->weights) {
+            const double w = t->weights[members[k]], *r = t->r + members[k] * t->C;
+            left[k] = z;
+            for (long c = 0; c < d; c++) to[c] = w * z[c];
+            for (long c = 0; c < t->C; c++) to[d + c] = w * r[c];
+        } else {
+            left[k] = to;
+            memcpy(to, z, 8 * d);
+        }
     }
     NAME(add_tiles)(left, right, wide, rows, d, sums);
+}
+
+/* The sums of the rows of one fold, from nothing. */
+static inline void NAME(sum_fold)(const collect_task *t, const int64_t *members, long size, double *right, double *sums) {
+    memset(sums, 0, 8 * (t->d + TI) * t->wide);
+    for (long low = 0; low < size; low += CHUNK)
+        NAME(add_rows)(t, members + low, size - low < CHUNK ? size - low : CHUNK, right, (VEC *)sums);
 }
 
 /* Z_f'WZ_f and Z_f'W r_f of every fold f. */
@@ -54,16 +68,24 @@ static void NAME(collect)(const collect_task *t, double *space) {
     const long d = t->d, C = t->C, wide = t->wide;
     double *right = space, *sums = right + CHUNK * wide;
     for (long f = 0; f < t->F; f++) {
-        memset(sums, 0, 8 * (d + TI) * wide);
-        for (long low = 0; low < t->sizes[f]; low += CHUNK) {
-            const long rows = t->sizes[f] - low < CHUNK ? t->sizes[f] - low : CHUNK;
-            NAME(add_rows)(t, t->members + f * t->m + low, rows, right, (VEC *)sums);
-        }
+        NAME(sum_fold)(t, t->members + f * t->m, t->sizes[f], right, sums);
         double *gram = t->grams + f * d * d, *products = t->right + f * d * C;
         for (long i = 0; i < d; i++) {
             for (long c = i; c < d; c++) gram[i * d + c] = gram[c * d + i] = sums[i * wide + c];
             for (long c = 0; c < C; c++) products[i * C + c] = sums[i * wide + d + c];
         }
+    }
+}
+
+/* Add the upper triangles of Z_f'Z_f; the rows of fold f are those from starts[f] on among the members. */
+static void NAME(gather)(const collect_task *t, double *space) {
+    const long d = t->d, wide = t->wide;
+    double *right = space, *sums = right + CHUNK * wide;
+    for (long f = 0; f < t->F; f++) {
+        NAME(sum_fold)(t, t->members + t->starts[f], t->starts[f + 1] - t->starts[f], right, sums);
+        double *gram = t->grams + f * d * d;
+        for (long i = 0; i < d; i++)
+            for (long c = i; c < d; c++) gram[i * d + c] += sums[i * wide + c];
     }
 }
 

@@ -10,11 +10,12 @@
 #include "newton.h"
 #include "lasso.h"
 #include "without.h"
+#include "tables.h"
 
-static const kernels NAME(kernels_of) = {LABEL, W, TI, NB, NAME(gram), NAME(moments),
-                                         NAME(onestep), NAME(leavetwo), NAME(predict), NAME(collect),
-                                         NAME(residuals), NAME(score), NAME(newton), NAME(lasso),
-                                         NAME(without), NAME(scale)};
+static const kernels NAME(kernels_of) = {LABEL, W, TI, NB, NAME(gram), NAME(moments), NAME(onestep), NAME(leavetwo),
+                                         NAME(predict), NAME(collect), NAME(gather), NAME(residuals), NAME(score),
+                                         NAME(newton), NAME(lasso), NAME(without), NAME(scale), NAME(interleave),
+                                         NAME(exceeds), NAME(deal)};
 
 #undef SUFFIX
 #undef LABEL

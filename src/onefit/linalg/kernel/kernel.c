@@ -348,54 +348,6 @@ static PyObject *py_residuals(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-/* score(rows (n, d), maps (F, d, V), weights (n,), shift (F,), about (2, V), members (F, m), sizes (F,), parents (V,),
- * residuals (n, V), losses (n, V), products (F, V + 2, V + 2), thirds (4, 4, V), n, F, m, d, V, root); the last four arrays
- * are added to */
-static PyObject *py_score(PyObject *self, PyObject *args) {
-    (void)self;
-    PyObject *o[12];
-    score_task t = {0};
-    long n;
-    if (!PyArg_ParseTuple(args, "OOOOOOOOOOOOllllll", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6], &o[7], &o[8], &o[9],
-                          &o[10], &o[11], &n, &t.F, &t.m, &t.d, &t.V, &t.root))
-        return NULL;
-    if (t.d < 1) return PyErr_Format(PyExc_ValueError, "kernel: there are no columns");
-    buffers b = {.count = 0};
-    t.rows = take(&b, o[0], 0, SIZE(n, t.d), "rows");
-    t.maps = take(&b, o[1], 0, SIZE(t.F, t.d, t.V), "maps");
-    t.weights = take(&b, o[2], 0, SIZE(n), "weights");
-    t.shift = take(&b, o[3], 0, SIZE(t.F), "shift");
-    t.about = take(&b, o[4], 0, SIZE(2, t.V), "about");
-    t.members = take(&b, o[5], 0, SIZE(t.F, t.m), "members");
-    t.sizes = take(&b, o[6], 0, SIZE(t.F), "sizes");
-    t.parents = take(&b, o[7], 0, SIZE(t.V), "parents");
-    t.residuals = take(&b, o[8], 1, SIZE(n, t.V), "residuals");
-    t.losses = take(&b, o[9], 1, SIZE(n, t.V), "losses");
-    t.products = take(&b, o[10], 1, SIZE(t.F, t.V + 2, t.V + 2), "products");
-    t.thirds = take(&b, o[11], 1, SIZE(4, 4, t.V), "thirds");
-    if (b.count < 0) return NULL;
-    if (!in_range(t.members, SIZE(t.F, t.m), n)) return refuse(&b, "members");
-    if (!lie_between(t.sizes, SIZE(t.F), 0, t.m)) return refuse(&b, "sizes");
-    if (!in_range(t.parents, SIZE(t.V), t.V)) return refuse(&b, "parents");
-    if (t.root < 0 || t.root >= t.V) return refuse(&b, "root");
-    const kernels *k = chosen;
-    t.wide = (t.V + 2 + k->lanes - 1) / k->lanes * k->lanes;
-    const size_t lines = t.d + 2 * CHUNK + (t.V + 2 + k->TI) + 1 + 2 + 16; /* as score() cuts the space up */
-    const size_t doubles = (size_t)t.wide * lines;
-    double *space = workspace(doubles);
-    if (space) {
-        Py_BEGIN_ALLOW_THREADS
-        memset(space, 0, 8 * doubles);
-        k->score(&t, space);
-        Py_END_ALLOW_THREADS
-    }
-    const int is_ready = space != NULL;
-    free(space);
-    release(&b);
-    if (!is_ready) return PyErr_NoMemory();
-    Py_RETURN_NONE;
-}
-
 /* newton(design (n, q), y (P, n), weights (n,), cells (n,), factors (n_cells, T), maps (T, q, p) or None, penalty (S, p),
  * pieces (M, c p, c p), curvature (S,), basis (P, c), first (S, c, p) or None, made (S, 3), theta (S, c, p), converged (S,),
  * steps (S,), n, q, p, P, c, S, n_cells, T, M, family, power, tolerance, window, slow, wild, least_pivot); theta is the start,
@@ -454,8 +406,10 @@ static PyObject *py_newton(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+#include "foldscall.h"
 #include "lassocall.h"
 #include "withoutcall.h"
+#include "tablescall.h"
 
 static PyObject *py_use(PyObject *self, PyObject *args) {
     (void)self;
@@ -473,6 +427,10 @@ static PyMethodDef methods[] = {
     {"predict", py_predict, METH_VARARGS, "Moments of the squared residuals of folds, of the gram route."},
     {"collect", py_collect, METH_VARARGS, "Gram matrices of folds and products with a right-hand side."},
     {"residuals", py_residuals, METH_VARARGS, "Residuals of folds with changed coefficients."},
+    {"deal", py_deal, METH_VARARGS, "Folds of consecutive rows."},
+    {"exceeds", py_exceeds, METH_VARARGS, "Whether numbers are too large, or missing."},
+    {"interleave", py_interleave, METH_VARARGS, "Columns as rows."},
+    {"gather", py_gather, METH_VARARGS, "Gram matrices of the folds of some rows, added up."},
     {"score", py_score, METH_VARARGS, "Held-out losses of the rows of folds, and what they add up to."},
     {"lasso", py_lasso, METH_VARARGS, "Lasso and elastic net from Gram matrices."},
     {"newton", py_newton, METH_VARARGS, "Training sets of generalized linear models."},

@@ -46,8 +46,8 @@ typedef struct { /* columns low.. of fold f of a repeat, and the place where the
 } some_columns;
 
 typedef struct {
-    const double *Z, *r, *weights;
-    const int64_t *members, *sizes; /* rows of the three, for each fold */
+    const double *Z, *r, *weights; /* weights: or NULL, if there is no r either */
+    const int64_t *members, *sizes, *starts; /* rows of the three, for each fold: m places, or from a start to the next */
     double *grams, *right;
     long F, m, d, C;
     long wide; /* columns of Z and r, as whole registers */
@@ -62,10 +62,10 @@ typedef struct {
 } residuals_task;
 
 typedef struct {
-    const double *rows, *maps, *weights, *shift, *about;
-    const int64_t *members, *sizes, *parents;
+    const double *rows, *maps, *weights, *shift, *about; /* weights: or NULL */
+    const int64_t *members, *starts, *parents; /* the rows of fold f are the members from starts[f] to starts[f + 1] */
     double *residuals, *losses, *products, *thirds; /* all are added to */
-    long F, m, d, V, root;
+    long F, d, V, root;
     long wide; /* values and the two columns beside them, as whole registers */
 } score_task;
 
@@ -107,6 +107,19 @@ typedef struct {
 } scale_task;
 
 typedef struct {
+    const double **columns;
+    double *rows;
+    long count, width;
+} interleave_task;
+
+typedef struct {
+    const uint64_t *keys; /* (rounds, 2) */
+    int64_t *ids;
+    int64_t start, n, width, height, n_folds;
+    long rounds, count;
+} deal_task;
+
+typedef struct {
     const char *name;
     int lanes, TI, NB;
     void (*gram)(const gram_task *, double *);
@@ -115,10 +128,14 @@ typedef struct {
     void (*leavetwo)(const leavetwo_task *, double *);
     void (*predict)(const predict_task *, double *);
     void (*collect)(const collect_task *, double *);
+    void (*gather)(const collect_task *, double *);
     void (*residuals)(const residuals_task *, double *);
     void (*score)(const score_task *, double *);
     void (*newton)(const newton_task *, double *);
     void (*lasso)(const lasso_task *, double *, long *);
     void (*without)(const without_task *);
     void (*scale)(const scale_task *);
+    void (*interleave)(const interleave_task *);
+    int (*exceeds)(const double *, long, double);
+    void (*deal)(const deal_task *);
 } kernels;

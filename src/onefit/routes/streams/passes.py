@@ -128,7 +128,7 @@ class CollectTask:
                         if without is not None:
                             without.add(chunk._replace(weights=None))
         found = [
-            replace(each.statistics, plain=None if without is None else without.statistics, extremes=ends)
+            replace(each.finished(), plain=None if without is None else without.finished(), extremes=ends)
             for each, without, ends in zip(collectors, plain, extremes, strict=True)
         ]
         return Collected(found, weights, seen)

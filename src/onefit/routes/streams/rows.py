@@ -13,6 +13,7 @@ import pandas as pd
 from ...checks import MOST_SIZE
 from ...dealing import DealtClasses, DealtGroups, DealtRows
 from ...errors import DataError
+from ...linalg import compiled
 from ...metrics.losses import Classes
 from ...sources import Block, Piece, check_rows, read_ahead
 from ...typing import AnyArray, FloatArray, IntArray
@@ -251,10 +252,7 @@ class RowReader:
 def numbers_of(block: Block, names: Sequence[str], first: int, what: str) -> FloatArray:
     """Columns of numbers that can be computed with; what is missing, or too large, is named by column and row."""
     found = block.numbers(names)
-    if not found.size:
-        return found
-    # a single look at the numbers, as a rule: NaN is neither larger nor smaller
-    if max(float(found.max()), -float(found.min())) <= MOST_SIZE:
+    if not compiled.exceeds(found, MOST_SIZE):
         return found
     wrong = ~(np.abs(found) <= MOST_SIZE)
     column = int(np.flatnonzero(wrong.any(axis=0))[0])
