@@ -6,6 +6,7 @@ What is about the start or the end of Python itself, or about workers, needs a t
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -56,6 +57,9 @@ class Forked:
                     os.dup2(os.open(os.devnull, os.O_RDWR) if other is None else other.fileno(), number)
             sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, mode, encoding="utf-8") for n, mode in enumerate("rww"))
             warnings.resetwarnings()
+            # what the tests' own libraries do at collections and with unraisable errors must not swallow a signal's
+            gc.callbacks.clear()
+            sys.unraisablehook = sys.__unraisablehook__
             code = _ended(function)
         finally:
             os._exit(code)
