@@ -16,7 +16,9 @@ from .errors import DataError
 from .frames import split_columns
 from .learners import Path
 from .metrics import LossLike, ScoringLike
-from .results.build import build_comparison, build_curve, build_result
+from .results.build import build_result
+from .results.buildcomparison import build_comparison
+from .results.buildcurve import build_curve
 from .results.comparison import Comparison
 from .results.curve import Deployment, ErrorCurve, as_values
 from .results.estimators import estimators_of

@@ -12,7 +12,7 @@ from onefit.inference import row_sums
 from onefit.inference.chain import ascending
 from onefit.inference.fold_errors import RowRoles, spread_of_losses
 from onefit.linalg import compiled
-from onefit.results import build
+from onefit.results.figured import Figures
 from onefit.routes import collect, gram, gramstream
 from onefit.running import job
 from reference import refit_predictions
@@ -53,13 +53,13 @@ def passes(monkeypatch):
 def skewness(monkeypatch):
     """That of the losses (L, V, Q) of every answer, of which its intervals are all that a user sees."""
     found = []
-    begin = build.Figures.__init__
+    begin = Figures.__init__
 
     def noted(self, job, outcome, asked, rows):
         found.append(outcome.errors.skewness)
         begin(self, job, outcome, asked, rows)
 
-    monkeypatch.setattr(build.Figures, "__init__", noted)
+    monkeypatch.setattr(Figures, "__init__", noted)
     return found
 
 
