@@ -15,7 +15,8 @@ from ..running.job import Job
 from ..typing import AnyArray
 from .baseline import Standard, mean_is_best, standard_of
 from .figured import AllFigures, Figures, all_figures
-from .findings import Known, findings_of, reason_of
+from .findings import findings_of, reason_of
+from .known import Known
 from .nested import FoldErrorTables, NestedCVResult
 from .streamed import NoStandard, streamed_skill
 from .tabled import heldout_table, interval_table, metric_table
