@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, settings
 
 from onefit.datasets import simulation
 from onefit.folds import entropy_of
-from onefit.running import job
+from onefit.running import makejob
 
 # "fixed", the default, draws the same examples everywhere; "random" draws new ones, and more (make test-all).
 SLOW_DATA = [HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -49,7 +49,7 @@ def seeded(random_state):
 
 
 if PROFILE == "fixed":
-    for module in (job, simulation):
+    for module in (makejob, simulation):
         module.entropy_of = seeded
 
 

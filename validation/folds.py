@@ -36,7 +36,9 @@ from threadpoolctl import threadpool_limits
 import onefit
 from onefit.inference.fold_errors import FoldErrors
 from onefit.inference.intervals import RULES, Context
-from onefit.running.job import Contender, Settings, make_job
+from onefit.running.contenders import Contender
+from onefit.running.makejob import make_job
+from onefit.running.settings import Settings
 from onefit.typing import Estimator, FloatArray
 
 __all__ = ["main", "study"]

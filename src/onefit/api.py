@@ -25,9 +25,12 @@ from .results.estimators import estimators_of
 from .results.nested import NestedCVResult
 from .results.planning import Plan, plan_of
 from .results.warn import emit_warnings
+from .running.contenders import Contender
 from .running.habits import check_keywords, with_hints
-from .running.job import Contender, Job, Settings, make_job
+from .running.job import Job
+from .running.makejob import make_job
 from .running.progress import Report
+from .running.settings import Settings
 from .running.streaming import make_streamed_job
 from .running.times import read_times
 from .sources import Table, is_dask, scan

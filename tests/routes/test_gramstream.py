@@ -14,7 +14,7 @@ from onefit.inference.fold_errors import RowRoles, spread_of_losses
 from onefit.linalg import compiled
 from onefit.results.figured import Figures
 from onefit.routes import collect, gram, gramstream
-from onefit.running import job
+from onefit.running import makejob
 from reference import refit_predictions
 
 N, P, K = 1300, 6, 5
@@ -245,13 +245,13 @@ def test_the_bits_do_not_depend_on_the_number_of_jobs(options, on, passes, skewn
 
 
 def test_rules_that_need_all_pairs_of_losses_say_so_where_rows_are_many(monkeypatch):
-    monkeypatch.setattr(job, "MOST_SCATTERED", N - 1)
+    monkeypatch.setattr(makejob, "MOST_SCATTERED", N - 1)
     result = helpers.quiet_nested_cv(Ridge(), X, Y, **SETTINGS)
     assert result.intervals.loc[["bates", "mlr3"]].isna().to_numpy().all()
     assert 'interval="bates"' in result.intervals.attrs["reasons"]["bates"]
     assert result.intervals.loc["covariance"].notna().all()
     asked = helpers.quiet_nested_cv(Ridge(), X, Y, **SETTINGS, interval="bates")
-    monkeypatch.setattr(job, "MOST_SCATTERED", N)
+    monkeypatch.setattr(makejob, "MOST_SCATTERED", N)
     np.testing.assert_allclose(
         asked.interval, helpers.quiet_nested_cv(Ridge(), X, Y, **SETTINGS, interval="bates").interval
     )

@@ -16,7 +16,10 @@ from ..inference.figures import Figure, Neighbours, relative_loss
 from ..inference.fold_errors import FoldErrors, RowRoles
 from ..learners.constant import weighted_percentile
 from ..metrics import Asked, Loss
-from ..running.job import Contender, Job, Settings, make_job
+from ..running.contenders import Contender
+from ..running.job import Job
+from ..running.makejob import make_job
+from ..running.settings import Settings
 from ..typing import FloatArray
 
 __all__ = ["ConstantNormal", "ConstantShare", "Standard", "mean_is_best", "standard_of"]

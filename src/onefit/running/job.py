@@ -1,52 +1,27 @@
-"""Arguments -> a job: checked data, partitions, a route; nothing is computed before all of it is in order."""
+"""A job: checked data, partitions, the routes of its models; it runs, and says what it will take."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from ..checks import check_choice, check_integer, check_jobs, check_level
-from ..dropfolds import DropFolds, DropSets
-from ..errors import FoldError, IntervalError, OneFitError, TrainingSetError
-from ..folds import ExplicitFolds, Folds, FoldSource, RandomFolds, entropy_of, explicit_folds, is_single
-from ..frames import split_columns
+from ..errors import OneFitError, TrainingSetError
 from ..inference.fold_errors import RowRoles
-from ..inference.intervals import MOST_SCATTERED, RULES, Rule
+from ..inference.intervals import Rule
 from ..inference.montecarlo import Stopping
 from ..learners import Learner, RefitLearner, Task
-from ..metrics import Asked, KeptScores, Loss, Metric
-from ..routes import (
-    Bid,
-    Computation,
-    FoldPlan,
-    Outcome,
-    Partitions,
-    Route,
-    Workers,
-    automatic_folds,
-    choose_drop_routes,
-    choose_routes,
-)
-from ..typing import ArrayLike, Data, IntArray, Rows, Splitter
-from ..validation import Problem, check_problem
-from ..vocabulary import ROUTES, TRANSFORMERS
-from .asking import ask
-from .checkpoints import make_checkpoint
-from .contenders import Contender, candidates_of
-from .dependent import Dependent, Pilot, find_dependent, pilot_task, refuse_beside
+from ..metrics import Asked, Loss
+from ..routes import Bid, Computation, Outcome, Partitions, Route, Workers
+from ..validation import Problem
+from .dependent import Dependent
 from .lostcolumns import explain_lost_columns
-from .progress import LONG, Progress, check_progress, time_text
-from .rareclasses import check_rare_classes
+from .progress import LONG, Progress, time_text
 from .settings import Settings
-from .times import read_times
 
-__all__ = ["Contender", "Job", "Settings", "make_job"]
-
-MOST_ASKED = 100_000
-"""So many partitions leave a Monte Carlo error of a few thousandths of that of one; more would only take time."""
+__all__ = ["Job", "with_hints"]
 
 
 @dataclass(frozen=True)
@@ -150,12 +125,12 @@ class Job:
                 outcome = self.computation.run()
             except OneFitError as error:
                 if isinstance(error, TrainingSetError):
-                    _with_hints(error, self.problem, [bid.learner for bid in self.bids])
+                    with_hints(error, self.problem, [bid.learner for bid in self.bids])
                 raise error.named(self._name_at(error.place)) from error.__cause__
             self.progress.was_interrupted = bool(outcome.notes)
         for place, failure in outcome.failures.items():
             if isinstance(failure, TrainingSetError):
-                _with_hints(failure, self.problem, [self.bid_at(place).learner])
+                with_hints(failure, self.problem, [self.bid_at(place).learner])
         return outcome
 
     def _plan_words(self) -> str:
@@ -181,7 +156,7 @@ class Job:
         return self.names[self.values[place]] if self.names and place is not None else ""
 
 
-def _with_hints(error: TrainingSetError, problem: Problem, learners: Sequence[Learner]) -> TrainingSetError:
+def with_hints(error: TrainingSetError, problem: Problem, learners: Sequence[Learner]) -> TrainingSetError:
     """Let the message name the columns that are lost, and say what a model takes for the likely cause."""
     if error.held_out and error.lam == 0:
         has_intercept = all(getattr(learner, "fit_intercept", True) for learner in learners)
@@ -189,213 +164,3 @@ def _with_hints(error: TrainingSetError, problem: Problem, learners: Sequence[Le
     hints = {learner.hint for learner in learners if learner.hint}
     error.remedy = " ".join([error.remedy, *sorted(hints)]).strip()
     return error
-
-
-def make_job(contenders: Sequence[Contender], X: Data, y: Rows | str, settings: Settings) -> Job:
-    """Check everything and choose folds and routes."""
-    level = check_level(settings.confidence_level)
-    rule = RULES[check_choice("interval", settings.interval, tuple(RULES))]
-    asked = check_choice("route", settings.route, ROUTES)
-    check_choice("transformers", settings.transformers, TRANSFORMERS)
-    check_integer("max_fits", settings.max_fits, 1)
-    workers, progress = Workers(check_jobs(settings.n_jobs)), Progress(check_progress(settings.progress))
-    firsts = [contender.estimators[0] for contender in contenders]
-    X, named = split_columns(X, y=y, groups=settings.groups, sample_weight=settings.sample_weight)
-    X, folds = read_times(X, settings.folds, firsts)
-    settings = replace(settings, groups=named["groups"], sample_weight=named["sample_weight"], folds=folds)
-    problem = check_problem(firsts, X, named["y"], settings.sample_weight, settings.groups)
-    needs = {
-        "fold variance": rule.needs_v_out,
-        "bias folds": settings.bias_folds is not None,
-        "pair scatter": rule.needs_pair_scatter or problem.n <= MOST_SCATTERED,
-    }
-    question = ask(settings.scoring, settings.loss, problem, firsts, rule, settings.bias_folds is not None)
-    needed = frozenset(name for name, is_needed in needs.items() if is_needed)
-    task = Task(problem, question.loss, rule, settings.transformers, needed, question.metrics)
-    K, L = _check_counts(problem, settings)
-    candidates = [each for contender in contenders for each in candidates_of(contender, task, asked)]
-    entropy = entropy_of(settings.random_state)
-    is_automatic = K is None and settings.folds is None
-    if is_automatic:
-        K = automatic_folds(candidates, task, asked)
-    partitions, dependent = _folds_of(settings, candidates, task, workers, progress, (K, L, entropy))
-    partitions = _with_checkpoint(partitions, problem, contenders, settings, entropy)
-    whole = _whole(partitions.source)
-    if rule.needs_v_out and not whole.sizes.min() > 1:
-        raise IntervalError(
-            f'interval="{rule.name}" needs the variance within each fold, and some folds have one row. Use fewer '
-            'folds, or interval="covariance".'
-        )
-    if isinstance(task.loss, KeptScores):
-        task = replace(task, loss=replace(task.loss, width=whole.members.shape[2]))
-        _check_folds(task.metrics, whole)
-        check_rare_classes(task.metrics, whole, problem, dependent is not None)
-    plan = _plan(problem, partitions, whole, is_automatic)
-    names = tuple(contender.name for contender in contenders) if len(contenders) > 1 else ()
-    failures = _unfit(candidates, problem, plan, names)
-    if dependent is not None and isinstance(partitions.source, DropSets):
-        route, bids = choose_drop_routes(candidates, task, plan, asked, dependent.kept)
-    else:
-        kept_names = [name for at, name in enumerate(names) if at not in failures]
-        route, bids = choose_routes(candidates, task, plan, asked, kept_names)
-    n_values = sum(bid.learner.n_values for bid in bids) + len(failures)
-    values = tuple(value for value in range(n_values) if value not in failures)
-    return Job(
-        task, question.asked, level, partitions, route, workers, bids, values, failures, plan.is_default, progress,
-        settings, entropy, dependent, names,
-    )  # fmt: skip
-
-
-def _folds_of(
-    settings: Settings,
-    candidates: Sequence[Sequence[Learner]],
-    task: Task,
-    workers: Workers,
-    progress: Progress,
-    counts: tuple[int | None, int | None, int],
-) -> tuple[Partitions, Dependent | None]:
-    """Where folds come from, and how, if they are for rows that follow one another; counts are K, L and the seed."""
-    K, L, entropy = counts
-    problem, dependent = task.problem, None
-    if settings.folds is not None:
-        plan = partial(_plan_of, problem)
-        pilot = Pilot(candidates, pilot_task(task), settings.route, workers, plan, progress)
-        dependent = find_dependent(settings.folds, pilot)
-    if dependent is None:
-        return _partitions(problem, K, L, settings, entropy), None
-    refuse_beside(dependent, task, K, L, settings.bias_folds)
-    return Partitions(dependent.source, 1, None, int(settings.max_fits)), dependent
-
-
-def _check_folds(metrics: Sequence[Metric], whole: Folds) -> None:
-    """Refuse folds of single rows to metrics that are no means or functions of means."""
-    for metric in metrics:
-        if metric.family in ("rank", "pooled") and not metric.is_extra and whole.sizes.min() < 2:
-            raise FoldError(f"{metric.name} is not defined on folds of one row; use fewer folds.")
-
-
-def _unfit(candidates: list[list[Learner]], problem: Problem, plan: FoldPlan, names: Sequence[str]) -> dict[int, str]:
-    """Take out the values that no training set of these folds can determine, and say why, by their places.
-
-    If none is left, it raises.
-    """
-    failures: dict[int, str] = {}
-    first: TrainingSetError | None = None
-    place = 0
-    for candidate in candidates:
-        V = candidate[0].n_values
-        try:
-            lost = candidate[0].check_fits(plan.smallest_training_set)
-        except TrainingSetError as error:
-            _with_hints(error, problem, [candidate[0]])
-            lost, error.place = dict.fromkeys(range(V), str(error)), place
-            first = first or error
-        if lost:
-            kept = [value for value in range(V) if value not in lost]
-            candidate[:] = [learner.at(kept) for learner in candidate] if kept else []
-            failures |= {place + value: reason for value, reason in lost.items()}
-        place += V
-    candidates[:] = [candidate for candidate in candidates if candidate]
-    if first is not None and not candidates:
-        raise first.named(names[first.place] if names and first.place is not None else "") from first.__cause__
-    return failures
-
-
-def _plan_of(problem: Problem, source: DropSets) -> FoldPlan:
-    """What routes must know of folds with drop sets."""
-    return _plan(problem, Partitions(source, 1), source.whole, False)
-
-
-def _plan(problem: Problem, partitions: Partitions, whole: Folds, is_automatic: bool) -> FoldPlan:
-    """What routes must know of the folds."""
-    source, sizes = partitions.source, np.sort(whole.sizes, axis=1)
-    if isinstance(whole, DropFolds):
-        largest = max(len(drop) for drop in whole.drops)
-        return FoldPlan(source.n_folds, 1, _units(problem), largest, whole.smallest_training_set)
-    return FoldPlan(
-        n_folds=source.n_folds,
-        n_repeats=partitions.n_repeats,
-        units=_units(problem),
-        largest_fold=int(sizes.max()),
-        smallest_training_set=int(source.n - sizes[:, -2:].sum(axis=1).max()),
-        is_single_rows=isinstance(source, RandomFolds) and source.n_folds == problem.n and problem.groups is None,
-        is_default=is_automatic and source.n_folds < _units(problem),
-    )
-
-
-def _units(problem: Problem) -> int:
-    """Rows, or groups: what cannot be split between folds."""
-    return problem.n if problem.groups is None else int(problem.groups.max()) + 1
-
-
-def _check_counts(problem: Problem, settings: Settings) -> tuple[int | None, int | None]:
-    """Folds and repeats asked for; None is "auto"."""
-    units, what = _units(problem), "rows" if problem.groups is None else "groups"
-    K: int | None = None
-    if isinstance(settings.n_folds, str) and settings.n_folds == "n":
-        K = units
-    elif not (isinstance(settings.n_folds, str) and settings.n_folds == "auto"):
-        K = check_integer("n_folds", settings.n_folds, 3, units, f' (the number of {what}), or "n" or "auto"')
-    is_auto = isinstance(settings.n_repeats, str) and settings.n_repeats == "auto"
-    return K, None if is_auto else check_integer("n_repeats", settings.n_repeats, 1, MOST_ASKED, ', or "auto"')
-
-
-def _partitions(problem: Problem, K: int | None, L: int | None, settings: Settings, entropy: int) -> Partitions:
-    """Where the folds come from and how many repeats there are; None leaves that to the stopping rule."""
-    source: FoldSource
-    if settings.folds is None:
-        assert K is not None
-        source = RandomFolds(problem.n, K, entropy, groups=problem.groups, strata=_strata(problem))
-        repeats = 1 if source.is_exhaustive else L
-    else:
-        assert not isinstance(settings.folds, Dependent)  # these are partitions of their own
-        source = explicit_folds(settings.folds, problem.n, problem.X, problem.target, problem.groups)
-        repeats = source.n_repeats
-        if K is not None and source.n_folds != K:
-            raise FoldError(f"folds has {source.n_folds} folds and n_folds={K}; leave n_folds out or let them agree.")
-        if L is not None and repeats != L:
-            raise FoldError(f"folds has {repeats} repeats and n_repeats={L}; leave it out or let them agree.")
-    bias = _bias_partitions(problem, source, settings.bias_folds, entropy)
-    return Partitions(source, repeats, bias, int(settings.max_fits))
-
-
-def _with_checkpoint(
-    partitions: Partitions, problem: Problem, contenders: Sequence[Contender], settings: Settings, entropy: int
-) -> Partitions:
-    """The same, with the file that was named for finished repeats."""
-    if settings.checkpoint is None:
-        return partitions
-    drawn = None if settings.random_state is None else entropy
-    seed = 0 if settings.folds is not None else drawn
-    models = [contender.estimators for contender in contenders]
-    others = (settings.loss, settings.scoring, settings.interval, settings.transformers, settings.route)
-    kept = make_checkpoint(settings.checkpoint, problem, models, partitions, seed, others)
-    return replace(partitions, checkpoint=kept)
-
-
-def _strata(problem: Problem) -> IntArray | None:
-    """Number of each row's class, for folds that hold all classes evenly."""
-    return None if problem.classes is None else np.searchsorted(problem.classes, problem.labels)
-
-
-def _bias_partitions(
-    problem: Problem, source: FoldSource, bias_folds: int | ArrayLike | Splitter | None, entropy: int
-) -> tuple[FoldSource, int] | None:
-    if bias_folds is None:
-        return None
-    if not hasattr(bias_folds, "split") and is_single(bias_folds):
-        count = check_integer("bias_folds", bias_folds, 1, MOST_ASKED, ", or an array of fold ids")
-        scored = np.asarray((_whole(source).ids >= 0).any(axis=0))
-        return RandomFolds(problem.n, source.n_folds, entropy, 1, problem.groups, _strata(problem), scored), count
-    given = explicit_folds(bias_folds, problem.n, problem.X, problem.target, problem.groups, "bias_folds")
-    if given.n_folds != source.n_folds:
-        raise FoldError(
-            f"bias_folds has {given.n_folds} folds and folds has {source.n_folds}: the bias correction compares "
-            "training sets of n(K-1)/K and n(K-2)/K rows, so K must be the same."
-        )
-    return given, given.n_repeats
-
-
-def _whole(source: FoldSource) -> Folds:
-    """All given partitions, or one random one to tell the sizes."""
-    return source.block(0, source.n_repeats if isinstance(source, ExplicitFolds | DropSets) else 1)
