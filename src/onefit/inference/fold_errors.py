@@ -1,24 +1,25 @@
-"""Held-out losses of a block of repeats, and the small tables that the interval rules read.
+"""The small tables that the interval rules read, from the held-out losses of a block of repeats.
 
-Shapes: repeats L, folds K, rows n, parameter values V, outputs Q; the last two axes are always there.
+Shapes: repeats L, folds K, rows n, parameter values V, outputs Q; the last two axes are always there. What routes
+compute is in `heldout`, what rows weigh in `rowroles`, how losses spread between them in `rowspread`; all of it is had
+from here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from itertools import product
-from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from ..errors import OneFitError
 from ..folds import Folds
-from ..typing import BoolArray, FloatArray, IntArray
+from ..typing import FloatArray, IntArray
 from .chain import Chain
 from .foldcovariance import covariance_terms
-from .rowtotals import RowTotals
-from .skewness import skewness_of_mean
+from .heldout import Failure, HeldOut, PairErrors, SingleErrors, empty_pairs, moments
+from .rowroles import RowRoles
+from .rowspread import spread_of_losses
 
 __all__ = [
     "Failure",
@@ -36,161 +37,8 @@ __all__ = [
     "summarize",
 ]
 
-
-LOSSES_AT_ONCE = 2**17
-"""Losses of a repeat that are taken together."""
-
 TABLES_AT_ONCE = 2**16
 """Entries of the tables of pairs, of several outputs, that are reduced at once: what the caches hold."""
-
-
-class Failure(NamedTuple):
-    """A value that could not be fitted in a repeat with some folds out."""
-
-    repeat: int
-    out: tuple[int, ...]
-    value: int
-    error: OneFitError
-    is_of_bias: bool = False
-
-    @property
-    def order(self) -> tuple[bool, int, int, tuple[int, ...], int]:
-        """Which is told before others, whichever thread found it; partitions of the bias come after the repeats."""
-        return self.is_of_bias, self.repeat, len(self.out), self.out, self.value
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """Residual (L, n, V, Q) and loss (L, n, V, R) of every row when its own fold is out; NaN for rows never scored.
-
-    R is Q, or 1 if the outputs are the scores of classes. Where a value could not be fitted the tables hold numbers
-    that mean nothing, but spoil no other value, and ``failures`` say so. Both may be parts of one table, ``both``.
-    """
-
-    residuals: FloatArray
-    losses: FloatArray
-    failures: list[Failure] = field(default_factory=list)
-    both: FloatArray | None = None
-
-    @classmethod
-    def empty(cls, folds: Folds, n_values: int, n_outputs: int, n_losses: int) -> HeldOut:
-        """Tables to be filled."""
-        shape = (folds.n_repeats, folds.n, n_values)
-        if n_outputs == 1:
-            return cls(np.full((*shape, n_outputs), np.nan), np.full((*shape, n_losses), np.nan))
-        # of many outputs they are large: one value's lie together, and a single repeat's become the sums over repeats
-        both = np.full((folds.n_repeats, n_values, folds.n, n_outputs + n_losses), np.nan).swapaxes(1, 2)
-        return cls(both[..., :n_outputs], both[..., n_outputs:], both=both)
-
-    def blank(self, repeat: int, value: int) -> None:
-        """Put zeros where a value has no numbers."""
-        for table in (self.residuals, self.losses):
-            cell = table[repeat, :, value]
-            cell[~np.isnan(cell)] = 0.0
-
-    def cv_means(self, rows: RowRoles) -> FloatArray:
-        """Row-mean cross-validation error of each repeat, (L, V, R)."""
-        weighed = rows.weigh(self.losses)
-        means: FloatArray = weighed.mean(axis=1)
-        if np.isnan(means).any():
-            missing = np.isnan(weighed)
-            with np.errstate(invalid="ignore"):  # a metric that does not exist has no mean
-                means = np.where(missing, 0.0, weighed).sum(axis=1) / (~missing).sum(axis=1)
-        return means
-
-    def spread(self, rows: RowRoles, chain: Chain) -> dict[str, FloatArray]:
-        """``row_variance`` and the other tables of `FoldErrors` that are sums over rows."""
-        tables = spread_of_losses(self.losses, rows, chain)
-        if rows.groups is None:  # then the spread between units is that of rows
-            return {"row_variance": tables["total"], **tables}
-        scored = (~np.isnan(self.losses[:, :, 0, 0])).sum(axis=1)[:, None, None]
-        return {"row_variance": np.nanvar(rows.weigh(self.losses), axis=1, ddof=1) / scored, **tables}
-
-    def add_to(self, totals: RowTotals) -> None:
-        """Add each row's residuals and losses, repeat by repeat: so sums do not depend on the size of the blocks."""
-        missing = np.isnan(self.losses[:, :, 0, 0])
-        if totals.is_only and self.both is not None:
-            totals.both, totals.count = self.both[0], (~missing[0]).astype(np.float64)
-            return
-        for sums, tables in ((totals.residuals, self.residuals), (totals.losses, self.losses)):  # views
-            is_first = not totals.count.any()
-            for table in np.where(missing[..., None, None], 0.0, tables) if missing.any() else tables:
-                if is_first:  # to add to zeros would touch their memory twice
-                    sums[:] = table
-                else:
-                    sums += table
-                is_first = False
-        totals.count += (~missing).sum(axis=0)
-
-
-@dataclass(frozen=True)
-class RowRoles:
-    """What the fold errors must know of the rows: relative weights w_i / mean(w), and groups numbered from 0."""
-
-    weights: FloatArray | None = None
-    groups: IntArray | None = None
-
-    @classmethod
-    def of(cls, weights: FloatArray | None, groups: IntArray | None) -> RowRoles:
-        """From the weights as given; their mean is over all rows."""
-        return cls(None if weights is None else weights / weights.mean(), groups)
-
-    def weigh(self, losses: FloatArray) -> FloatArray:
-        """Losses (..., n, V, R) times the relative weights of their rows."""
-        return losses if self.weights is None else losses * self.weights[:, None, None]
-
-    def totals(self, values: FloatArray) -> FloatArray:
-        """Sums over groups of (n, ...), or the rows themselves without groups."""
-        if self.groups is None:
-            return values
-        sums = np.zeros((int(self.groups.max()) + 1, *values.shape[1:]), dtype=values.dtype)
-        np.add.at(sums, self.groups, values)
-        return sums
-
-
-class SingleErrors(Protocol):
-    """What is known of the rows of a block of repeats, each with its own fold out: tables, or a pass over the rows."""
-
-    @property
-    def failures(self) -> list[Failure]:
-        """Values that could not be fitted."""
-
-    def blank(self, repeat: int, value: int) -> None:
-        """Put zeros where a value has no numbers."""
-
-    def cv_means(self, rows: RowRoles) -> FloatArray:
-        """Row-mean cross-validation error of each repeat, (L, V, R)."""
-
-    def spread(self, rows: RowRoles, chain: Chain) -> dict[str, FloatArray]:
-        """``row_variance`` and the other tables of `FoldErrors` that are sums over rows."""
-
-    def add_to(self, totals: RowTotals) -> None:
-        """Add each row's residuals and losses."""
-
-
-S = TypeVar("S", bound=SingleErrors, covariant=True)
-
-
-@dataclass(frozen=True)
-class PairErrors(Generic[S]):
-    """What a route computes for a block of repeats.
-
-    ``mean[l, j, k]`` is the mean (weighted) loss on fold j when folds j and k are out, ``mean[l, j, j]`` when j alone
-    is; ``scatter`` is the sum of squares about that mean. Both (L, K, K, V, R).
-    """
-
-    single: S
-    mean: FloatArray
-    scatter: FloatArray
-
-
-def empty_pairs(
-    folds: Folds, n_values: int, n_outputs: int, n_losses: int, n_moments: int | None = None
-) -> PairErrors[HeldOut]:
-    """Tables to be filled; those of pairs may hold other numbers than one a loss."""
-    shape = (folds.n_repeats, folds.n_folds, folds.n_folds, n_values, n_losses if n_moments is None else n_moments)
-    single = HeldOut.empty(folds, n_values, n_outputs, n_losses)
-    return PairErrors(single, np.full(shape, np.nan), np.full(shape, np.nan))
 
 
 @dataclass(frozen=True)
@@ -294,18 +142,22 @@ def less_noise(variance: FloatArray, noise: FloatArray) -> FloatArray:
     return np.maximum(variance - noise, variance / 20)
 
 
-def moments(losses: FloatArray, present: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and sum of squares about it over axis -2, the rows of a fold, with the padding left out.
+def overflowing(errors: FoldErrors, first: int) -> list[tuple[int, int]]:
+    """Repeats (counted from ``first`` on) and values whose losses are too large to be squared."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        lost = ~np.isfinite(np.square(errors.raw)).all(axis=2)
+    return [(first + int(repeat), int(value)) for repeat, value in np.argwhere(lost)]
 
-    ``present`` is (..., rows, 1) and broadcasts against ``losses`` (..., rows, columns).
-    """
-    if present.all():
-        mean: FloatArray = losses.mean(axis=-2)
-        deviation = losses - mean[..., None, :]
-    else:
-        mean = np.where(present, losses, 0.0).sum(axis=-2) / present.sum(axis=-2)
-        deviation = np.where(present, losses - mean[..., None, :], 0.0)
-    return mean, np.einsum("...mq,...mq->...q", deviation, deviation)
+
+def concatenate(blocks: Sequence[FoldErrors]) -> FoldErrors:
+    """Tables of several blocks of repeats as one."""
+    tables = {
+        # in C order whatever the blocks had: the order of summation follows the layout, and must not follow the blocks
+        field.name: np.ascontiguousarray(np.concatenate([getattr(block, field.name) for block in blocks]))
+        for field in fields(FoldErrors)
+        if field.name not in ("n_rows", "n_groups", "chain", "is_ranked") and getattr(blocks[0], field.name) is not None
+    }
+    return replace(blocks[0], **tables)  # type: ignore[arg-type]
 
 
 def summarize(pairs: PairErrors[SingleErrors], folds: Folds, rows: RowRoles, chain: Chain) -> FoldErrors:
@@ -325,15 +177,7 @@ def summarize(pairs: PairErrors[SingleErrors], folds: Folds, rows: RowRoles, cha
         some = slice(start, start + step)
         reduced = _reduce_pairs(pairs.mean[..., value, some], pairs.scatter[..., value, some], sizes)
         e_in[:, :, value, some], raw[:, value, some], pair_scatter[:, value, some] = reduced
-    covariance, paired_covariance = np.empty((L, V, R)), np.empty((L, V, V, R))
-    weight, step = sizes / sizes.sum(axis=1, keepdims=True), max(1, TABLES_AT_ONCE // (V * K**2))
-    for start in range(0, R, step):
-        some = slice(start, min(start + step, R))
-        change = np.moveaxis(e_out[:, :, None, :, some] - pairs.mean[..., some], 4, 1)  # outputs as repeats
-        b = change.shape[1]
-        terms = covariance_terms(change.reshape(L * b, K, K, V), np.repeat(weight, b, axis=0), chain)
-        covariance[..., some] = np.moveaxis(terms[0].reshape(L, b, V), 1, 2)
-        paired_covariance[..., some] = np.moveaxis(terms[1].reshape(L, b, V, V), 1, 3)
+    covariance, paired_covariance = _covariances(e_out, pairs.mean, sizes, chain)
     return FoldErrors(
         sizes=folds.sizes,
         n_rows=folds.n,
@@ -353,11 +197,19 @@ def summarize(pairs: PairErrors[SingleErrors], folds: Folds, rows: RowRoles, cha
     )
 
 
-def overflowing(errors: FoldErrors, first: int) -> list[tuple[int, int]]:
-    """Repeats (counted from ``first`` on) and values whose losses are too large to be squared."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        lost = ~np.isfinite(np.square(errors.raw)).all(axis=2)
-    return [(first + int(repeat), int(value)) for repeat, value in np.argwhere(lost)]
+def _covariances(e_out: FloatArray, mean: FloatArray, sizes: FloatArray, chain: Chain) -> tuple[FloatArray, FloatArray]:
+    """The covariance term (L, V, R), and that of all pairs of increments (L, V, V, R)."""
+    L, K, _, V, R = mean.shape
+    covariance, paired_covariance = np.empty((L, V, R)), np.empty((L, V, V, R))
+    weight, step = sizes / sizes.sum(axis=1, keepdims=True), max(1, TABLES_AT_ONCE // (V * K**2))
+    for start in range(0, R, step):
+        some = slice(start, min(start + step, R))
+        change = np.moveaxis(e_out[:, :, None, :, some] - mean[..., some], 4, 1)  # outputs as repeats
+        b = change.shape[1]
+        terms = covariance_terms(change.reshape(L * b, K, K, V), np.repeat(weight, b, axis=0), chain)
+        covariance[..., some] = np.moveaxis(terms[0].reshape(L, b, V), 1, 2)
+        paired_covariance[..., some] = np.moveaxis(terms[1].reshape(L, b, V, V), 1, 3)
+    return covariance, paired_covariance
 
 
 def _reduce_pairs(
@@ -375,69 +227,7 @@ def _reduce_pairs(
     return e_in, raw, ((scatter + between) * others).sum(axis=(1, 2))
 
 
-def spread_of_losses(losses: FloatArray, rows: RowRoles, chain: Chain) -> dict[str, FloatArray]:
-    """``total``, ``cross``, ``weight`` and the paired ones of `FoldErrors`, from losses (L, n, V, R)."""
-    _, n, V, R = losses.shape
-    step = max(1, LOSSES_AT_ONCE // (n * V))
-    if step < R:  # a few outputs at a time, which stay in the caches; the same whatever repeats are in the block
-        each = [spread_of_losses(losses[..., start : start + step], rows, chain) for start in range(0, R, step)]
-        weight = {"weight": each[0]["weight"]}
-        return {name: np.concatenate([part[name] for part in each], axis=-1) for name in each[0]} | weight
-    weights = np.ones(n) if rows.weights is None else rows.weights
-    if rows.groups is None and not np.isnan(losses).any():
-        return _spread_between(rows.weigh(losses), weights, rows.groups, chain)
-    parts = []
-    for table in losses:
-        scored = ~np.isnan(table).all(
-            axis=(1, 2)
-        )  # a metric that does not exist, as of calibration, is NaN in all rows
-        groups = None if rows.groups is None else np.unique(rows.groups[scored], return_inverse=True)[1]
-        weighted = weights[scored, None, None] * table[scored]
-        parts.append(_spread_between(weighted[None], weights[scored], groups, chain))
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-
-
-def _spread_between(
-    weighted: FloatArray, weights: FloatArray, groups: IntArray | None, chain: Chain
-) -> dict[str, FloatArray]:
-    """The same for weighted losses (L, n, V, R) of rows that are all scored."""
-    part = RowRoles(None, groups)
-    B = part.totals(weights - weights.mean())
-    scale = len(B) / (len(B) - 1) / len(weights) ** 2
-
-    def between(values: FloatArray) -> FloatArray:
-        """Totals of groups (L, G, V, R) about their mean."""
-        centred = values - values.mean(axis=1, keepdims=True)
-        return centred if groups is None else np.stack([part.totals(table) for table in centred])
-
-    A = between(weighted)
-    about_mean = A - (weighted.sum(axis=1) / weights.sum())[:, None] * B[:, None, None] if B.any() else A
-    tables = {
-        "skewness": skewness_of_mean(about_mean),
-        "total": scale * np.einsum("lgvr,lgvr->lvr", A, A),
-        "cross": scale * np.einsum("lgvr,g->lvr", A, B),
-        "weight": np.full(len(weighted), scale * (B @ B)),
-    }
-    if len(chain) == 1:  # its only increment is the value itself
-        return tables | {"paired_total": tables["total"][:, None], "paired_cross": tables["cross"]}
-    A = between(chain.increments(weighted, axis=2))
-    by_output = np.moveaxis(A, 3, 1)  # (L, R, G, V)
-    paired_total = np.moveaxis(by_output.swapaxes(2, 3) @ by_output, 1, 3)
-    return tables | {"paired_total": scale * paired_total, "paired_cross": scale * np.einsum("lgvr,g->lvr", A, B)}
-
-
 def _over(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
     """Quotient that is NaN where the denominator is not positive."""
     quotient: FloatArray = np.where(denominator > 0, numerator / np.maximum(denominator, 1.0), np.nan)
     return quotient
-
-
-def concatenate(blocks: Sequence[FoldErrors]) -> FoldErrors:
-    """Tables of several blocks of repeats as one."""
-    tables = {
-        # in C order whatever the blocks had: the order of summation follows the layout, and must not follow the blocks
-        field.name: np.ascontiguousarray(np.concatenate([getattr(block, field.name) for block in blocks]))
-        for field in fields(FoldErrors)
-        if field.name not in ("n_rows", "n_groups", "chain", "is_ranked") and getattr(blocks[0], field.name) is not None
-    }
-    return replace(blocks[0], **tables)  # type: ignore[arg-type]
