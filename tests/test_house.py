@@ -29,6 +29,7 @@ ORDER = [
     "validation",
     "dealing",
     "folds",
+    "givenfolds",
     "arrangement",
     "rowplaces",
     "dropfolds",

@@ -12,7 +12,8 @@ from sklearn.neighbors import KNeighborsRegressor
 import onefit
 from helpers import FOLD_ERRORS, ROUTES, assert_same_results, quiet_nested_cv, warned_nested_cv
 from onefit.errors import FoldError
-from onefit.folds import Folds, RandomFolds, entropy_of, explicit_folds
+from onefit.folds import Folds, RandomFolds, entropy_of
+from onefit.givenfolds import explicit_folds
 
 
 def test_same_seed_gives_the_same_partitions_on_every_route(regression):

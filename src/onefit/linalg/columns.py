@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
 from scipy.linalg import blas
 
-from ..errors import DataError
 from ..spare import spare_table
 from ..typing import FloatArray, IntArray
+from .penalty import Penalty, as_penalty
+from .rowspace import as_square, clean, row_space, without
 from .tall import EPS, is_far_from_singular, norms
 
 __all__ = [
@@ -22,8 +22,6 @@ __all__ = [
     "Columns",
     "Penalty",
     "Shift",
-    "as_penalty",
-    "check_penalty",
     "clean",
     "column_map",
     "columns_of",
@@ -183,67 +181,12 @@ class Columns:
         unknown = 10 * EPS * np.sqrt(np.square(np.maximum(self.N_size, length) / length).sum())
         if is_far_from_singular(lambda rows: self.N[rows], n, k, self.N_size):
             return 0
-        s = linalg.svdvals(_square(self.N / length), check_finite=False)
+        s = linalg.svdvals(as_square(self.N / length), check_finite=False)
         return int(k - (s > max(arithmetic, unknown)).sum())
 
 
 Shift = tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
 """For penalized and free columns: first a row, then the mean of what is left."""
-
-
-def without(E: FloatArray, N: FloatArray) -> FloatArray:
-    """What the columns N leave of E; a column that they explain leaves rounding errors, which are set to zero."""
-    if not N.shape[1] or not len(N):
-        return E
-    size = norms(N)
-    Q = linalg.qr(N / np.where(size > 0, size, 1.0), mode="economic", check_finite=False)[0]
-    left = E - Q @ (Q.T @ E)
-    left -= Q @ (Q.T @ left)
-    return clean(left, norms(E), max(E.shape))
-
-
-def clean(columns: FloatArray, size: FloatArray, n_terms: int) -> FloatArray:
-    """Columns that are tiny against the size of what they are a difference of are zero, in place."""
-    columns[:, norms(columns) <= 10 * n_terms * EPS * size] = 0.0
-    return columns
-
-
-class RowSpace(NamedTuple):
-    """Orthonormal basis (r, rank) of the coefficients that the rows of E can see, and ``E basis``, (n, rank)."""
-
-    basis: FloatArray
-    design: FloatArray
-
-
-def row_space(E: FloatArray) -> RowSpace | None:
-    """The coefficients that the rows of E can see; None if that is as many as there may be.
-
-    The rank is that of the columns scaled to one length, whatever their units: ``E = F D`` with ``F = U diag(s) V'``
-    sees ``DV = BR``, and ``EB = U diag(s) R'``. The largest rows of DV come first and its columns are pivoted, so that
-    columns in small units keep their digits; the product ``E B`` would lose them.
-    """
-    size = norms(E)
-    used = np.flatnonzero(size > 0)
-    if min(E.shape) == 0:
-        return None
-    if not len(used):
-        return RowSpace(np.zeros((E.shape[1], 0)), np.zeros((len(E), 0)))
-    used = used[np.argsort(-size[used], kind="stable")]
-    F = E[:, used] / size[used]
-    s = linalg.svdvals(_square(F), check_finite=False)
-    rank = int((s > max(E.shape) * EPS * s[0]).sum())
-    if rank == min(E.shape):
-        return None
-    U, s, Vt = linalg.svd(F, full_matrices=False, check_finite=False)
-    B = np.zeros((E.shape[1], rank))
-    B[used], R, order = linalg.qr(size[used, None] * Vt[:rank].T, mode="economic", pivoting=True, check_finite=False)
-    return RowSpace(B, (U[:, :rank] * s[:rank])[:, order] @ R.T)
-
-
-def _square(F: FloatArray) -> FloatArray:
-    """A matrix with the same singular values, without more rows than columns."""
-    n, r = F.shape
-    return F if n <= r else np.asarray(linalg.qr(F, mode="r", check_finite=False)[0][:r])
 
 
 def unevenness(size: FloatArray) -> float:
@@ -259,78 +202,6 @@ def span_beyond_digits(size: FloatArray, mixes: bool, least_lam: float) -> float
     felt = size[size > (0.0 if mixes else 1e-10 * np.sqrt(least_lam))]
     ratio = size.max(initial=0.0) / felt.min(initial=np.inf)
     return float(ratio) if ratio > MOST_SPAN else None
-
-
-@dataclass(frozen=True)
-class Penalty:
-    """Coordinates in which ``b'Sb = ||a||^2``: the coefficients are ``penalized a + free b``.
-
-    ``penalized`` is (p, r), None for the identity, and ``free`` (p, k).
-    """
-
-    penalized: FloatArray | None
-    free: FloatArray
-
-    @classmethod
-    def identity(cls, p: int) -> Penalty:
-        """Every coefficient by itself, as in ridge regression."""
-        return cls(None, np.zeros((p, 0)))
-
-    @classmethod
-    def of_matrix(cls, S: FloatArray) -> Penalty:
-        """With ``S = V diag(s) V'`` the coefficients are ``V_+ s_+^(-1/2) a + V_0 b``."""
-        s, V = linalg.eigh(S)
-        positive = s > 10 * len(S) * EPS * max(s.max(initial=0.0), 0.0)  # LAPACK has been seen at three times eps
-        return cls(V[:, positive] / np.sqrt(s[positive]), V[:, ~positive])
-
-    @classmethod
-    def of_root(cls, root: FloatArray) -> Penalty:
-        """The same for ``S = root'root``: forming S would square the condition number."""
-        r, p = root.shape
-        if r == 0 or p == 0:
-            return cls(np.zeros((p, 0)), np.eye(p))
-        _, s, Vt = linalg.svd(root, full_matrices=True)
-        rank = int((s > 10 * max(r, p) * EPS * s[0]).sum())
-        return cls(Vt[:rank].T / s[:rank], Vt[rank:].T)
-
-    def graded(self, scales: FloatArray) -> Penalty:
-        """The same for columns of very different scales: the large ones are in few of the new columns.
-
-        A mixture of columns has the rounding errors of the largest. So rotations of ``a``, and multiples of the free
-        columns, which may be added to the others, make the map from coordinates to columns lower triangular, with the
-        largest columns first: each is a column of its own up to larger ones.
-        """
-        assert self.penalized is not None
-        P, F = self.penalized, self.free
-        k = F.shape[1]
-        largest_first = np.argsort(-scales, kind="stable")
-        if k:
-            # columns that these rows do not see are any pivots: then F alone decides
-            scales = np.maximum(scales, EPS * scales.max(initial=0.0)) if scales.any() else np.ones_like(scales)
-            pivots = linalg.qr((scales[:, None] * F).T, mode="r", pivoting=True)[1][:k]
-            square = F[pivots]
-            F = linalg.solve(square.T, F.T).T
-            P = P - F @ P[pivots]
-            P[pivots] = 0.0
-            F = F * np.exp(np.linalg.slogdet(square)[1] / k)  # the volume that the likelihood knows
-            largest_first = largest_first[~np.isin(largest_first, pivots)]
-        if P.shape[1]:
-            P = P.copy()
-            P[largest_first] = linalg.qr(P[largest_first].T, mode="full")[1].T
-            # rounding errors where zeros belong: a column that is zero in some rows would be what they make of others
-            P[np.abs(P) <= len(P) * EPS * linalg.norm(P, axis=1, keepdims=True)] = 0.0
-        return Penalty(P, F)
-
-    def coefficients(self, a: FloatArray, b: FloatArray) -> FloatArray:
-        """From penalized and free coordinates, (r, Q) and (k, Q), to coefficients (p, Q)."""
-        return (a if self.penalized is None else self.penalized @ a) + self.free @ b
-
-
-def as_penalty(penalty: Penalty | FloatArray | None, p: int) -> Penalty:
-    """Coordinates of a penalty matrix (p, p); None is the identity."""
-    if penalty is None:
-        return Penalty.identity(p)
-    return penalty if isinstance(penalty, Penalty) else Penalty.of_matrix(penalty)
 
 
 MOST_MIDDLE_ROWS = 1000
@@ -403,28 +274,3 @@ def columns_of(
 ) -> Columns:
     """All rows of a `column_map`."""
     return column_map(X, penalty, fit_intercept, fitted_rows).of(X)
-
-
-def check_penalty(penalty: object, p: int) -> FloatArray | None:
-    """Return the penalty matrix, checked to be symmetric and positive semi-definite; None for the identity."""
-    if penalty is None:
-        return None
-    try:
-        S = np.asarray(penalty, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError("penalty must be a matrix of numbers, or None for the identity.") from error
-    if S.shape != (p, p):
-        raise DataError(f"penalty has shape {S.shape}; X has {p} columns, so it must be ({p}, {p}).")
-    if not np.isfinite(S).all():
-        raise DataError("penalty holds NaN or infinite values.")
-    scale = np.abs(S).max(initial=0.0)
-    if np.abs(S - S.T).max(initial=0.0) > 1e-10 * scale:
-        raise DataError("penalty is not symmetric; use (S + S.T) / 2, which gives the same b'Sb.")
-    S = (S + S.T) / 2
-    smallest = linalg.eigvalsh(S, subset_by_index=(0, 0))[0]
-    if smallest < -1e-10 * scale:
-        raise DataError(
-            f"penalty is not positive semi-definite (smallest eigenvalue {smallest:.3g}): "
-            "b'Sb would reward some coefficients without limit."
-        )
-    return S

@@ -22,20 +22,11 @@ from .effects import TermEffects
 from .fitting import Design, PenalizedFit, fit_design, unit_of
 from .generalized import refuse_criterion
 from .joint import check_path, choose_from_rows, joint_penalty
+from .parts import Part, SmoothPart, WeightedTable, rare_level
 from .responses import FamilyName, Response
 from .summary import FitFacts
 from .table import ColumnTable
-from .terms import (
-    Defaults,
-    FactorTerm,
-    Part,
-    SmoothPart,
-    Term,
-    WeightedTable,
-    as_terms,
-    default_terms,
-    rare_level,
-)
+from .terms import Defaults, FactorTerm, Term, as_terms, default_terms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

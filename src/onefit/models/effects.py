@@ -13,9 +13,9 @@ from ..checks import check_integer, check_level
 from ..display import TermPanel, plot_terms
 from ..typing import FloatArray, Rows
 from .generalized import GeneralizedModel
+from .parts import Part, Values
 from .summary import FitFacts, additive_summary
 from .table import ColumnTable
-from .terms import Part, Values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

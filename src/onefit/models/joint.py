@@ -15,7 +15,7 @@ from ..errors import DataError, RouteError, SmoothnessWarning
 from ..learners.additive import penalized_terms
 from ..linalg.columns import Penalty, norms
 from ..typing import FloatArray
-from .terms import Part, SmoothPart
+from .parts import Part, SmoothPart
 
 __all__ = ["check_path", "choice_of_rows", "choose_from_rows", "joint_penalty", "warn_undecided"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..learners import Learner, Path, Refusal, Task
-from ..linalg.columns import as_penalty, check_penalty
+from ..linalg.penalty import as_penalty, check_penalty
 from ..typing import ArrayLike, FloatArray, Rows
 from ..vocabulary import CriterionName
 from .base import DesignModel, learner_of

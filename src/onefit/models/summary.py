@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..typing import FloatArray
+from .parts import FactorPart, Part, SmoothPart
 from .table import listed
-from .terms import FactorPart, Part, SmoothPart
 
 __all__ = ["FitFacts", "additive_summary"]
 

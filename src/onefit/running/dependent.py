@@ -12,8 +12,9 @@ import numpy as np
 from ..arrangement import Arrangement, Line, Plane
 from ..dropfolds import DropSets, as_source, drop_sets, is_complement, splits_of
 from ..errors import DataError, FoldError, IntervalError
-from ..folds import ExplicitFolds, GivenSplits
+from ..folds import ExplicitFolds
 from ..frames import as_array
+from ..givenfolds import GivenSplits
 from ..inference.correlation import LAGS, Decay, decay_of, trend_share
 from ..inference.fold_errors import HeldOut
 from ..inference.serial import Serial

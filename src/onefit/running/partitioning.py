@@ -10,7 +10,8 @@ import numpy as np
 from ..checks import check_integer
 from ..dropfolds import DropFolds, DropSets
 from ..errors import FoldError
-from ..folds import ExplicitFolds, Folds, FoldSource, RandomFolds, explicit_folds, is_single
+from ..folds import ExplicitFolds, Folds, FoldSource, RandomFolds
+from ..givenfolds import explicit_folds, is_single
 from ..routes import FoldPlan, Partitions
 from ..typing import ArrayLike, IntArray, Splitter
 from ..validation import Problem

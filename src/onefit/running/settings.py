@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from ..errors import FoldError
-from ..folds import as_folds
+from ..givenfolds import as_folds
 from ..metrics import LossLike, ScoringLike
 from ..typing import ArrayLike, CVLike, Seed, Splitter
 from ..vocabulary import Folds as NumberOfFolds

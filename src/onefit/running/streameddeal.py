@@ -10,7 +10,7 @@ import numpy as np
 from ..checks import check_integer
 from ..dealing import DealtClasses, DealtGroups, DealtRows
 from ..errors import DataError, FoldError
-from ..folds import explicit_folds
+from ..givenfolds import explicit_folds
 from ..routes.streams import (
     ClassDeal,
     Deal,
