@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from .checks import check_choice, check_estimator, did_you_mean
-from .errors import DataError
+from .checks import check_choice
 from .frames import split_columns
 from .learners import Path
 from .metrics import LossLike, ScoringLike
@@ -20,16 +19,17 @@ from .results.build import build_result
 from .results.buildcomparison import build_comparison
 from .results.buildcurve import build_curve
 from .results.comparison import Comparison
-from .results.curve import Deployment, ErrorCurve, as_values
+from .results.curve import Deployment, ErrorCurve
 from .results.estimators import estimators_of
 from .results.nested import NestedCVResult
 from .results.planning import Plan, plan_of
 from .results.warn import emit_warnings
-from .running.contenders import Contender
+from .running.contenders import Contender, named_contenders
 from .running.habits import check_keywords, with_hints
 from .running.job import Job
 from .running.makejob import make_job
 from .running.progress import Report
+from .running.ranges import check_range
 from .running.settings import Settings
 from .running.streaming import make_streamed_job
 from .running.times import read_times
@@ -300,7 +300,7 @@ route, transformers, max_fits, random_state, n_jobs, progress, checkpoint
     settings = Settings.of(locals())
     X = scan(X) if is_dask(X) else X
     check_choice("simpler", simpler, ("larger", "smaller"))
-    values = _check_range(estimator, param_name, param_range)
+    values = check_range(estimator, param_name, param_range)
     estimators = [clone(estimator).set_params(**{param_name: value}) for value in values]
     job = _job([Contender(tuple(estimators), Path(param_name, tuple(values)))], X, y, settings)
     outcome = job.run()
@@ -313,37 +313,6 @@ route, transformers, max_fits, random_state, n_jobs, progress, checkpoint
     best = curve.results[int(np.atleast_1d(curve.best)[0])]
     emit_warnings([best] if best is not None else [])
     return curve
-
-
-def _check_range(estimator: Estimator, param_name: str, param_range: Iterable[object]) -> list[object]:
-    """The values as a list, checked against the estimator."""
-    check_estimator(estimator)
-    known = estimator.get_params() if hasattr(estimator, "get_params") else {}
-    if not isinstance(param_name, str) or param_name not in known:
-        near = did_you_mean(param_name, known)
-        raise DataError(
-            f"{type(estimator).__name__} has no parameter {param_name!r}; "
-            f"{near or 'it has ' + (', '.join(sorted(known)) or 'none') + '.'}"
-        )
-    try:
-        values = list(param_range)
-    except TypeError as error:
-        raise DataError(f"param_range={param_range!r} must be a list or an array of values.") from error
-    if len(values) < 2:
-        raise DataError(
-            f"param_range holds {len(values)} value(s), which make no curve; give at least two, or use nested_cv."
-        )
-    if any(isinstance(value, list | tuple | np.ndarray) for value in values):
-        raise DataError("param_range must hold single values, not lists of them.")
-    array = as_values(values)
-    if array.dtype.kind in "fiu":
-        steps = np.diff(array.astype(float))
-        if not np.isfinite(array.astype(float)).all() or not ((steps > 0).all() or (steps < 0).all()):
-            raise DataError("param_range must be finite and sorted, without equal values; use np.sort(param_range).")
-        return list(array.tolist())
-    if len({repr(value) for value in values}) < len(values):
-        raise DataError("param_range holds the same value more than once.")
-    return values
 
 
 @with_hints
@@ -402,19 +371,10 @@ route, transformers, max_fits, random_state, n_jobs, progress, checkpoint, retur
     True
     """
     settings = Settings.of(locals())
-    if not isinstance(estimators, Mapping) or len(estimators) < 2:
-        raise DataError('estimators must be a dictionary of at least two, such as {"ridge": Ridge(), "ols": ...}.')
-    names = [str(name) for name in estimators]
-    if len(set(names)) < len(names):
-        raise DataError("Two models have the same name; name each differently.")
-    contenders = [
-        Contender((estimator,), name=name) for name, estimator in zip(names, estimators.values(), strict=True)
-    ]
-    job = _job(contenders, X, y, settings)
-    each = zip(names, estimators.values(), strict=True)
-    models = {name: estimators_of(job, estimator) for name, estimator in each} if return_estimators else {}
-    outcome = job.run()
-    comparison = build_comparison(job, outcome, names)
+    contenders = named_contenders(estimators)
+    job, names = _job(contenders, X, y, settings), [each.name for each in contenders]
+    models = {each.name: estimators_of(job, each.estimators[0]) for each in contenders} if return_estimators else {}
+    comparison = build_comparison(job, job.run(), names)
     if models:
         found = comparison.results
         kept = {name: replace(each, estimators=models[name].of_repeats(each.n_repeats)) for name, each in found.items()}

@@ -118,7 +118,7 @@ def test_any_number_of_jobs_gives_the_same_bits(name):
 def test_any_size_of_blocks_gives_the_same_bits(name, monkeypatch):
     one = run(name, n_jobs=1)
     monkeypatch.setattr(engine.per_block, "__defaults__", (2**14,))
-    monkeypatch.setattr("onefit.routes.repeats.TABLE_BYTES", 2**18)
+    monkeypatch.setattr("onefit.routes.repeating.TABLE_BYTES", 2**18)
     monkeypatch.setattr("onefit.routes.trainingsets.SMALL_BYTES", 2**14)
     monkeypatch.setattr("onefit.criteria.sets.CACHED_BYTES", 2**14)
     for n_jobs in (1, 2):

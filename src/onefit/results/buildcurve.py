@@ -12,11 +12,12 @@ import pandas as pd
 from ..inference.intervals import RULE_VERSION
 from ..routes import Outcome
 from ..running.job import Job
+from ..running.ranges import as_values
 from ..typing import FloatArray, IntArray
 from ..vocabulary import Simpler
 from .build import build_result
 from .byvalue import ResultsByValue
-from .curve import Difference, ErrorCurve, as_values, simplest_minimum, simplicity
+from .curve import Difference, ErrorCurve, simplest_minimum, simplicity
 from .curvescores import score_frame, score_tables, scores_of
 from .figured import Figures, all_figures
 from .tabled import COLUMNS, signed

@@ -27,7 +27,7 @@ from .nested import NestedCVResult
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Deployment", "Difference", "ErrorCurve", "as_values", "simplest_minimum", "simplicity", "spans_decades"]
+__all__ = ["Deployment", "Difference", "ErrorCurve", "simplest_minimum", "simplicity", "spans_decades"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,15 +307,6 @@ class ErrorCurve:
 def _short(value: object) -> str:
     """A number to four digits, anything else as it is."""
     return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
-
-
-def as_values(values: Sequence[object]) -> AnyArray:
-    """Parameter values as an array; of objects, if numbers and names are mixed, so that they stay what they are."""
-    if all(isinstance(value, float | int | np.number) and not isinstance(value, bool) for value in values):
-        return np.asarray(values)
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
 
 
 def simplicity(n_values: int, simpler: Simpler, values: AnyArray) -> IntArray:

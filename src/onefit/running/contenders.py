@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
-from ..errors import OneFitError
+from ..errors import DataError, OneFitError
 from ..learners import Learner, Path, RefitLearner, Refusal, Task, adapt, free_columns, frozen
 from ..typing import Estimator
 from ..vocabulary import PREDICTIVE
 from .asking import METHODS
 
-__all__ = ["Contender", "candidates_of"]
+__all__ = ["Contender", "candidates_of", "named_contenders"]
 
 MOST_VALUES_BYTES = 2**30
 """Of the designs of a path of models, each of its own."""
@@ -27,6 +28,16 @@ class Contender:
     estimators: tuple[Estimator, ...]
     path: Path | None = None
     name: str = ""
+
+
+def named_contenders(estimators: Mapping[str, Estimator]) -> list[Contender]:
+    """Models to compare, by their names."""
+    if not isinstance(estimators, Mapping) or len(estimators) < 2:
+        raise DataError('estimators must be a dictionary of at least two, such as {"ridge": Ridge(), "ols": ...}.')
+    contenders = [Contender((estimator,), name=str(name)) for name, estimator in estimators.items()]
+    if len({each.name for each in contenders}) < len(contenders):
+        raise DataError("Two models have the same name; name each differently.")
+    return contenders
 
 
 def candidates_of(contender: Contender, task: Task, asked: str) -> list[list[Learner]]:
