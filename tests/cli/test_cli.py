@@ -575,7 +575,6 @@ def test_wrong_usage_ends_with_two(arguments):
 @pytest.mark.parametrize(
     ("options", "cause"),
     [
-        (["--model", "forest"], "--model 'forest' is unknown"),
         (["--model", "ols", "--lambda", "1"], "ols has no penalty"),
         (["--model", "ols", "--lambda", "1:10:3"], "ols has no penalty"),
         (["--model", "lasso", "--tuned", "gcv"], "by none of these"),

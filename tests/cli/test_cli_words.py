@@ -41,6 +41,7 @@ def table(tmp_path):
             ["--interval", "papr"],
             "--interval: 'papr' is none of covariance, bates, paper, mlr3, naive, corrected_t; did you",
         ),
+        (["--model", "rigde"], "--model: 'rigde' is none of ridge, ols, spline"),  # before anything is read
         (["--folds", "2"], "--folds: '2' must be a whole number, at least 3"),
         (["--seed", "-1"], "--seed: "),
         (["--nofolds"], "no such option: --nofolds"),

@@ -153,3 +153,12 @@ print(onefit.nested_cv(Ridge(), X, X @ [1, 2, 3] + X[:, 0] ** 2)._repr_html_())
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert re.match("<div><table>.*</table>", run.stdout, re.DOTALL)
+
+
+def test_the_sentence_about_the_best_constant_has_the_minus_of_the_table():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 12)), rng.standard_normal(30)
+    result = onefit.nested_cv(LinearRegression(), X, y, scoring="r2", n_folds=5, n_repeats=2, random_state=0)
+    page = result._repr_html_()
+    assert re.search(r"the best constant has −0\.\d+; skill −\d", page)
+    assert not re.search(r"-\d", page)

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
+from ..checks import did_you_mean
 from ..vocabulary import MAX_FITS
-from .options import DASK, STANDARD_INPUT, Debugging, Files, Models, Roles, Source, Validation, Writing
+from .options import DASK, MODELS, STANDARD_INPUT, Debugging, Files, Models, Roles, Source, Validation, Writing
 from .signatures import COMMAND_NAME
 
 __all__ = ["Ask", "check_usage"]
@@ -58,7 +59,14 @@ class Ask(Debugging, Writing, Files, Validation, Models, _Table):
 
 
 def check_usage(ask: Ask) -> None:
-    """Refuse what does not go together."""
+    """Refuse what does not go together, and models that there are not, before a table is read."""
+    for name in ask.models:
+        if ":" not in name and name not in MODELS:
+            near = did_you_mean(name, MODELS)
+            raise typer.BadParameter(
+                f"--model: {name!r} is none of {', '.join(MODELS)}, nor a factory as package.module:factory"
+                f"{'; ' if near else ''}{near}"
+            )
     if ask.loss is not None and ask.scoring:
         raise typer.BadParameter("--scoring is greater the better and --loss smaller the better; leave one of them out")
     if ask.lam is not None and ask.tuned is not None:

@@ -12,7 +12,6 @@ from typing import Protocol, TypeGuard
 
 from ..errors import DataError
 from .amounts import check_amounts
-from .options import MODELS
 from .preparing import TAKE_TEXT, Prepared, listed, wrapped
 
 __all__ = ["Recipe", "make_recipe"]
@@ -102,11 +101,6 @@ def make_recipe(
     """
     if ":" in name:
         return _imported(name, prepared, lam, tuned)
-    if name not in MODELS:
-        raise DataError(
-            f"--model {name!r} is unknown; choose one of {', '.join(MODELS)}, or give a factory of your own as "
-            "package.module:factory."
-        )
     if prepared.has_classes and name not in OF_CLASSES:
         raise DataError(
             f"The target holds classes, and --model {name} predicts numbers; use --model ridge, --model logistic, or a "

@@ -89,13 +89,13 @@ def baseline_text(result: ShownResult, output: int = 0) -> str:
         except OneFitError:  # a metric may be undefined for a constant
             return ""
         skill, low, high = (float(np.atleast_1d(part)[output]) for part in result.skill)
-    plain = f"{base:.4g}"
-    start = f"the best constant has {number_text(base) if 'e' in plain else plain}"
+    start = f"the best constant has {number_text(base)}"
+    worth, least, most = (number_text(part, digits=3) for part in (skill, low, high))
     if not math.isnan(skill) and (math.isnan(low) or math.isnan(high)):
-        return f"{start}; skill {skill:.3g}"
+        return f"{start}; skill {worth}"
     if not math.isnan(skill):
         verdict = "better than it" if low > 0 else ("worse than it" if high < 0 else "not shown to be better than it")
-        return f"{start}; skill {skill:.3g} ({low:.3g} to {high:.3g}): {verdict}"
+        return f"{start}; skill {worth} ({least} to {most}): {verdict}"
     ends = [float(np.atleast_1d(end)[output]) for end in result.interval]
     if math.isnan(base) or any(map(math.isnan, ends)):
         return start
