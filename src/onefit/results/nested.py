@@ -18,7 +18,7 @@ from ..display.html import result_html
 from ..display.method import method_line
 from ..display.paper import latex_table, methods_sentence
 from ..display.style import loss_label
-from ..display.verdicts import baseline_text, calibration_text, other_metrics, rule_reasons
+from ..display.verdicts import baseline_text, calibration_text, other_metrics, plain_number, rule_reasons
 from ..errors import OneFitError
 from ..inference.figures import Figure
 from ..typing import BoolArray, FloatArray, IntArray
@@ -212,7 +212,7 @@ class NestedCVResult:
                     estimate, low, high = (self._figure(v, q) for v in figure)
                     lines.append(f"  {title} {estimate} ({low} to {high})")
             lines += _indented(other_metrics(self, q))
-            lines += [f"  {text}" for text in [baseline_text(self, q)] if text]
+            lines += [f"  {text}" for text in [baseline_text(self, q, plain_number)] if text]
         if len(names) > MOST_SHOWN:
             lines.append(f"and {len(names) - MOST_SHOWN:,} outputs more: to_frame() has a row for each")
         lines += _indented(calibration_text(self))
