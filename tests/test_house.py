@@ -51,8 +51,10 @@ ORDER = [
     "cli",
     "__main__",
 ]
-MAX_FILE_LINES = 450
-MAX_BODY_LINES = 60
+MAX_FILE_LINES = 400
+MAX_BODY_LINES = 50
+LONGER = {"linalg/compiled.py": 450, "routes/streams/compute.py": 450}
+"""Files that still wait for being divided; the list only gets shorter."""
 
 
 def module_name(path):
@@ -144,7 +146,7 @@ def test_the_check_sees_every_form_of_import(source):
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(SOURCE).as_posix())
 def test_files_and_functions_stay_small(path):
     text = path.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= MAX_FILE_LINES
+    assert len(text.splitlines()) <= LONGER.get(path.relative_to(SOURCE).as_posix(), MAX_FILE_LINES)
     functions = (n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
     assert [f"{f.name}: {body_lines(f)} lines" for f in functions if body_lines(f) > MAX_BODY_LINES] == []
 
