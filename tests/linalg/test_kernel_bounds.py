@@ -82,6 +82,11 @@ def interleave(first=1, axes=(n, d)):
     compiled._kernel.interleave([np.zeros(n + 1)] * d, np.empty((n, d)), first, *axes)
 
 
+def project(axes=(n, d, 1)):
+    arrays = np.zeros((n, d)), np.ones((n, 1)), np.zeros(n), np.ones(d + 1), np.ones(d + 1), np.empty((n, d + 2))
+    compiled._kernel.project(*arrays, *axes)
+
+
 def exceeds(axes=(n,)):
     compiled._kernel.exceeds(np.zeros(n), *axes, 1.0)
 
@@ -107,7 +112,7 @@ def scale(axes=(S, d)):
 
 CALLS = [
     *(gram, moments, onestep, leavetwo, predict, predict_by_row, collect, residuals, score, lasso),
-    *(without, scale, gather, interleave, exceeds, deal),
+    *(without, scale, gather, interleave, project, exceeds, deal),
 ]
 FAR = 2**40
 

@@ -68,3 +68,14 @@ def test_products_of_the_rows_of_folds(instructions, d):
         own = rows[ids[repeat] == fold]
         np.testing.assert_allclose(np.triu(products[repeat, fold]), np.triu(1.0 + own.T @ own), rtol=1e-11, atol=1e-11)
         np.testing.assert_array_equal(np.tril(products[repeat, fold], -1), np.tril(np.ones((d, d)), -1))
+
+
+@pytest.mark.parametrize(("r", "k"), [(0, 1), (3, 0), (8, 1), (30, 9)])
+def test_rows_in_coordinates_and_residuals_of_the_pilot(instructions, r, k):
+    rng = np.random.default_rng(r)
+    E, N, y = rng.normal(size=(21, r)), rng.normal(size=(21, k)), rng.normal(size=(21, 1))
+    scale, pilot, rows = rng.normal(size=r + k), rng.normal(size=(r + k, 1)), np.empty((21, r + k + 1))
+    compiled.project(E, N, y, scale, pilot, rows)
+    both = np.hstack([E, N])
+    np.testing.assert_array_equal(rows[:, :-1], both * scale)
+    np.testing.assert_allclose(rows[:, -1:], y - both @ pilot, rtol=1e-13, atol=1e-13)

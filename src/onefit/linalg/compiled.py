@@ -40,6 +40,7 @@ __all__ = [
     "moments",
     "newton",
     "predict",
+    "project",
     "residuals",
     "row_pairs",
     "scale",
@@ -177,6 +178,14 @@ def deal(
     return ids
 
 
+def project(
+    E: FloatArray, N: FloatArray, y: FloatArray, scale: FloatArray, pilot: FloatArray, rows: FloatArray
+) -> None:
+    """Write ``(E, N) scale`` and ``y - (E, N) pilot`` into the contiguous ``rows`` (n, r + k + 1); y has one output."""
+    arrays = (np.ascontiguousarray(each, dtype=np.float64) for each in (E, N, y, scale, pilot))
+    _kernel.project(*arrays, rows, len(rows), E.shape[1], N.shape[1])
+
+
 def gather(rows: FloatArray, ids: IntArray, products: FloatArray) -> None:
     """Add ``Z_f'Z_f``, its upper triangle, of every fold f in every repeat to ``products`` (L, F, d, d), contiguous.
 
@@ -195,7 +204,7 @@ def score(
     about: FloatArray,
     ids: IntArray,
     parents: IntArray,
-    sums: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
+    sums: tuple[FloatArray | None, FloatArray, FloatArray, FloatArray],
 ) -> None:
     """Add what the residuals ``rows maps_f`` of every fold f, at all values, and their weighted squares amount to.
 
@@ -208,7 +217,7 @@ def score(
     about : (2, V), scale and scaled middle of the squares, for their third powers
     ids : (n,), the fold of each row; -1 are in none
     parents : (V,), of the chain of values; its root is its own parent
-    sums : residuals (n, V) and squares (n, V) of each row, the products (F, V + 2, V + 2) of the columns ``1``,
+    sums : residuals (n, V) or None and squares (n, V) of each row, the products (F, V + 2, V + 2) of the columns ``1``,
         ``weights - 1`` and the increments along the chain, and the sums (4, 4, V) over all folds of the powers
         ``w^a T^b``, a + b up to 3, of the weights and ``T = w (scale square - middle)``; contiguous, and added to
     """

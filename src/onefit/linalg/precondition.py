@@ -8,6 +8,7 @@ import numpy as np
 from scipy import linalg
 
 from ..typing import FloatArray, IntArray
+from . import compiled
 from .columns import Columns, norms
 from .reinsch import scale_of
 
@@ -47,8 +48,15 @@ class Coordinates:
     tau: float
     is_diagonal: bool = False
 
-    def put(self, columns: Columns, Z: FloatArray) -> None:
-        """Write the rows of Z."""
+    def put(self, columns: Columns, y: FloatArray, rows: FloatArray) -> None:
+        """Write rows of Z and of the residuals of the pilot fit, (n, r + k + Q); ``rows`` are contiguous."""
+        if self.is_diagonal and y.shape[1] == 1 and compiled.is_on():
+            compiled.project(columns.E, columns.N, y, np.diag(self.T), self.pilot, rows)
+            return
+        self._put_coordinates(columns, rows[:, : -y.shape[1]])
+        rows[:, -y.shape[1] :] = y - columns.times(self.pilot)
+
+    def _put_coordinates(self, columns: Columns, Z: FloatArray) -> None:
         if self.is_diagonal:
             scale, r = np.diag(self.T), self.n_penalized
             np.multiply(columns.E, scale[:r], out=Z[:, :r])

@@ -81,7 +81,7 @@ class Design(Protocol):
 class Chunk(NamedTuple):
     """Consecutive rows as a pass sees them: columns, y, folds (L, b), weights that count in the pass, and groups.
 
-    ``observed`` is y as it was given, and ``start`` the number of the first row.
+    ``observed`` is y as it was given, ``start`` the number of the first row, ``beside`` are columns of other designs.
     """
 
     columns: Columns
@@ -91,11 +91,12 @@ class Chunk(NamedTuple):
     groups: IntArray | None
     observed: FloatArray
     start: int
+    beside: tuple[Columns, ...] = ()
 
     def fill(self, rows: FloatArray) -> None:
         """Write ``(columns, y)`` into the first of ``rows`` (b, p + Q)."""
-        (count, Q), r = self.y.shape, self.columns.E.shape[1]
-        rows[:count, :r], rows[:count, r:-Q], rows[:count, -Q:] = self.columns.E, self.columns.N, self.y
+        parts = [part for each in (self.columns, *self.beside) for part in (each.E, each.N)]
+        np.concatenate([*parts, self.y], axis=1, out=rows[: len(self.y)])
 
 
 @dataclass(frozen=True)
@@ -238,10 +239,9 @@ class Collector:
     def add(self, chunk: Chunk) -> None:
         """Add the products of some rows."""
         columns, y, ids, weights, *_ = chunk
-        (L, K), (count, Q) = self.statistics.products.shape[:2], y.shape
+        (L, K), count = self.statistics.products.shape[:2], len(y)
         rows, own, products = self._rows[:count], self._own[:count], self.statistics.products
-        self.coordinates.put(columns, rows[:, :-Q])
-        rows[:, -Q:] = y - columns.times(self.coordinates.pilot)
+        self.coordinates.put(columns, y, rows)
         if weights is not None:
             root = np.sqrt(weights)[:, None]
             rows *= root

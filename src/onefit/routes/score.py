@@ -111,6 +111,9 @@ class Scores:
 class RowSink(Protocol):
     """Takes what is known of the rows of a chunk: sums over the repeats of their residuals and losses."""
 
+    def wants_residuals(self, chunk: Chunk) -> bool:
+        """Whether their residuals are looked at; else they need not be there."""
+
     def put(self, chunk: Chunk, rows: RowTotals) -> None:
         """The first of ``rows`` are those of the chunk."""
 
@@ -120,6 +123,9 @@ class _IntoTotals:
 
     def __init__(self, totals: RowTotals) -> None:
         self.totals = totals
+
+    def wants_residuals(self, chunk: Chunk) -> bool:
+        return True
 
     def put(self, chunk: Chunk, rows: RowTotals) -> None:
         self.totals.put(chunk.start, chunk.start + len(chunk.y), rows)
@@ -170,8 +176,10 @@ def score_chunks(
         count = len(chunk.y)
         chunk.fill(design)
         rows.both.fill(0.0)
+        residuals = rows.residuals[:count, :, 0] if sink.wants_residuals(chunk) else None
         for repeat in range(L) if is_compiled else ():
-            _score_compiled(question, repeat, chunk, design[:count], rows, repeats[repeat])
+            totals = residuals, rows.losses[:count, :, 0]
+            _score_compiled(question, repeat, chunk, design[:count], totals, repeats[repeat])
         for repeat in range(L) if pairs is not None or not is_compiled else ():
             order = FoldOrder.of(chunk.ids[repeat], K)
             np.take(design[:count], order.order, axis=0, out=own[:count], mode="clip")
@@ -188,10 +196,14 @@ def score_chunks(
 
 
 def _score_compiled(
-    question: Question, repeat: int, chunk: Chunk, rows: FloatArray, totals: RowTotals, sums: RowSums
+    question: Question,
+    repeat: int,
+    chunk: Chunk,
+    rows: FloatArray,
+    totals: tuple[FloatArray | None, FloatArray],
+    sums: RowSums,
 ) -> None:
     """Rows (b, p + 1) of a block: what `_Block.own` and `RowSums.add` do, without tables in between."""
-    b = len(rows)
     compiled.score(
         rows,
         question.sets.own_residuals[repeat],
@@ -200,7 +212,7 @@ def _score_compiled(
         sums.thirds.about[..., 0],
         chunk.ids[repeat],
         question.chain.parents,
-        (totals.residuals[:b, :, 0], totals.losses[:b, :, 0], sums.products, sums.thirds.sums),
+        (*totals, sums.products, sums.thirds.sums),
     )
 
 

@@ -60,7 +60,7 @@ static PyObject *py_gather(PyObject *self, PyObject *args) {
 }
 
 /* score(rows (n, d), maps (F, d, V), weights (n,) or None, shift (F,), about (2, V), ids (n,), parents (V,),
- * residuals (n, V), losses (n, V), products (F, V + 2, V + 2), thirds (4, 4, V), n, F, d, V, root); the last four arrays
+ * residuals (n, V) or None, losses (n, V), products (F, V + 2, V + 2), thirds (4, 4, V), n, F, d, V, root); the last four arrays
  * are added to */
 static PyObject *py_score(PyObject *self, PyObject *args) {
     (void)self;
@@ -79,7 +79,7 @@ static PyObject *py_score(PyObject *self, PyObject *args) {
     t.about = take(&b, o[4], 0, SIZE(2, t.V), "about");
     const int64_t *ids = take(&b, o[5], 0, SIZE(n), "ids");
     t.parents = take(&b, o[6], 0, SIZE(t.V), "parents");
-    t.residuals = take(&b, o[7], 1, SIZE(n, t.V), "residuals");
+    if (o[7] != Py_None) t.residuals = take(&b, o[7], 1, SIZE(n, t.V), "residuals");
     t.losses = take(&b, o[8], 1, SIZE(n, t.V), "losses");
     t.products = take(&b, o[9], 1, SIZE(t.F, t.V + 2, t.V + 2), "products");
     t.thirds = take(&b, o[10], 1, SIZE(4, 4, t.V), "thirds");

@@ -14,8 +14,8 @@
 
 static const kernels NAME(kernels_of) = {LABEL, W, TI, NB, NAME(gram), NAME(moments), NAME(onestep), NAME(leavetwo),
                                          NAME(predict), NAME(collect), NAME(gather), NAME(residuals), NAME(score),
-                                         NAME(newton), NAME(lasso), NAME(without), NAME(scale), NAME(interleave),
-                                         NAME(exceeds), NAME(deal)};
+                                         NAME(newton), NAME(lasso), NAME(without), NAME(scale), NAME(project),
+                                         NAME(interleave), NAME(exceeds), NAME(deal)};
 
 #undef SUFFIX
 #undef LABEL

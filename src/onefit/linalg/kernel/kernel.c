@@ -10,6 +10,7 @@
 #define Py_LIMITED_API 0x030B0000
 #endif
 #include <Python.h>
+#include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -429,6 +430,7 @@ static PyMethodDef methods[] = {
     {"residuals", py_residuals, METH_VARARGS, "Residuals of folds with changed coefficients."},
     {"deal", py_deal, METH_VARARGS, "Folds of consecutive rows."},
     {"exceeds", py_exceeds, METH_VARARGS, "Whether numbers are too large, or missing."},
+    {"project", py_project, METH_VARARGS, "Scaled columns, and residuals of a pilot fit."},
     {"interleave", py_interleave, METH_VARARGS, "Columns as rows."},
     {"gather", py_gather, METH_VARARGS, "Gram matrices of the folds of some rows, added up."},
     {"score", py_score, METH_VARARGS, "Held-out losses of the rows of folds, and what they add up to."},

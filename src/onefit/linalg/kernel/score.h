@@ -32,7 +32,7 @@ INLINE void NAME(score_row)(const score_task *t, long row, double shift, const d
     const long V = t->V;
     const double w = t->weights ? t->weights[row] : 1.0;
     for (long v = 0; v < V; v += W) *(VEC *)(loss + v) = *(const VEC *)(u + v) * *(const VEC *)(u + v);
-    NAME(add_values)(t->residuals + row * V, u, V);
+    if (t->residuals) NAME(add_values)(t->residuals + row * V, u, V);
     NAME(add_values)(t->losses + row * V, loss, V);
     if (t->weights)
         for (long v = 0; v < V; v += W) *(VEC *)(loss + v) *= w;

@@ -31,6 +31,35 @@ static int NAME(exceeds)(const double *values, long count, double most) {
     return !is_fine;
 }
 
+/* Scaled columns of a row, which are written, and their product with coefficients. */
+INLINE double NAME(project_part)(const double *restrict from, const double *restrict scale, const double *restrict pilot,
+                                 long width, double *restrict to) {
+    VEC sum = ZERO;
+    long c = 0;
+    for (; c + W <= width; c += W) {
+        const VEC x = *(const VEC *)(from + c);
+        sum += x * *(const VEC *)(pilot + c);
+        *(VEC *)(to + c) = x * *(const VEC *)(scale + c);
+    }
+    double found = 0.0;
+    for (int l = 0; l < W; l++) found += sum[l];
+    for (; c < width; c++) {
+        found += from[c] * pilot[c];
+        to[c] = from[c] * scale[c];
+    }
+    return found;
+}
+
+/* Rows (scaled columns, y less what a pilot fit makes of them): every row is read once. */
+static void NAME(project)(const project_task *t) {
+    const long r = t->r, k = t->k, width = r + k + 1;
+    for (long i = 0; i < t->n; i++) {
+        double *to = t->rows + i * width;
+        const double fitted = NAME(project_part)(t->E + i * r, t->scale, t->pilot, r, to);
+        to[r + k] = t->y[i] - (fitted + NAME(project_part)(t->N + i * k, t->scale + r, t->pilot + r, k, to + r));
+    }
+}
+
 #define DEALT 256
 /* Folds of consecutive rows, see dealing.KeyedOrder: some of them at a time, all rounds of the network, and again for those
  * that are beyond the last row. */

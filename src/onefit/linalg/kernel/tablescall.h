@@ -76,3 +76,26 @@ static PyObject *py_deal(PyObject *self, PyObject *args) {
     release(&b);
     Py_RETURN_NONE;
 }
+
+/* project(E (n, r), N (n, k), y (n,), scale (r + k,), pilot (r + k,), rows (n, r + k + 1), n, r, k) */
+static PyObject *py_project(PyObject *self, PyObject *args) {
+    (void)self;
+    PyObject *o[6];
+    project_task t = {0};
+    if (!PyArg_ParseTuple(args, "OOOOOOlll", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &t.n, &t.r, &t.k)) return NULL;
+    if (t.r < 0 || t.k < 0 || t.r > LONG_MAX / 4 || t.k > LONG_MAX / 4)
+        return PyErr_Format(PyExc_ValueError, "kernel: there are no such columns");
+    buffers b = {.count = 0};
+    t.E = take(&b, o[0], 0, SIZE(t.n, t.r), "E");
+    t.N = take(&b, o[1], 0, SIZE(t.n, t.k), "N");
+    t.y = take(&b, o[2], 0, SIZE(t.n), "y");
+    t.scale = take(&b, o[3], 0, SIZE(t.r + t.k), "scale");
+    t.pilot = take(&b, o[4], 0, SIZE(t.r + t.k), "pilot");
+    t.rows = take(&b, o[5], 1, SIZE(t.n, t.r + t.k + 1), "rows");
+    if (b.count < 0) return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    chosen->project(&t);
+    Py_END_ALLOW_THREADS
+    release(&b);
+    Py_RETURN_NONE;
+}

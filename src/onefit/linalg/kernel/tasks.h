@@ -64,7 +64,7 @@ typedef struct {
 typedef struct {
     const double *rows, *maps, *weights, *shift, *about; /* weights: or NULL */
     const int64_t *members, *starts, *parents; /* the rows of fold f are the members from starts[f] to starts[f + 1] */
-    double *residuals, *losses, *products, *thirds; /* all are added to */
+    double *residuals, *losses, *products, *thirds; /* all are added to; residuals: or NULL */
     long F, d, V, root;
     long wide; /* values and the two columns beside them, as whole registers */
 } score_task;
@@ -107,6 +107,12 @@ typedef struct {
 } scale_task;
 
 typedef struct {
+    const double *E, *N, *y, *scale, *pilot;
+    double *rows;
+    long n, r, k;
+} project_task;
+
+typedef struct {
     const double **columns;
     double *rows;
     long count, width;
@@ -135,6 +141,7 @@ typedef struct {
     void (*lasso)(const lasso_task *, double *, long *);
     void (*without)(const without_task *);
     void (*scale)(const scale_task *);
+    void (*project)(const project_task *);
     void (*interleave)(const interleave_task *);
     int (*exceeds)(const double *, long, double);
     void (*deal)(const deal_task *);

@@ -11,7 +11,6 @@ import numpy as np
 from ...linalg.columns import Columns
 from ...linalg.precondition import Coordinates
 from ...sources import Piece
-from ...spare import spare_table
 from ...typing import FloatArray, IntArray
 from ..collect import Chunk, Collector, FoldOrder, FoldStatistics, numbers_of_a_row, rows_of_a_block
 from ..score import Question, Scores, score_chunks
@@ -188,10 +187,8 @@ class ScoreTask:
         for rows in self.reader.rows(piece):
             columns = [design(rows) for design in self.designs]
             for chunks in _parts(rows, columns, self.reader.target.middle, most):
-                parts = [part for chunk in chunks for part in (chunk.columns.E, chunk.columns.N)]
-                width = sum(part.shape[1] for part in parts)
-                whole = np.concatenate(parts, axis=1, out=spare_table(len(parts[0]), width))
-                yield chunks[0]._replace(columns=Columns(whole[:, :0], whole, np.zeros(0), np.zeros(whole.shape[1])))
+                first, *others = chunks
+                yield first._replace(beside=tuple(chunk.columns for chunk in others))
 
 
 def _nothing() -> None:

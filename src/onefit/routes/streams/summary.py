@@ -67,38 +67,47 @@ class RowSummary:
     by_group: FloatArray | None
     first: list[tuple[int, FloatArray, FloatArray, FloatArray, FloatArray | None]] = field(default_factory=list)
 
+    def wants_residuals(self, chunk: Chunk) -> bool:
+        """Of the first rows."""
+        return chunk.start < MOST
+
     def put(self, chunk: Chunk, rows: RowTotals) -> None:
         """Take in a chunk, of which ``rows`` hold sums over the repeats."""
         plan, b = self.plan, len(chunk.y)
-        weighted = spare_table(b, plan.n_values + 1, plan.n_losses)
-        losses = np.divide(rows.losses[:b], plan.n_repeats, out=weighted[:, :-1])
+        V, R = plan.n_values, plan.n_losses
+        if self.wants_residuals(chunk):
+            self._keep(chunk, rows)
         w = None if chunk.weights is None else chunk.weights[:, None]
         others = plan.total - (1.0 if w is None else w)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            best = np.square((chunk.y - plan.mean) * plan.total / others)
-        if best.shape[1] != losses.shape[2]:
-            best = np.zeros((b, losses.shape[2]))
-        weighted[:, -1] = best
-        if chunk.start < MOST:
-            kept = slice(0, MOST - chunk.start)
-            weights = None if chunk.weights is None else chunk.weights[kept]
-            residuals = rows.residuals[:b][kept] / plan.n_repeats
-            self.first.append((chunk.start, chunk.observed[kept], residuals, losses[kept].copy(), weights))
+        unit = spare_table(b, V + 1, R)  # losses over the scale
+        np.multiply(rows.losses[:b], 1.0 / (plan.n_repeats * plan.scale[:-1]), out=unit[:, :-1])
+        unit[:, -1] = 0.0
+        if chunk.y.shape[1] == R:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                unit[:, -1] = np.square((chunk.y - plan.mean) * (plan.total / others)) / plan.scale[-1]
         if w is not None:
-            weighted *= w[:, :, None]
-        self.sums += weighted.sum(axis=0)
+            unit *= w[:, :, None]
+        table = unit.reshape(b, -1)
+        self.sums += plan.scale * (np.ones(b) @ table).reshape(V + 1, R)  # by BLAS: sums down columns are slow
         if chunk.groups is not None and self.by_group is not None:
             seen, places = np.unique(chunk.groups, return_inverse=True)
             members = sparse.csr_matrix((np.ones(b), places, np.arange(b + 1)), (b, len(seen))).T
-            self.by_group[seen] += (members @ weighted.reshape(b, -1)).reshape(len(seen), *weighted.shape[1:])
-        else:
-            unit = np.divide(weighted, plan.scale, out=weighted)
-            for loss in range(plan.n_losses):
-                gram = unit[..., loss].T @ unit[..., loss]
-                for at, constant in enumerate((-2, -1)):
-                    self.products[at, :, 0, loss] += np.diag(gram)[:-1]
-                    self.products[at, :, 1, loss] += gram[:-1, constant]
-                    self.products[at, :, 2, loss] += gram[constant, constant]
+            self.by_group[seen] += plan.scale * (members @ table).reshape(len(seen), V + 1, R)
+            return
+        for loss in range(R):
+            own = unit[..., loss]
+            gram = own.T @ own
+            for at, constant in enumerate((-2, -1)):
+                self.products[at, :, 0, loss] += np.diag(gram)[:-1]
+                self.products[at, :, 1, loss] += gram[:-1, constant]
+                self.products[at, :, 2, loss] += gram[constant, constant]
+
+    def _keep(self, chunk: Chunk, rows: RowTotals) -> None:
+        """Hold the first rows of the table themselves."""
+        kept, repeats = slice(0, min(MOST - chunk.start, len(chunk.y))), self.plan.n_repeats
+        weights = None if chunk.weights is None else chunk.weights[kept]
+        means = rows.residuals[kept] / repeats, rows.losses[kept] / repeats
+        self.first.append((chunk.start, chunk.observed[kept], *means, weights))
 
     def plus(self, other: RowSummary) -> RowSummary:
         """With those of later rows."""
