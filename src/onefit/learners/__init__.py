@@ -8,6 +8,7 @@ from .adapt import adapt, frozen
 from .classmoments import ClassLearner, ClassMoments
 from .constant import ConstantLearner
 from .contract import Learner, Path, Refusal, Scores, Task
+from .cutoff import has_cut_off, told_of_cut
 from .design import DesignSmoother
 from .encoded import EncodedLearner, EncodedSets, RowsOfSet
 from .encoded_family import EncodedFamily
@@ -76,5 +77,7 @@ __all__ = [
     "fit_newton",
     "free_columns",
     "frozen",
+    "has_cut_off",
     "is_near_interpolation",
+    "told_of_cut",
 ]

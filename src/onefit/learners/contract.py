@@ -137,11 +137,22 @@ class Learner(ABC):
     responses: frozenset[str] = frozenset({"predict", "decision_function"})
     _exactness: str = EXACT
     _task_of_fit: Callable[[Task], Task] | None = None
+    _caution: Callable[[], tuple[str, str]] | None = None
 
     @property
     def exactness(self) -> str:
         """Whether it is what refits of the estimator give, or something before the fit is taken from all rows."""
         return self._exactness
+
+    def with_caution(self, caution: Callable[[], tuple[str, str]]) -> Self:
+        """The same learner, which can say where refits by scikit-learn differ from it by design."""
+        other = copy(self)
+        other._caution = caution
+        return other
+
+    def caution(self) -> tuple[str, str]:
+        """Where refits differ from what it fits, and what to do; both empty if they do not."""
+        return ("", "") if self._caution is None else self._caution()
 
     @property
     @abstractmethod

@@ -125,6 +125,7 @@ def _known(job: Job, outcome: Outcome, every: AllFigures, value: int) -> Known:
         remedy=remedy,
         notes=outcome.notes,
         remarks=outcome.remarks,
+        caution=learner.caution(),
         rule=job.rule,
         loss=figures.asked,
         errors=figures.errors,

@@ -308,6 +308,8 @@ def _exactness(known: Known) -> Iterator[Finding]:
         yield Finding("exactness", message, "")
     for remark in known.remarks:
         yield Finding("exactness", remark, "")
+    if known.caution[0]:
+        yield Finding("exactness", *known.caution)
 
 
 CAUSES = (_interval, _training_size, _few_rows)

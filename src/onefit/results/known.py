@@ -33,6 +33,8 @@ class Known:
         What the job noted while it ran: that the user stopped it.
     remarks : sequence of str
         How it was computed, where that is worth a sentence.
+    caution : tuple of str
+        Where refits by scikit-learn differ by design, and what to do; empty if they do not.
     rule : Rule
     loss : Asked
     errors : FoldErrors
@@ -74,6 +76,7 @@ class Known:
     remedy: str
     notes: Sequence[str]
     remarks: Sequence[str]
+    caution: tuple[str, str]
     rule: Rule
     loss: Asked
     errors: FoldErrors

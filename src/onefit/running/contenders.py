@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 
 from ..errors import DataError, OneFitError
-from ..learners import Learner, Path, RefitLearner, Refusal, Task, adapt, free_columns, frozen
+from ..learners import Learner, Path, RefitLearner, Refusal, Task, adapt, free_columns, frozen, has_cut_off, told_of_cut
 from ..typing import Estimator
 from ..vocabulary import PREDICTIVE
 from .asking import METHODS
@@ -51,6 +52,8 @@ def candidates_of(contender: Contender, task: Task, asked: str) -> list[list[Lea
         if isinstance(found, Learner):
             found = _that_responds(found, task)
         if isinstance(found, Learner):
+            if contender.path is None:
+                found = _cautious(found, contender.estimators[0], task)
             return [[found, _refitted(contender, task, Refusal("no fast route serves what it says of itself"))]]
         refusal = found
         if contender.path is not None and (each := _value_by_value(contender, task)):
@@ -77,6 +80,7 @@ def _value_by_value(contender: Contender, task: Task) -> list[list[Learner]]:
             for estimator, learner in run:
                 assert isinstance(learner, Learner)
                 alone = Contender((estimator,))
+                learner = _cautious(learner, estimator, task)
                 candidates.append(
                     [learner, _refitted(alone, task, Refusal("no fast route serves what it says of itself"))]
                 )
@@ -108,6 +112,11 @@ def _that_responds(learner: Learner, task: Task) -> Learner | Refusal:
     if lacking == {PREDICTIVE}:
         return Refusal("its standard deviations are known of fitted estimators only")
     return Refusal(f"its {sorted(lacking)[0]} is known of fitted estimators only")
+
+
+def _cautious(learner: Learner, estimator: Estimator, task: Task) -> Learner:
+    """The learner, which says where scikit-learn's least squares drops directions."""
+    return learner.with_caution(partial(told_of_cut, estimator, task)) if has_cut_off(estimator) else learner
 
 
 def _refitted(contender: Contender, task: Task, refusal: Refusal) -> RefitLearner:
