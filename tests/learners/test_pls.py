@@ -19,6 +19,8 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 import onefit
 from helpers import STRICT, quietly
 from onefit.errors import OneFitError, TrainingSetError
+from onefit.learners.pls import PLSLearner
+from onefit.linalg import pls
 from validation.spectra import components, fermentation
 
 FOLDS = {"n_folds": 4, "n_repeats": 1, "random_state": 0}
@@ -56,6 +58,46 @@ def check(model, X, y, counts=None):
 def test_a_curve_over_components_equals_refits(seed, shape, outputs, scale, decay):
     X, y = spectra(seed, *shape, outputs, decay)
     check(PLSRegression(scale=scale), X, y, [1, 2, 3])
+
+
+@settings(max_examples=10)
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from([(100, 15), (30, 25)]),
+    st.integers(1, 2),
+    st.booleans(),
+    st.sampled_from([0.0, 1.0, 3.0]),
+)
+def test_late_components_that_are_made_of_rounding_errors_but_do_not_matter_equal_refits(
+    seed, shape, Q, scale, decades
+):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=shape) * 10 ** -rng.uniform(0, decades, shape[1])
+    y = X[:, :2] @ rng.normal(size=(2, Q)) / X[:, :2].std() + rng.normal(size=(shape[0], Q))
+    check(PLSRegression(scale=scale), X, y[:, 0] if Q == 1 else y, [2, 7, 13])
+
+
+@pytest.mark.parametrize("shape", [(400, 30), (60, 30)])  # products of columns, and rows
+def test_twenty_components_of_unlike_columns_take_no_refits(shape, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=shape)
+    by_rows = []
+    monkeypatch.setattr(PLSLearner, "fit_rows", lambda *given: by_rows.append(given))
+    curve = {"param_name": "n_components", "param_range": list(range(1, 21)), "random_state": 0}
+    quietly(onefit.error_curve, PLSRegression(), X, X[:, 0] + rng.normal(size=len(X)), **curve, n_folds=4)
+    assert not by_rows
+
+
+def test_components_of_columns_that_are_used_up_are_not_known():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 6))
+    X[:, 5] = X[:, 0] - X[:, 1]
+    X, Y = X - X.mean(axis=0), rng.normal(size=(60, 2))
+    Y -= Y.mean(axis=0)
+    method = pls.PowerMethod(500, 1e-6)
+    _, of_products = pls.from_products((X.T @ X)[None], (X.T @ Y)[None], np.square(Y).sum(axis=0)[None], 6, method)
+    _, of_rows = pls.from_rows(X, Y, np.ones((1, 60), dtype=bool), np.ones((1, 6)), np.ones((1, 2)), 6, method)
+    assert of_products[0].tolist() == of_rows[0].tolist() == [True] * 5 + [False]
 
 
 def test_one_model_is_on_its_curve():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -24,6 +26,8 @@ from helpers import (
     warned_nested_cv,
 )
 from onefit import PenalizedRegression
+from onefit.criteria import sets
+from onefit.routes import tuned
 from onefit.vocabulary import CRITERIA
 
 ALPHAS = np.logspace(-3, 4, 15)
@@ -95,6 +99,36 @@ def test_a_penalty_for_each_output_is_another_model():
     models = (RidgeCV(ALPHAS, alpha_per_target=each) for each in (False, True))
     one, each = (quiet_nested_cv(model, X, Y, n_folds=5, random_state=0) for model in models)
     assert np.abs(np.asarray(one.estimate) - np.asarray(each.estimate)).max() > 1e-6
+
+
+def test_outputs_are_tuned_a_few_at_a_time_and_have_the_figures_of_refits(monkeypatch):
+    X, Y = noisy(50, 6, seed=3, n_outputs=5)
+    Y[:, 1] = 10 * np.random.default_rng(0).standard_normal(50)
+    weights = random_weights(50, "zeros", seed=3)
+    model = RidgeCV(ALPHAS, alpha_per_target=True)
+    together = quiet_nested_cv(model, X, Y, n_folds=5, n_repeats=2, random_state=0, sample_weight=weights)
+    monkeypatch.setattr(tuned, "OUTPUTS_AT_ONCE", 2)
+    monkeypatch.setattr(sets, "OUTPUTS_BYTES", 1)
+    assert_equals_refits(model, X, Y, sample_weight=weights)
+    keywords = {"n_folds": 5, "n_repeats": 2, "random_state": 0, "sample_weight": weights}
+    apart, on_two = (quiet_nested_cv(model, X, Y, n_jobs=n_jobs, **keywords) for n_jobs in (1, 2))
+    np.testing.assert_allclose(apart.fold_errors.e_out, together.fold_errors.e_out, rtol=1e-11)
+    assert np.array_equal(apart.heldout, on_two.heldout, equal_nan=True)
+    assert np.array_equal(apart.fold_errors.e_out, on_two.fold_errors.e_out)
+
+
+def test_a_penalty_for_each_of_many_outputs_takes_less_memory_than_their_rows_at_all_penalties():
+    n, n_outputs, alphas = 100, 2000, np.logspace(-2, 4, 50)
+    X, Y = noisy(n, 20, seed=3, n_outputs=n_outputs)
+    model = RidgeCV(alphas, alpha_per_target=True)
+    tracemalloc.start()
+    try:
+        result = quiet_nested_cv(model, X, Y, n_folds=3, n_repeats=1, random_state=0)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert result.route == "gram"
+    assert peak < 0.6 * 8 * n * n_outputs * len(alphas)  # 48 MB, 30 times those of y
 
 
 def test_one_alpha_is_ridge():

@@ -12,7 +12,7 @@ from ..linalg.columns import EPS
 from ..typing import BoolArray, FloatArray
 from .trainingsets import inverse_factors
 
-__all__ = ["Middle", "SetSpectra", "keeps_squares", "middle_of"]
+__all__ = ["Middle", "SetBases", "SetSpectra", "keeps_squares", "middle_of"]
 
 KNOWN_SPAN = 1e7
 """Eigenvalues up to this factor from tau, both ways, are known well enough to choose a penalty."""
@@ -55,7 +55,7 @@ class Middle:
 
 
 @dataclass(frozen=True)
-class SetSpectra:
+class SetBases:
     """B training sets, each in a basis ``Z T`` in which its Gram matrix is ``diag(x)`` and the penalty ``diag(theta)``.
 
     With ``M = I - Z_J'WZ_J = LL'`` without the rows J, one eigendecomposition ``L^-1 diag(s) L^-T = U diag(theta) U'``
@@ -66,8 +66,6 @@ class SetSpectra:
     middle : Middle
     back : (B, d, d), ``T'``
     x, theta, root_x : (B, d); ``root_x`` is ``x^(-1/2)``, zero in directions that no row sees
-    spectrum : Spectrum, for what is to be fitted
-    of_rest : (B, d, Q), what orthonormal directions reach of the rest
     magnified : (B,), by how much rounding errors are
     is_sound : (B,), which training sets are far from singular
     """
@@ -77,58 +75,74 @@ class SetSpectra:
     x: FloatArray
     theta: FloatArray
     root_x: FloatArray
-    spectrum: Spectrum
-    of_rest: FloatArray
     magnified: FloatArray
     is_sound: BoolArray
 
     @classmethod
-    def of(
-        cls,
-        middle: Middle,
-        removed: FloatArray,
-        right: FloatArray,
-        of_rest: FloatArray,
-        squares: FloatArray,
-        n: FloatArray,
-    ) -> SetSpectra:
-        """Without rows of Gram matrices ``removed`` (B, d, d).
-
-        ``right`` and ``of_rest`` (B, d, Q) are products of Z with y and with some residuals of a fit to y, the squares
-        of which are ``squares`` (B, Q), over the ``n`` (B,) rows that stay.
-        """
-        d, k, Q = len(middle.s), middle.n_free, right.shape[2]
+    def of(cls, middle: Middle, removed: FloatArray) -> SetBases:
+        """Without rows of Gram matrices ``removed`` (B, d, d)."""
+        d = len(middle.s)
         _, inverse, is_sound = inverse_factors(np.eye(d) - removed)
         theta, U = np.linalg.eigh((inverse * middle.s) @ inverse.swapaxes(1, 2))
-        theta[:, :k] = 0.0
+        theta[:, : middle.n_free] = 0.0
         theta = np.clip(theta, 0.0, 1.0 / middle.tau)
         back = U.swapaxes(1, 2) @ inverse
         x = 1.0 - middle.tau * theta
         seen = (x > 0) & (np.arange(d) < d - middle.n_null)  # theta ascends
         root_x = np.where(seen, 1.0 / np.sqrt(np.where(seen, x, 1.0)), 0.0)
-        gamma = root_x[:, :, None] * (back @ np.concatenate([right, of_rest], axis=2))
+        magnified = np.square(inverse).sum(axis=(1, 2)) / d
+        return cls(middle, back, x, theta, root_x, magnified, is_sound)
+
+
+@dataclass(frozen=True)
+class SetSpectra:
+    """What training sets see of some outputs.
+
+    Attributes
+    ----------
+    bases : SetBases
+    spectrum : Spectrum, for what is to be fitted
+    of_rest : (B, d, Q), what orthonormal directions reach of the rest
+    """
+
+    bases: SetBases
+    spectrum: Spectrum
+    of_rest: FloatArray
+
+    @classmethod
+    def of(
+        cls, bases: SetBases, right: FloatArray, of_rest: FloatArray, squares: FloatArray, n: FloatArray
+    ) -> SetSpectra:
+        """From products ``right`` and ``of_rest`` (B, d, Q) of Z with y and with some residuals of a fit to y.
+
+        The squares of these are ``squares`` (B, Q), over the ``n`` (B,) rows that stay.
+        """
+        k, Q = bases.middle.n_free, right.shape[2]
+        gamma = bases.root_x[:, :, None] * (bases.back @ np.concatenate([right, of_rest], axis=2))
         rest = squares - np.square(gamma[..., Q:]).sum(axis=1)
         with np.errstate(over="ignore"):  # an eigenvalue that is not known, as `is_known` finds
-            mu = np.where(seen, x, 0.0)[:, k:] / np.maximum(theta[:, k:], np.finfo(float).tiny)
+            seen = np.where(bases.root_x > 0, bases.x, 0.0)[:, k:]
+            mu = seen / np.maximum(bases.theta[:, k:], np.finfo(float).tiny)
         spectrum = Spectrum.of(mu, gamma[:, k:, :Q], np.maximum(rest, 0.0), n, k)
-        magnified = np.square(inverse).sum(axis=(1, 2)) / d
-        return cls(middle, back, x, theta, root_x, spectrum, gamma[..., Q:], magnified, is_sound)
+        return cls(bases, spectrum, gamma[..., Q:])
 
     def solve(self, right: FloatArray, lams: FloatArray) -> FloatArray:
         """Coefficients (B, d, Q) of Z at penalties (B, Q), for right-hand sides (B, d, Q)."""
-        projected = np.where(self.root_x[:, :, None] > 0, self.back @ right, 0.0)
-        shrunk = projected / (self.x[:, :, None] + lams[:, None] * self.theta[:, :, None])
-        coefficients: FloatArray = self.back.swapaxes(1, 2) @ shrunk
+        bases = self.bases
+        projected = np.where(bases.root_x[:, :, None] > 0, bases.back @ right, 0.0)
+        shrunk = projected / (bases.x[:, :, None] + lams[:, None] * bases.theta[:, :, None])
+        coefficients: FloatArray = bases.back.swapaxes(1, 2) @ shrunk
         return coefficients
 
     def is_known(self, lams: FloatArray) -> BoolArray:
         """Which training sets can be trusted at the penalties (B, Q) that they chose."""
-        mu = self.spectrum.mu[:, : self.spectrum.mu.shape[1] - self.middle.n_null]
+        middle, magnified = self.bases.middle, self.bases.magnified
+        mu = self.spectrum.mu[:, : self.spectrum.mu.shape[1] - middle.n_null]
         gamma = self.spectrum.gamma[:, : mu.shape[1]]
         with np.errstate(over="ignore"):
-            in_units = mu / self.middle.tau, lams / self.middle.tau
-        known = _is_known(*in_units, self.magnified)
-        return self.is_sound & known & _keeps_digits(*in_units, self.magnified, gamma, self.spectrum.rest)
+            in_units = mu / middle.tau, lams / middle.tau
+        known = _is_known(*in_units, magnified)
+        return self.bases.is_sound & known & _keeps_digits(*in_units, magnified, gamma, self.spectrum.rest)
 
 
 def keeps_squares(rest: FloatArray, left: FloatArray, squares: FloatArray) -> BoolArray:

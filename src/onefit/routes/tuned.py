@@ -23,7 +23,7 @@ from .contract import Engine, Run, Workers
 from .engine import BLOCK_BYTES, FailureLog, per_block, refit_residuals
 from .gramstream import StreamedEngine, Streaming, can_stream
 from .solve import BatchSolver, Downdated, FoldSystems
-from .spectra import Middle, SetSpectra, keeps_squares, middle_of
+from .spectra import Middle, SetBases, SetSpectra, keeps_squares, middle_of
 from .trainingsets import BasisSets, Sets, TrainingSetsEngine, TrainingSetsRoute
 
 __all__ = ["TunedEngine", "TunedRoute", "streamed_tuned"]
@@ -33,6 +33,9 @@ PAIR_FLOATS = 32
 
 LEAST_SEEN = 1e-8
 """Part of a direction that data and penalty must each have to say about which penalty to decompose."""
+
+OUTPUTS_AT_ONCE = 512
+"""Outputs with penalties of their own that are chosen and fitted together: memory is for so many of them."""
 
 ROWS_BYTES = 2**21
 """Memory for the rows of some training sets, where a criterion needs them: about what the nearer caches hold."""
@@ -152,7 +155,15 @@ class _Sets(BasisSets):
         """Numbers that a training set needs."""
         Q = self.engine.y.shape[1]
         d, m = self.engine.smoother.width, self.members.shape[1]
-        return d * PAIR_FLOATS if self._row_pairs(n_out) else int(6 * d * d + n_out * m * (d + 2 * Q))
+        of_outputs = 0 if len(self._output_parts) == 1 else 8 * d * OUTPUTS_AT_ONCE
+        return d * PAIR_FLOATS if self._row_pairs(n_out) else int(6 * d * d + n_out * m * (d + 2 * Q) + of_outputs)
+
+    @property
+    def _output_parts(self) -> list[slice]:
+        """Outputs that are done together: all, if one penalty is to serve all of them."""
+        Q = self.engine.y.shape[1]
+        step = OUTPUTS_AT_ONCE if self.engine.tuned.per_output else Q
+        return [slice(start, min(start + step, Q)) for start in range(0, Q, step)]
 
     def _row_pairs(self, n_out: int) -> PairSearch | None:
         """What serves if it is pairs of rows that are out."""
@@ -191,31 +202,63 @@ class _Sets(BasisSets):
 
     def _downdate(self, out: IntArray, n_train: IntArray) -> tuple[FloatArray, BoolArray]:
         """Residuals, and which of the training sets they can be trusted in."""
-        engine, whole, Q = self.engine, self.engine.whole, self.engine.y.shape[1]
-        totals, by_fold, squares = self.totals
-        right, of_rest = np.split(totals - by_fold[out].sum(axis=1), [Q], axis=2)
-        left = squares[-1] - squares[out].sum(axis=1)
-        sets = SetSpectra.of(whole.middle, self.gram(out), right, of_rest, left, n_train.astype(float))
-        is_certain: BoolArray | bool = True
-        if engine.tuned.needs_rows:
-            lams, is_certain = self._choose_by_rows(sets, out)
-        else:
-            lams = engine.tuned.choose(sets.spectrum)
-        coefficients, is_sound = sets.solve(right, lams), sets.is_known(lams) & is_certain
-        is_sound &= keeps_squares(sets.spectrum.rest, left, squares[-1])
-        held_out = self.members[out]
-        fitted = whole.Z[held_out] @ coefficients[:, None]
-        return engine.padded_y[held_out] - fitted, is_sound
+        whole, held_out = self.engine.whole, self.members[out]
+        bases = SetBases.of(whole.middle, self.gram(out))
+        Z, residuals = whole.Z[held_out], self.engine.padded_y[held_out]
+        is_sound: BoolArray = np.ones(len(out), dtype=bool)
+        for part in self._output_parts:
+            coefficients, is_known = self._coefficients(bases, out, part, n_train.astype(float))
+            residuals[..., part] -= Z @ coefficients[:, None]
+            is_sound &= is_known
+        return residuals, is_sound
 
-    def _choose_by_rows(self, spectra: SetSpectra, out: IntArray) -> tuple[FloatArray, BoolArray]:
+    def _coefficients(
+        self, bases: SetBases, out: IntArray, part: slice, n_train: FloatArray
+    ) -> tuple[FloatArray, BoolArray]:
+        """Of some outputs (B, d, Q), and which of the training sets they can be trusted in."""
+        right, of_rest, left, squares = self._products(out, part)
+        sets = SetSpectra.of(bases, right, of_rest, left, n_train)
+        is_certain: BoolArray | bool = True
+        if self.engine.tuned.needs_rows:
+            lams, is_certain = self._choose_by_rows(sets, out, part)
+        else:
+            lams = self.engine.tuned.choose(sets.spectrum)
+        is_sound = sets.is_known(lams) & is_certain & keeps_squares(sets.spectrum.rest, left, squares)
+        return sets.solve(right, lams), is_sound
+
+    def _products(self, out: IntArray, part: slice) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """For some outputs: products (B, d, Q) of Zw with y and its rest, squares of the rest (B, Q), the same of all rows.
+
+        Products of all outputs by folds would take more memory than y itself.
+        """
+        Q = self.engine.y.shape[1]
+        if len(self._output_parts) == 1:
+            totals, by_fold, squares = self.totals
+            right, of_rest = np.split(totals - by_fold[out].sum(axis=1), [Q], axis=2)
+            return right, of_rest, squares[-1] - squares[out].sum(axis=1), squares[-1]
+        rows = self.members[out].reshape(len(out), -1)
+        y, rest = self.engine.padded_y[:, part], self.rest[:, part]
+        back = (self.engine.root[:, None] * self.Zw)[rows].swapaxes(1, 2)
+        right = self._of_all_rows[0][:, part] - back @ y[rows]
+        of_rest = self._of_all_rows[1][:, part] - self.Zw[rows].swapaxes(1, 2) @ rest[rows]
+        all_squares = np.square(rest).sum(axis=0)
+        return right, of_rest, all_squares - np.square(rest[rows]).sum(axis=1), all_squares
+
+    @cached_property
+    def _of_all_rows(self) -> tuple[FloatArray, FloatArray]:
+        """Products (d, Q) of all rows of Zw with y and with its rest."""
+        return (self.engine.root[:, None] * self.Zw).T @ self.engine.padded_y, self.Zw.T @ self.rest
+
+    def _choose_by_rows(self, spectra: SetSpectra, out: IntArray, part: slice) -> tuple[FloatArray, BoolArray]:
         """Penalties, and where leave-one-out is certain: few training sets at a time, whose rows the caches hold."""
-        spectrum, back, gamma = spectra.spectrum, spectra.root_x[:, :, None] * spectra.back, spectra.of_rest
+        bases, spectrum, gamma = spectra.bases, spectra.spectrum, spectra.of_rest
+        back = bases.root_x[:, :, None] * bases.back
         if self.engine.tuned.grid is not None:
             whole = self.engine.whole
-            sets = SetRows(back, whole.Zw[:-1], whole.rest[:-1], gamma, self.is_out(out))
+            sets = SetRows(back, whole.Zw[:-1], whole.rest[:-1, part], gamma, self.is_out(out))
             lams, least = self.engine.tuned.choose_by_rows(spectrum, sets)
             return lams, least > NEARLY_REACHED
-        lams, is_certain = np.empty((len(out), self.engine.y.shape[1])), np.empty(len(out), dtype=bool)
+        lams, is_certain = np.empty((len(out), gamma.shape[2])), np.empty(len(out), dtype=bool)
         step = per_block(16 * self.folds.n * back.shape[1], ROWS_BYTES)
         for start in range(0, len(out), step):
             some = slice(start, start + step)
@@ -353,7 +396,8 @@ class _TunedSolver(BatchSolver):
     def _diagonalized(self, sets: Downdated) -> SetSpectra:
         """The training sets, with what the pilot reaches of y put back."""
         of_pilot = self._x[:, None] * self._start - sets.removed @ self._start
-        return SetSpectra.of(self._middle, sets.removed, sets.right + of_pilot, sets.right, sets.squares, sets.n)
+        bases = SetBases.of(self._middle, sets.removed)
+        return SetSpectra.of(bases, sets.right + of_pilot, sets.right, sets.squares, sets.n)
 
     def fit(self, sets: Downdated) -> tuple[FloatArray, BoolArray]:
         """The step e from the coefficients c of the pilot solves ``(X'X + lam S) e = X'r - lam S c``."""
