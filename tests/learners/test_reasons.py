@@ -1,5 +1,6 @@
 """What the result says of its route is true: the obstacle is the real one, and a remedy has been seen to work."""
 
+import re
 import warnings
 
 import numpy as np
@@ -8,7 +9,15 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import PCA
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import HuberRegressor, LinearRegression, Ridge, RidgeCV
+from sklearn.linear_model import (
+    HuberRegressor,
+    Lasso,
+    LinearRegression,
+    MultiTaskElasticNetCV,
+    MultiTaskLasso,
+    Ridge,
+    RidgeCV,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
@@ -81,6 +90,20 @@ def test_freezing_is_no_remedy_where_the_fit_is_not_unique():
     assert result.route_reason == "KeepsState, OneHotEncoder must be fitted anew in every training set"
     with pytest.raises(TrainingSetError):
         onefit.nested_cv(pipeline, X, y, transformers="freeze", **FEW)
+
+
+@pytest.mark.parametrize("model", [MultiTaskLasso(0.1), MultiTaskElasticNetCV(cv=3)], ids=repr)
+def test_a_penalty_on_all_outputs_together_has_a_reason_of_its_own_and_a_remedy_that_works(model):
+    X, y = data()
+    Y = np.column_stack([y, X[:, 0] - y])
+    reason = "its penalty is on the coefficients of all outputs together.*Lasso and ElasticNet.*take one"
+    assert re.search(
+        f"{type(model).__name__} has no exact fast route: {reason}", onefit.plan_for(model, X, Y, **FEW).reason
+    )
+    result = onefit.nested_cv(make_pipeline(StandardScaler(), model), X, Y, **FEW)
+    assert result.route == "refit"
+    assert re.search(reason, result.route_reason)
+    assert onefit.nested_cv(Lasso(0.1), X, Y, **FEW).route == "gram"
 
 
 class KeepsState(TransformerMixin, BaseEstimator):

@@ -21,6 +21,10 @@ from sklearn.linear_model import (
     Lasso,
     LinearRegression,
     LogisticRegression,
+    MultiTaskElasticNet,
+    MultiTaskElasticNetCV,
+    MultiTaskLasso,
+    MultiTaskLassoCV,
     PoissonRegressor,
     Ridge,
     RidgeClassifier,
@@ -114,6 +118,17 @@ LEARNERS: dict[type, Known] = {
 }
 
 
+JOINT_OUTPUTS = Refusal(
+    "its penalty is on the coefficients of all outputs together, and onefit solves for one output at a time only",
+    "Lasso and ElasticNet, which fit every output by itself, take one",
+)
+
+REFITTED: dict[type, Refusal] = dict.fromkeys(
+    (MultiTaskElasticNet, MultiTaskElasticNetCV, MultiTaskLasso, MultiTaskLassoCV), JOINT_OUTPUTS
+)
+"""Classes that are known to have no fast route, and why."""
+
+
 def adapt(estimator: Estimator, task: Task, path: Path | None = None) -> Learner | Refusal:
     """Find the learner of an estimator, or of its path; never guesses: a subclass is not the class it derives from."""
     if task.problem.weights is not None and declines_weights(estimator):
@@ -145,6 +160,8 @@ def _unknown(estimator: object) -> Refusal:
     name = type(estimator).__name__
     if hasattr(estimator, "__onefit_learner__"):
         return Refusal(f"{name} only inherits __onefit_learner__, and may fit or predict otherwise than its parent")
+    if known := REFITTED.get(type(estimator)):
+        return replace(known, reason=f"{name} has no exact fast route: {known.reason}")
     return Refusal(f"{name} has no exact fast route")
 
 

@@ -227,7 +227,7 @@ class _Sets(BasisSets):
         return sets.solve(right, lams), is_sound
 
     def _products(self, out: IntArray, part: slice) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """For some outputs: products (B, d, Q) of Zw with y and its rest, squares of the rest (B, Q), the same of all rows.
+        """For some outputs: products (B, d, Q) of Zw with y and its rest, squares of the rest (B, Q), and of all (Q,).
 
         Products of all outputs by folds would take more memory than y itself.
         """
