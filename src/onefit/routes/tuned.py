@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -13,26 +12,21 @@ from ..criteria import NEARLY_REACHED, PairSearch, RowFit, RowPart, SetRows, spe
 from ..folds import Folds
 from ..learners import DesignSmoother, Learner, Task, TunedLearner
 from ..linalg.columns import Columns
-from ..linalg.precondition import Coordinates, rotate
 from ..linalg.refined import can_be_refined
 from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
-from .collect import FoldStatistics
-from .contract import Engine, Run, Workers
+from .contract import Engine, Workers
 from .engine import BLOCK_BYTES, FailureLog, per_block, refit_residuals
-from .gramstream import StreamedEngine, Streaming, can_stream
-from .solve import BatchSolver, Downdated, FoldSystems
+from .gramstream import StreamedEngine, can_stream
 from .spectra import Middle, SetBases, SetSpectra, keeps_squares, middle_of
 from .trainingsets import BasisSets, Sets, TrainingSetsEngine, TrainingSetsRoute
+from .tunedstream import streamed_tuned
 
-__all__ = ["TunedEngine", "TunedRoute", "streamed_tuned"]
+__all__ = ["TunedEngine", "TunedRoute"]
 
 PAIR_FLOATS = 32
 """Numbers for each column that a pair of rows needs, if it is left out of the fit to all rows."""
-
-LEAST_SEEN = 1e-8
-"""Part of a direction that data and penalty must each have to say about which penalty to decompose."""
 
 OUTPUTS_AT_ONCE = 512
 """Outputs with penalties of their own that are chosen and fitted together: memory is for so many of them."""
@@ -52,7 +46,7 @@ class TunedRoute(TrainingSetsRoute):
         tables, smoother = TunedEngine(task.problem, learner, task.loss), learner.smoother
         if learner.needs_rows or not isinstance(smoother, DesignSmoother) or smoother.n_columns == smoother.n_free:
             return tables
-        streamed = StreamedEngine(task, tables, _StreamedTuned(learner, smoother))
+        streamed = StreamedEngine(task, tables, streamed_tuned(learner, smoother))
         return streamed if can_stream(smoother, 1, task) else tables
 
 
@@ -317,94 +311,3 @@ class _Sets(BasisSets):
             at = np.flatnonzero(lams == lam)
             residuals[:, at] = y[np.ix_(new, at)] - engine.smoother.predict(rows, y[:, at], float(lam), new)
         return np.split(residuals, np.cumsum([len(part) for part in held_out])[:-1])
-
-
-def streamed_tuned(tuned: TunedLearner, smoother: DesignSmoother) -> Streaming:
-    """How a learner that chooses its penalty by a spectrum is computed in passes over blocks of rows."""
-    return _StreamedTuned(tuned, smoother)
-
-
-class _StreamedTuned(Streaming):
-    """A penalty chosen by a function of the spectrum of each training set."""
-
-    def __init__(self, tuned: TunedLearner, smoother: DesignSmoother) -> None:
-        self.design, self._tuned = smoother, tuned
-
-    def penalties(self, sample: Columns, y: FloatArray, share: float) -> tuple[float, float]:
-        """What the sample would choose for as many rows as there are."""
-        spectrum = spectrum_of_rows(sample, y, smallest=share * self._tuned.smallest).spectrum
-        return middle_of(self._tuned, replace(spectrum, mu=spectrum.mu / share, rows=None)), self._tuned.smallest
-
-    def solver(
-        self, statistics: FoldStatistics, coordinates: Coordinates, folds: Folds, run: Run, tick: Callable[[], None]
-    ) -> BatchSolver | None:
-        """About the penalty that all rows choose, which is first guessed from the sample."""
-        first = _TunedSolver.of(statistics, coordinates, coordinates.tau, self._tuned, folds, run, tick)
-        tau = None if first is None else first.chosen_on_all_rows(folds.n)
-        return None if tau is None else _TunedSolver.of(statistics, coordinates, tau, self._tuned, folds, run, tick)
-
-
-class _TunedSolver(BatchSolver):
-    """Diagonalizes every training set against the penalty."""
-
-    def __init__(
-        self,
-        systems: FoldSystems,
-        folds: Folds,
-        run: Run,
-        tick: Callable[[], None],
-        tuned: TunedLearner,
-        middle: Middle,
-        x: FloatArray,
-        start: FloatArray,
-    ) -> None:
-        super().__init__(systems, folds, 1, run, tick)
-        self._tuned, self._middle, self._x, self._start = tuned, middle, x, start
-
-    @classmethod
-    def of(
-        cls,
-        statistics: FoldStatistics,
-        coordinates: Coordinates,
-        tau: float,
-        tuned: TunedLearner,
-        folds: Folds,
-        run: Run,
-        tick: Callable[[], None],
-    ) -> _TunedSolver | None:
-        """About a penalty tau; None if the coordinates are not good enough."""
-        d, P = len(coordinates.T), coordinates.penalty
-        G, k = statistics.total[:d, :d], d - coordinates.n_penalized
-        rotation = rotate(G, P, tau, k)
-        if rotation is None:
-            return None
-        # the pilot in the new coordinates: B'(G + tau P) is the inverse of B
-        start = rotation.B.T @ ((G + tau * P) @ linalg.solve_triangular(coordinates.T, coordinates.pilot))
-        systems = FoldSystems.of(statistics, coordinates, rotation.B)
-        return cls(systems, folds, run, tick, tuned, Middle(rotation.s, tau, k), rotation.x, start)
-
-    def chosen_on_all_rows(self, n: int) -> float | None:
-        """The penalty to decompose about; None if the spectrum is not known well enough to tell."""
-        systems, d, k = self.systems, len(self._x), self._middle.n_free
-        if min(self._x[k:].min(), self._middle.tau * self._middle.s[k:].min()) < LEAST_SEEN:
-            return None
-        spectra = self._diagonalized(
-            Downdated(np.zeros((1, d, d)), systems.all_right[None], systems.all_squares[None], np.array([float(n)]))
-        )
-        return middle_of(self._tuned, spectra.spectrum)
-
-    def _diagonalized(self, sets: Downdated) -> SetSpectra:
-        """The training sets, with what the pilot reaches of y put back."""
-        of_pilot = self._x[:, None] * self._start - sets.removed @ self._start
-        bases = SetBases.of(self._middle, sets.removed)
-        return SetSpectra.of(bases, sets.right + of_pilot, sets.right, sets.squares, sets.n)
-
-    def fit(self, sets: Downdated) -> tuple[FloatArray, BoolArray]:
-        """The step e from the coefficients c of the pilot solves ``(X'X + lam S) e = X'r - lam S c``."""
-        found = self._diagonalized(sets)
-        lams = self._tuned.choose(found.spectrum)
-        held = (self._middle.s[:, None] * self._start) * lams[:, None]
-        steps = found.solve(sets.right - held, lams)
-        is_known = found.is_known(lams) & sets.keeps(found.spectrum.rest)
-        is_known &= keeps_squares(found.spectrum.rest, sets.squares, self.systems.all_squares)
-        return steps[:, :, None], is_known

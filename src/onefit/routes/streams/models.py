@@ -24,7 +24,7 @@ from ..contract import Run
 from ..learned import streamed_learner
 from ..solve import Doubtful, FoldSystems, SetSolver
 from ..streamedpath import MOST_RATIO, PathSolver
-from ..tuned import streamed_tuned
+from ..tunedstream import streamed_tuned
 from .rows import ReadRows
 
 __all__ = ["IN_MEMORY", "NOT_UNIQUE", "MeanModel", "PathModel", "StreamedModel", "runs_of", "streamed_model"]
