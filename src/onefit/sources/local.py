@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from queue import Queue
+from queue import Queue, SimpleQueue
 from threading import Event, Thread
 from typing import Any, TypeVar
 
@@ -69,10 +70,36 @@ class LocalRunner:
             pool.shutdown(cancel_futures=True)
 
 
+class _Threads:
+    """Threads that wait for work, and are used again: one that is new has no memory of its own yet to read into."""
+
+    def __init__(self) -> None:
+        self.idle: list[SimpleQueue[Callable[[], None]]] = []  # appending and popping are atomic
+
+    def start(self, work: Callable[[], None]) -> None:
+        """Do it on a thread that is idle, or on a new one."""
+        try:
+            todo = self.idle.pop()
+        except IndexError:
+            todo = SimpleQueue()
+            Thread(target=self._serve, args=(todo,), daemon=True).start()
+        todo.put(work)
+
+    def _serve(self, todo: SimpleQueue[Callable[[], None]]) -> None:
+        while True:
+            todo.get()()
+            self.idle.append(todo)
+
+
+_threads = _Threads()
+if hasattr(os, "register_at_fork"):  # the threads of a process are not there in its children
+    os.register_at_fork(after_in_child=_threads.idle.clear)
+
+
 def read_ahead(items: Iterator[T], depth: int = READ_AHEAD) -> Iterator[T]:
     """The same items, of which some are made by another thread while the last one is in use."""
     ready: Queue[tuple[bool, Any]] = Queue(depth)
-    is_over = Event()
+    is_over, is_done = Event(), Event()
 
     def read() -> None:
         try:
@@ -83,9 +110,10 @@ def read_ahead(items: Iterator[T], depth: int = READ_AHEAD) -> Iterator[T]:
             ready.put((False, None))
         except BaseException as error:  # which is raised where the items are asked for
             ready.put((False, error))
+        finally:
+            is_done.set()
 
-    reader = Thread(target=read, daemon=True)
-    reader.start()
+    _threads.start(read)
     try:
         while True:
             has_more, item = ready.get()
@@ -96,7 +124,7 @@ def read_ahead(items: Iterator[T], depth: int = READ_AHEAD) -> Iterator[T]:
             yield item
     finally:
         is_over.set()
-        while reader.is_alive():  # it may wait for room
+        while not is_done.is_set():  # it may wait for room
             while not ready.empty():
                 ready.get()
-            reader.join(0.01)
+            is_done.wait(0.01)
