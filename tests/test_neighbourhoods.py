@@ -228,3 +228,11 @@ def test_bad_input_has_a_cause_and_a_remedy(name):
 def test_keywords_that_make_no_sense_beside_them_are_refused(keywords, error, words):
     with pytest.raises(error, match=words):
         interval(onefit.TimeBlocks(), **keywords)
+
+
+def test_a_frame_in_the_place_of_the_count_of_blocks_is_told_where_it_belongs():
+    with pytest.raises(
+        FoldError, match=r"must be an integer of at least 3; times go by order=, places by coords=\.$"
+    ) as told:
+        onefit.SpaceBlocks(np.zeros((500, 2)))
+    assert len(str(told.value)) < 200

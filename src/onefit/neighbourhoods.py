@@ -6,6 +6,7 @@ data (`onefit.running.dependent`), unless it is given.
 
 from __future__ import annotations
 
+import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -387,7 +388,8 @@ def _as_rows(rows: ArrayLike, n: int, fold: int) -> IntArray:
 
 def _check_count(name: str, value: object, least: int) -> None:
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        raise FoldError(f"{name}={value!r} must be an integer of at least {least}.")
+        hint = "; times go by order=, places by coords=" if np.ndim(value) else ""  # type: ignore[arg-type]
+        raise FoldError(f"{name}={reprlib.repr(value)} must be an integer of at least {least}{hint}.")
 
 
 def _check_buffer(buffer: object) -> None:

@@ -86,12 +86,12 @@ def test_scores_are_a_list_of_names(monkeypatch):
     assert expected.keywords()["scoring"] == ["roc_auc", "neg_log_loss"]
 
 
-@pytest.mark.parametrize(("command", "line"), [("run", ""), ("curve", ""), ("compare", "--model a --model b")])
+@pytest.mark.parametrize(("command", "line"), [("run", ""), ("curve", ""), ("compare", "--model ols --model lasso")])
 def test_what_is_not_given_keeps_the_default_of_its_field(monkeypatch, command, line):
     ask = asked(monkeypatch, command, f"t.csv --target y {line}")
-    models = {"several": ("a", "b")} if command == "compare" else {}
+    models = {"several": ("ols", "lasso")} if command == "compare" else {}
     assert ask == Ask(Roles("y"), Source("t.csv"), command=command, **models)
-    assert ask.models == (("a", "b") if command == "compare" else ("ridge",))
+    assert ask.models == (("ols", "lasso") if command == "compare" else ("ridge",))
 
 
 def test_options_of_some_commands_name_commands_that_there_are():

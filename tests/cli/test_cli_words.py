@@ -167,3 +167,33 @@ def test_a_job_that_was_stopped_does_not_say_that_it_is_done():
         progress.advance(4)
         progress.was_interrupted = True
     assert reports == [(0, 9), (4, 9)]
+
+
+def test_a_model_that_is_misspelt_or_of_another_library_is_told_how_to_name_it():
+    misspelt, other = (onefit_cli(*RUN, "--model", name).stderr for name in ("rigde", "forest"))
+    assert "RandomForestRegressor; did you mean 'ridge'? See onefit run --help." in misspelt
+    assert "nor of Python, such as sklearn.ensemble:RandomForestRegressor; see onefit run --help." in other
+
+
+def test_dates_are_told_to_be_an_order(table):
+    days = pd.date_range("2024-01-01", periods=40)
+    outcome = onefit_cli("run", table(day=days, x=np.arange(40) % 7, y=np.arange(40.0)), "--target", "y")
+    assert "--drop 'day'; or, if rows follow one another in time, --order 'day'." in outcome.stderr
+
+
+def test_findings_name_options_rather_than_python(table):
+    rng = np.random.default_rng(0)
+    walk = np.cumsum(rng.normal(size=200))
+    outcome = onefit_cli("run", table(x=rng.normal(size=200), y=walk), "--target", "y", "--repeats", "2")
+    assert "If they follow one another in time, use --order COLUMN" in outcome.stdout
+    assert "onefit." not in outcome.stdout
+
+
+def test_results_are_written_as_typed_where_a_terminal_has_no_minus_sign(table):
+    rng = np.random.default_rng(1)
+    x, noise = rng.normal(size=(2, 60))
+    outcome = onefit_cli("run", table(x=x, y=1e5 * noise), "--target", "y", "--repeats", "2")
+    assert outcome.stdout.isascii()
+    assert "; R2 0.00 (-0.0" in outcome.stdout
+    (baseline,) = (line for line in outcome.stdout.splitlines() if line.startswith("The best constant has"))
+    assert "e+09;" in baseline

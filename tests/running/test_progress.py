@@ -177,11 +177,18 @@ def test_the_bar_shows_share_count_and_time_left(clock):
     assert len(line) <= 79
 
 
-def test_the_bar_says_at_most_if_a_rule_may_stop_before(clock):
+def test_the_bar_says_how_long_a_repeat_takes_if_a_rule_stops_them_before(clock):
     bar = Bar(Terminal(), is_asked_for=True)
     bar.units = Units(200 * 50, "repeats", each=50, is_most=True)
-    assert bar.line(5000, 10000, 600.0).endswith("50%  100/200 repeats  at most 10 min left")
-    assert bar.line(100, 10000, 100.0).endswith("1%  2/200 repeats  at most 2.8 h left")
+    assert bar.line(5000, 10000, 20.0).endswith("░  100 of at most 200 repeats  0.2 s each")
+    assert bar.line(100, 10000, 400.0).endswith("░  2 of at most 200 repeats  3 min each")
+    assert bar.line(0, 10000, 4.0).endswith("░  0 of at most 200 repeats")
+
+
+def test_the_bar_says_at_most_of_fits_that_a_rule_may_spare(clock):
+    bar = Bar(Terminal(), is_asked_for=True)
+    bar.units = Units(150, "fits", is_most=True)
+    assert bar.line(30, 150, 10.0).endswith("20%  30/150 fits  at most 40 s left")
 
 
 def test_a_stream_without_unicode_gets_a_plain_bar(clock):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass, field
 from typing import Annotated
 
 import typer
 
-from ..checks import did_you_mean
 from ..vocabulary import MAX_FITS
 from .options import DASK, MODELS, STANDARD_INPUT, Debugging, Files, Models, Roles, Source, Validation, Writing
 from .signatures import COMMAND_NAME
@@ -61,12 +61,7 @@ class Ask(Debugging, Writing, Files, Validation, Models, _Table):
 def check_usage(ask: Ask) -> None:
     """Refuse what does not go together, and models that there are not, before a table is read."""
     for name in ask.models:
-        if ":" not in name and name not in MODELS:
-            near = did_you_mean(name, MODELS)
-            raise typer.BadParameter(
-                f"--model: {name!r} is none of {', '.join(MODELS)}, nor a factory as package.module:factory"
-                f"{'; ' if near else ''}{near}"
-            )
+        _check_model(name)
     if ask.loss is not None and ask.scoring:
         raise typer.BadParameter("--scoring is greater the better and --loss smaller the better; leave one of them out")
     if ask.lam is not None and ask.tuned is not None:
@@ -101,3 +96,13 @@ def check_usage(ask: Ask) -> None:
             raise typer.BadParameter("--lambda needs a range for a curve: lo:hi:count")
         if ask.param is not None and ask.range is not None:
             raise typer.BadParameter("--param and a range of --lambda are two curves; leave one of them out")
+
+
+def _check_model(name: str) -> None:
+    if ":" in name or name in MODELS:
+        return
+    near = difflib.get_close_matches(name.lower(), MODELS, 1)
+    raise typer.BadParameter(
+        f"--model: {name!r} is none of {', '.join(MODELS)}, nor of Python, such as "
+        f"sklearn.ensemble:RandomForestRegressor{f'; did you mean {near[0]!r}?' if near else ''}"
+    )

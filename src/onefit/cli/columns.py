@@ -72,7 +72,7 @@ def read_column(values: pd.Series[Any], max_levels: int, is_asked_for: bool, is_
     missing = len(values) - len(present)
     dtype = values.dtype
     if types.is_datetime64_any_dtype(dtype) or types.is_timedelta64_dtype(dtype) or isinstance(dtype, pd.PeriodDtype):
-        return Column(name, "refused", "holds dates")
+        return _dates(name, "holds dates")
     if not len(present):
         return Column(name, "constant", "has no values")
     if types.is_numeric_dtype(dtype) and not types.is_bool_dtype(dtype):
@@ -89,7 +89,7 @@ def read_column(values: pd.Series[Any], max_levels: int, is_asked_for: bool, is_
     if is_text and not is_category:
         refuse_disguised(name, present, texts)
         if all(re.fullmatch(DATE, text.strip(), re.IGNORECASE) for text in texts):
-            return Column(name, "refused", "holds dates or times")
+            return _dates(name)
     if len(texts) == 1:
         return _constant(name, repr(texts[0]), missing)
     if len(texts) > max_levels or 2 * len(texts) > len(values):
@@ -138,7 +138,11 @@ def _for_many_levels(name: str, levels: int, rows: int) -> str:
 def _refuse_objects(name: str, distinct: Iterable[object]) -> Column:
     """Dates and other objects of Parquet files."""
     kind = type(next(value for value in distinct if not isinstance(value, str | bool))).__name__
-    return Column(name, "refused", "holds dates or times" if kind in ("date", "time", "datetime") else f"holds {kind}s")
+    return _dates(name) if kind in ("date", "time", "datetime") else Column(name, "refused", f"holds {kind}s")
+
+
+def _dates(name: str, cause: str = "holds dates or times") -> Column:
+    return Column(name, "refused", cause, remedy=f"if rows follow one another in time, --order {name!r}")
 
 
 def refuse_disguised(name: str, present: pd.Series[Any], texts: list[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, SupportsFloat, cast
@@ -32,6 +33,7 @@ __all__ = ["sentence", "show_answer", "show_comparison", "show_result"]
 PLAIN_WIDTH, WIDE = 160, 130
 """Columns where there is no terminal, and those from which a table has room for words beside its figures."""
 
+LOWERED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 ABSENT = "-"
 """For a rule that does not apply."""
 
@@ -71,6 +73,17 @@ def _number(value: float, decimals: int | None) -> str:
     return f"{value:.4g}" if decimals is None else f"{value + 0.0:,.{decimals}f}"
 
 
+def _error(error: float, beside: Sequence[str]) -> str:
+    """A standard error to four digits, with a power of ten if the figures beside it have one."""
+    return _number(error, None if any("e" in text for text in beside) else Digits.of([error]).decimals)
+
+
+def _typed(text: str) -> str:
+    """A text as it is typed on any keyboard, since not every terminal has minus signs and raised digits."""
+    text = re.sub("([0-9.]+) × 10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)", lambda m: f"{m[1]}e{int(m[2].translate(LOWERED)):+03d}", text)
+    return text.replace("−", "-")
+
+
 def sentence(result: NestedCVResult) -> str:
     """The answer: "Expect a squared error of about 3,215, 95% interval 2,874 to 3,597; R2 0.48 (0.42 to 0.54)"."""
     estimate, low, high = numbers(result.estimate, *result.interval)
@@ -78,7 +91,7 @@ def sentence(result: NestedCVResult) -> str:
     text = f"Expect {article(name)} {name} of about {estimate}, {_level(result)} interval {low} to {high}"
     if result.r2 is not None:
         estimate, low, high = r2_text(*(float(value) for value in result.r2))
-        text += f"; R2 {estimate} ({low} to {high})"
+        text += _typed(f"; R2 {estimate} ({low} to {high})")
     return text
 
 
@@ -127,7 +140,7 @@ def _show_rules(console: Console, result: NestedCVResult) -> None:
         figures, error = numbers(row["estimate"], row["low"], row["high"]), float(row["standard_error"])
         mark = f"{rule} *" if rule == result.rule else str(rule)
         words = [RULE_WORDS[str(rule)]] if is_wide else []
-        table.add_row(mark, *figures, _number(error, Digits.of([error]).decimals), *words)
+        table.add_row(mark, *figures, _error(error, figures), *words)
     console.print(table)
     if not is_wide:
         console.print("; ".join(f"{rule}: {words}" for rule, words in RULE_WORDS.items()), style="dim")
@@ -139,7 +152,7 @@ def _show_beside(console: Console, result: NestedCVResult) -> None:
     """The best constant, and whether the model beats it."""
     text = baseline_text(result)
     if text:
-        console.print(text[0].upper() + text[1:], soft_wrap=True)
+        console.print(_typed(text[0].upper() + text[1:]), soft_wrap=True)
 
 
 def _show_metrics(console: Console, result: NestedCVResult) -> None:
@@ -154,7 +167,7 @@ def _show_metrics(console: Console, result: NestedCVResult) -> None:
             error = float(row["standard_error"])
             figures = numbers(row["estimate"], row["low"], row["high"])
             label = str(name).removeprefix("calibration_")
-            table.add_row(clean(label), *figures, _number(error, Digits.of([error]).decimals))
+            table.add_row(clean(label), *figures, _error(error, figures))
         console.print(table)
 
 

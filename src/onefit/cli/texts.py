@@ -19,6 +19,15 @@ OPTIONS = {
     "route": "--route",
 }
 
+PHRASES = {
+    "cv=onefit.TimeBlocks() (the error on a new stretch) or RollingOrigin (forecasts)": (
+        "--order COLUMN (the error on a new stretch), with --ahead H that of forecasts"
+    ),
+    "in result.heldout": "in the report (--report)",
+    'use "zero_one", or a function of (observed class, predicted class)': "use --loss zero_one, or leave it out",
+}
+"""What messages say of Python, and what helps here."""
+
 
 def clean(text: object) -> str:
     """A text on one line without control characters, which a header could use to write over the screen."""
@@ -27,6 +36,8 @@ def clean(text: object) -> str:
 
 def as_options(text: str) -> str:
     """A message of the library with its keywords as the options that they are here."""
+    for said, meant in PHRASES.items():
+        text = text.replace(said, meant)
     text = re.sub(r'transformers="freeze"', "--freeze", text)
     text = re.sub(r", or stratified ones \(cv=StratifiedKFold[^;]*?\)\)", "", text)
     return re.sub(

@@ -82,7 +82,7 @@ def paper(errors: FoldErrors, context: Context) -> Interval:
     if (mse < 0).any():
         least = f"{np.nanmin(mse):.3g}"
         rest["reason"] = (
-            f"The paper's estimate of the mean squared error is negative ({least}), so it gives no interval."
+            f"The paper's estimate of the sampling variance is negative ({least}), so it gives no interval."
         )
         rest["remedy"] = "More repeats make this rarer, and the covariance rule does not have it."
     return symmetric(estimate, context.z * se, se, mse, **rest)

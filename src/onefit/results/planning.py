@@ -20,6 +20,7 @@ from ..routes.newton import NewtonRoute, mean_iterations
 from ..routes.plan import flops_of, offers_of
 from ..routes.refit import time_one_fit
 from ..running.job import Job
+from ..running.progress import fine_time_text
 from ..typing import Estimator
 
 __all__ = ["Plan", "breakeven_folds", "plan", "plan_of"]
@@ -81,7 +82,7 @@ class Plan:
         lines = [f"n={self.n} rows, p={self.p} columns, K={self.n_folds} folds, L={some}{self.n_repeats} repeats:"]
         for route in dict.fromkeys([*self.flops, self.choice, *self.seconds]):
             what = [f"{self.flops[route]:10.3g} flops"] if route in self.flops else []
-            what += [f"about {self.seconds[route]:.2g} s"] if route in self.seconds else []
+            what += [f"about {fine_time_text(self.seconds[route])}"] if route in self.seconds else []
             what += [f"{self.n_fits:,} fits"] if route == "refit" and not self.flops else []
             lines.append(f" {'->' if route == self.choice else '  '} {route:<8} {', '.join(what)}".rstrip())
         if self.iterations is not None:

@@ -20,7 +20,7 @@ from ..errors import DataError
 from ..metrics.losses import takes_two
 from ..routes import Units
 
-__all__ = ["Bar", "Progress", "Stopped", "Units", "check_progress", "time_text"]
+__all__ = ["Bar", "Progress", "Stopped", "Units", "check_progress", "fine_time_text", "time_text"]
 
 PATIENCE = 1.0
 """Seconds that a job may take without a bar, unless the user asks for one."""
@@ -175,11 +175,7 @@ class Bar:
 
     def line(self, done: int, total: int, elapsed: float) -> str:
         """The bar, the share, the count and the time left, as far as they fit."""
-        each, part = self.units.each, done / total
-        about = "at most" if self.units.is_most else "about"
-        seconds = self._left(done, total, elapsed)
-        left = f"{about} {time_text(seconds)} left" if math.isfinite(seconds) else ""
-        words = [f"{int(100 * part)}%", f"{done // each}/{total // each} {self.units.name}", left]
+        part, words = done / total, self._words(done, total, elapsed)
         room = _width(self.stream) - 1  # in the last column some terminals begin a new line
         while len(words) > 1 and len("  ".join(["onefit", *words])) + 2 + SHORTEST > room:
             del words[1]  # the count, and then the time
@@ -187,6 +183,17 @@ class Bar:
         length = min(LONGEST, max(room - len("  ".join(["onefit", *words])) - 2, 1))
         filled = int(length * part)
         return "  ".join(["onefit", self._full * filled + self._empty * (length - filled), *words])
+
+    def _words(self, done: int, total: int, elapsed: float) -> list[str]:
+        """Share, count and time left; where a rule stops repeats, mostly long before the last, the time of one."""
+        each, name, seconds = self.units.each, self.units.name, self._left(done, total, elapsed)
+        is_known = math.isfinite(seconds) and done < total
+        if self.units.is_most and name == "repeats":
+            pace = fine_time_text(seconds / (total - done) * each) if is_known else ""
+            return [f"{done // each} of at most {total // each} repeats", f"{pace} each" if pace else ""]
+        about = "at most" if self.units.is_most else "about"
+        left = f"{about} {time_text(seconds)} left" if math.isfinite(seconds) else ""
+        return [f"{int(100 * done / total)}%", f"{done // each}/{total // each} {name}", left]
 
     def close(self) -> None:
         """Clear what was not finished."""
@@ -263,6 +270,11 @@ def _width(stream: TextIO) -> int:
         return os.get_terminal_size(stream.fileno()).columns or 80
     except (AttributeError, OSError, ValueError):
         return shutil.get_terminal_size().columns
+
+
+def fine_time_text(seconds: float) -> str:
+    """A time to two digits, which a short one keeps."""
+    return f"{seconds:.2g} s" if seconds < 99.5 else time_text(seconds)
 
 
 def time_text(seconds: float) -> str:
