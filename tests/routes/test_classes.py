@@ -226,6 +226,26 @@ def test_too_few_rows_for_a_covariance_are_refitted_with_the_reason():
     assert_same_results(fast, quietly(onefit.nested_cv, shrunk, X, y, route="refit", **keywords))
 
 
+@pytest.mark.parametrize("step", [None, StandardScaler()])
+def test_a_value_that_fails_in_a_training_set_leaves_the_others_their_figures(step):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 5)), np.arange(60) % 2
+    X[y == 1, 4] = X[y == 1, 3]  # the covariance of this class is singular
+    last = QuadraticDiscriminantAnalysis()
+    model, before = (last, "") if step is None else (make_pipeline(step, last), "quadraticdiscriminantanalysis__")
+    keywords = {"param_range": [0.0, 0.1, 0.5], "n_folds": 4, "n_repeats": 1, "random_state": 0}
+    fast, slow = (
+        quietly(onefit.error_curve, model, X, y, param_name=f"{before}reg_param", route=route, **keywords)
+        for route in ("gram", "refit")
+    )
+    assert fast.results[1].route == "gram"
+    np.testing.assert_allclose(fast.estimate, slow.estimate, rtol=1e-9)
+    assert np.isnan(fast.estimate).tolist() == [True, False, False]
+    assert fast.reasons == slow.reasons
+    with pytest.raises(RefitError, match="not full rank"):
+        quietly(onefit.nested_cv, model, X, y, n_folds=4, n_repeats=1, route="gram")
+
+
 def test_fixed_transformers_may_stand_before_it():
     X, y = classes(60, 3, 2, 9)
     estimator = make_pipeline(FunctionTransformer(np.arctan), LinearDiscriminantAnalysis())

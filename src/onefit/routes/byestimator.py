@@ -14,6 +14,7 @@ from ..folds import Folds
 from ..learners import ClassLearner, Task
 from ..learners.refitted import weight_name
 from ..typing import Estimator, FloatArray, IntArray
+from .engine import FailureLog
 
 __all__ = ["residuals_by_estimator", "scores_by_estimator"]
 
@@ -53,13 +54,26 @@ def scores_by_estimator(
 
 
 def residuals_by_estimator(
-    learner: ClassLearner, task: Task, folds: Folds, repeat: int, out: Sequence[int], members: IntArray
+    learner: ClassLearner,
+    task: Task,
+    folds: Folds,
+    repeat: int,
+    out: Sequence[int],
+    members: IntArray,
+    log: FailureLog,
 ) -> FloatArray:
-    """Residuals (t, m, V, Q) of the rows ``members`` (t, m) of the folds that one training set leaves out."""
+    """Residuals (t, m, V, Q) of the rows ``members`` (t, m) of the folds that one training set leaves out.
+
+    Zeros, and a note in the log, for a value that fails.
+    """
     y = task.problem.y
     residuals = np.zeros((*members.shape, learner.n_values, y.shape[1]))
     for value in range(learner.n_values):
-        scores = scores_by_estimator(learner.whole(value), task, folds, repeat, out, learner.scores_of)
+        try:
+            scores = scores_by_estimator(learner.whole(value), task, folds, repeat, out, learner.scores_of)
+        except RefitError as error:
+            log.add(error, folds.first + repeat, tuple(out), value)
+            continue
         for place, found in enumerate(scores):
             rows = members[place, : len(found)]
             residuals[place, : len(found), value] = y[rows] - found

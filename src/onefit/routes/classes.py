@@ -162,4 +162,5 @@ class _Sets(Sets):
         """Residuals (t, m, V, Q) of the folds that one training set leaves out, by scikit-learn's fit to it."""
         engine = self.engine
         repeat, held = self.place(out)
-        return residuals_by_estimator(engine.learner, engine.task, self.folds, repeat, held, self.members[out])
+        members = self.members[out]
+        return residuals_by_estimator(engine.learner, engine.task, self.folds, repeat, held, members, self.log)
