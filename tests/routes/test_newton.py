@@ -18,11 +18,12 @@ from onefit.errors import DataError, RouteError, TrainingSetError
 from onefit.folds import RandomFolds
 from onefit.inference.intervals import RULES
 from onefit.learners import GLMLearner, Refusal, Task, adapt
-from onefit.learners.glm_families import Multinomial
+from onefit.learners.glm_families import Binomial, Gamma, Multinomial, Poisson, Tweedie
 from onefit.linalg import compiled
 from onefit.metrics import find_loss
 from onefit.routes.engine import FailureLog
 from onefit.routes.newtonsets import NewtonEngine
+from onefit.routes.newtonthird import Third, third_derivatives
 from onefit.validation import check_problem
 
 LASSO = LogisticRegression(solver="saga", l1_ratio=1.0)
@@ -164,6 +165,62 @@ def test_n3_softmax_in_one_class_less():
     np.testing.assert_allclose(family.basis.T @ family.basis, np.eye(3), atol=1e-15)
     np.testing.assert_allclose(family.basis.sum(axis=0), 0.0, atol=1e-15)
     assert np.linalg.eigvalsh(expected)[0] > 0
+
+
+FAMILIES = {
+    "binomial": (Binomial(), np.array([[-1.0, 1.0]])),
+    "softmax": (Multinomial(3), np.array([[1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])),
+    "poisson": (Poisson(), np.array([[0.0, 3.0]])),
+    "gamma": (Gamma(), np.array([[0.5, 3.0]])),
+    "tweedie": (Tweedie(1.5), np.array([[0.0, 3.0]])),
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_n5_third_derivatives_tell_how_the_hessian_changes(name):
+    family, values = FAMILIES[name]
+    rng, n, q, c = np.random.default_rng(3), 40, 4, family.basis.shape[1]
+    B, y, w = rng.standard_normal((n, q)), np.repeat(values, 20, axis=1), rng.random(n) + 0.5
+    gamma, delta = 0.5 * rng.standard_normal((2, c, q))
+
+    def hessian(at):
+        curvature = w * family.curvature(family.basis @ (at @ B.T), y)
+        return np.einsum("abn,nj,nk->ajbk", curvature, B, B).reshape(c * q, c * q)
+
+    expected = (hessian(gamma + 1e-5 * delta) - hessian(gamma - 1e-5 * delta)) / 2e-5
+    found = third_derivatives(B, y, w, family, gamma).along(delta.reshape(1, -1))[0]
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
+
+
+def test_n5_the_error_of_the_hessian_at_the_end_is_of_second_order():
+    X, y, _ = draw(22, n=400)
+    engine, problem = engine_of(logistic(), X, y)
+    folds = RandomFolds(problem.n, 10, 3).block(0, 1)
+    sets = engine.sets(folds, range(1), FailureLog(1))
+    part = sets._sets([sets.chunk(np.array([[0, 2]]))], 0, range(1), sets._sums(0, range(1)))
+    penalty, train = np.append(np.ones(X.shape[1]), 0.0), folds.training_rows(0, 0, 2)
+    gamma = engine.full[0].gamma[0]
+    for _ in range(20):
+        g, H = brute_derivatives(engine, gamma, train, penalty)
+        gamma = gamma + np.linalg.solve(H, g)
+    start = part.hessians.whole(part.penalty)
+    bent, is_told = part.hessians.bent(start)
+    assert is_told.all()
+    assert np.linalg.norm(bent[0] - H, 2) < 0.5 * np.linalg.norm(start[0] - H, 2)
+
+
+@pytest.mark.parametrize("on", [True, False])
+@pytest.mark.parametrize("size", [-3.0, 1.0, 30.0])
+def test_what_is_expected_of_the_hessian_changes_the_way_and_not_the_fit(monkeypatch, on, size):
+    X, y, w = draw(23, kind="classes")
+    engine, problem = engine_of(logistic(C=10.0), X, y, w)
+    expected = [scores for _, _, scores in heldout(engine, problem, by_themselves=True)]
+    along = Third.along
+    monkeypatch.setattr(Third, "along", lambda self, delta: size * along(self, delta))
+    with compiled.switched(on):
+        found = [scores for _, _, scores in heldout(engine, problem)]
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-11)
 
 
 def test_n4_the_decrement_bounds_what_the_gradient_asks_of_the_linear_predictor():

@@ -401,7 +401,8 @@ def newton(
     ----------
     design, y, weights, cells : (n, q), (P, n), (n,), (n,)
     tables : factors (cells, T) and maps (T, q, p) or None, of which set s has those at s % T, penalty (S, p), pieces of
-        Hessians (M, c p, c p), curvature (S,), basis (P, c), and minus the gradient at the start (S, c, p) or None
+        Hessians (M, c p, c p), curvature (S,), basis (P, c), minus the gradient at the start (S, c, p) or None, and how
+        Hessians change until the end for each piece that is taken away, as expected (M, c p, c p), or None
     made : (S, 3), a piece and two that are taken away from it or -1, which gives a Hessian but for its penalty; None if
         the pieces are those
     theta : (S, c, p), the start, which becomes the solution

@@ -46,6 +46,9 @@ left to Newton's own method."""
 LEAST_PIVOT = 1e-10
 """Squared pivot of a Hessian with ones on its diagonal below which columns nearly depend on each other."""
 
+MOST_BENT = 10.0
+"""Times the diagonal of a Hessian: what changes it more is no small change."""
+
 FEW = 32
 """Systems up to this size are inverted: products of all inverses at once take less than solving one by one."""
 
@@ -85,10 +88,12 @@ class Hessians:
     ----------
     pieces : (M, d, d)
     made : (S, 3) or None, a piece, and two that are taken away from it or -1; None if the pieces are the Hessians
+    bends : (M, d, d) or None, how Hessians change until the end for each piece that is taken away, as expected
     """
 
     pieces: FloatArray
     made: IntArray | None = None
+    bends: FloatArray | None = None
 
     def whole(self, penalty: FloatArray) -> FloatArray:
         """The Hessians themselves (S, d, d), with penalties (S, p)."""
@@ -100,6 +105,39 @@ class Hessians:
         d, p = found.shape[1], penalty.shape[1]
         diagonal = np.arange(d)
         found[:, diagonal, diagonal] += penalty if d == p else np.tile(penalty, (1, d // p))
+        return found
+
+    def inverses(self, penalty: FloatArray) -> tuple[Inverses, BoolArray, BoolArray]:
+        """Inverses, bent if that is definite, and which are definite, and bent."""
+        start = self.whole(penalty)
+        if self.bends is None:
+            return *preconditioners(start), np.zeros(len(penalty), dtype=bool)
+        ahead, is_bent = self.bent(start)
+        found, is_definite = preconditioners(np.where(is_bent[:, None, None], ahead, start))
+        if not is_definite[is_bent].all():
+            is_bent &= is_definite
+            found, is_definite = preconditioners(np.where(is_bent[:, None, None], ahead, start))
+        return found, is_definite, is_bent
+
+    def bent(self, start: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """Hessians at the end from those at the start, and where that can be told: its diagonal changes little."""
+        assert self.made is not None
+        assert self.bends is not None
+        found = start.copy()
+        for less in self.made.T[1:]:
+            found[less >= 0] += self.bends[less[less >= 0]]
+        before, after = (np.einsum("sii->si", each) for each in (start, found))
+        is_told: BoolArray = ((MOST_BENT * after >= before) & (after <= MOST_BENT * before)).all(axis=1)
+        return found, is_told
+
+    def bend(self, step: FloatArray, some: IntArray) -> FloatArray:
+        """Bends of some sets times vectors (S, d)."""
+        assert self.made is not None
+        assert self.bends is not None
+        found = np.zeros_like(step)
+        for less in self.made[some].T[1:]:
+            at = less >= 0
+            found[at] += np.matmul(self.bends[less[at]], step[at, :, None])[..., 0]
         return found
 
 
@@ -143,7 +181,7 @@ class NewtonBatch:
         rows = self.rows
         if compiled.is_on() and rows.family.kernel is not None and not sparse.issparse(rows.design):
             return self._solve_compiled(start, first, rows.family.kernel)
-        preconditioner, is_definite = preconditioners(self.sets.hessians.whole(self.sets.penalty))
+        preconditioner, is_definite, is_bent = self.sets.hessians.inverses(self.sets.penalty)
         S = len(start)
         theta, done, steps = start.copy(), np.zeros(S, dtype=bool), np.zeros(S, dtype=np.intp)
         active = np.flatnonzero(is_definite)
@@ -153,12 +191,15 @@ class NewtonBatch:
         for _ in range(MOST_STEPS):
             if not len(active):
                 break
-            if first is not None:
-                descent, first = first[active].reshape(len(active), -1), None
+            if first is not None and not changes:
+                descent = first[active].reshape(len(active), -1)
             else:
                 descent = view.descent(theta[active]).reshape(len(active), -1)
             step = memory.direction(descent, preconditioner.of(active))
             change = np.sqrt(np.maximum(dots(step, descent), 0.0) / self.sets.curvature[active])
+            if first is not None and not changes and is_bent.any():  # by the Hessian half way
+                half = 0.5 * is_bent[active, None] * self.sets.hessians.bend(step, active)
+                step = step + preconditioner.of(active).times(half)
             ratio = np.minimum(change / changes[-1], 1.0) if changes else np.ones(len(active))
             changes.append(change)
             theta[active] += step.reshape(-1, *theta.shape[1:])
@@ -169,7 +210,8 @@ class NewtonBatch:
                 if len(changes) > WINDOW:
                     stays &= change <= SLOW * changes[-1 - WINDOW]
             done[active[is_done]] = True
-            memory.add(step, descent)
+            # along a long first step the Hessian half way is not that at the end
+            memory.add(step, descent, is_bent[active] if first is not None and len(changes) == 1 else None)
             if not stays.all():
                 active = active[stays]
                 changes = [each[stays] for each in changes]
@@ -182,7 +224,7 @@ class NewtonBatch:
         rows, sets, theta = self.rows, self.sets, np.array(start, dtype=np.float64, order="C")
         weights = np.ones(rows.n) if rows.weights is None else rows.weights
         H = sets.hessians
-        tables = (sets.factors, sets.maps, sets.penalty, H.pieces, sets.curvature, rows.family.basis, first)
+        tables = (sets.factors, sets.maps, sets.penalty, H.pieces, sets.curvature, rows.family.basis, first, H.bends)
         limits = (CONVERGED, WINDOW, SLOW, WILD, LEAST_PIVOT)
         converged, steps = compiled.newton(
             rows.design, rows.y, weights, self.cells, tables, H.made, theta, family, limits
@@ -261,29 +303,30 @@ class Memory:
         self._steps: list[FloatArray] = []
         self._changes: list[FloatArray] = []
         self._scales: list[FloatArray] = []
-        self._last: tuple[FloatArray, FloatArray] | None = None
+        self._last: tuple[FloatArray, FloatArray, BoolArray] | None = None
 
-    def add(self, step: FloatArray, descent: FloatArray) -> None:
-        """Remember a step, and minus the gradient before it."""
-        self._last = step, descent
+    def add(self, step: FloatArray, descent: FloatArray, forgets: BoolArray | None = None) -> None:
+        """Remember a step, and minus the gradient before it, but for sets (S,) that forget it."""
+        self._last = step, descent, np.zeros(len(step), dtype=bool) if forgets is None else forgets
 
     def keep(self, some: BoolArray) -> None:
         """Forget the training sets that left."""
         for each in (self._steps, self._changes, self._scales):
             each[:] = [table[some] for table in each]
         if self._last is not None:
-            self._last = self._last[0][some], self._last[1][some]
+            step, descent, forgets = self._last
+            self._last = step[some], descent[some], forgets[some]
 
     def direction(self, descent: FloatArray, inverse: Inverses) -> FloatArray:
         """``M g`` (S, d), M the inverse Hessian after all updates (two-loop recursion)."""
         if self._last is not None:
-            step, before = self._last
+            step, before, forgets = self._last
             change = before - descent
             along = dots(step, change)
             self._steps.append(step)
             self._changes.append(change)
             with np.errstate(divide="ignore", invalid="ignore"):
-                self._scales.append(np.where(along > 0, 1.0 / along, 0.0))
+                self._scales.append(np.where((along > 0) & ~forgets, 1.0 / along, 0.0))
             for each in (self._steps, self._changes, self._scales):
                 del each[:-MEMORY]
         history = list(zip(self._steps, self._changes, self._scales, strict=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,6 +18,7 @@ from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
 from .features import FeaturesEngine
 from .newtonbatch import Hessians, NewtonSets, Rows
+from .newtonthird import Third, third_derivatives
 from .products import Products
 from .rowsets import Ends, MaskedStatistics
 
@@ -47,6 +49,10 @@ NO_MEAN = (
 
 NOT_SETTLED = "columns nearly depend on each other: rounding errors hide the coefficients"
 REMEDY = 'Give the model a penalty; or take what the solver stops at, by route="refit".'
+
+
+REACH = 1.0
+"""Change of a linear predictor up to which its third derivative tells how the Hessian changes."""
 
 
 def dense(part: FloatArray | sparse.csr_matrix) -> FloatArray:
@@ -150,6 +156,7 @@ class FullEngine(FeaturesEngine, ABC):
         self.by_newton: list[int] = []  # values of training sets that were fitted by themselves; appending is atomic
         self.n_fits: list[int] = []
         self.n_steps: list[int] = []
+        self._aheads: dict[int, tuple[Third, FloatArray] | None] = {}
         B = self.rows[: problem.n]
         if not learner.has_steps and not learner.fit_intercept:
             B = B[:, :-1] + learner.fixed.centres
@@ -219,6 +226,38 @@ class FullEngine(FeaturesEngine, ABC):
         """Columns of fits (S, q, p) from those of the design; an intercept is the last and absorbs all shifts."""
         return feature_maps(features, self.fixed.n_columns, self.learner.fit_intercept)
 
+    def bends(self, value: int, descents: FloatArray, folds: FloatArray) -> FloatArray | None:
+        """How Hessians change (K, c q, c q) when a fold is left out; None if that is not known.
+
+        From minus the gradients (K, c q) of the folds and their Hessians. Where a fold moves a linear predictor too far
+        for derivatives to tell, nothing changes.
+        """
+        ahead = self._ahead(value)
+        if ahead is None:
+            return None
+        third, inverse = ahead
+        delta = -descents @ inverse
+        delta += np.matmul(folds, delta[:, :, None])[..., 0] @ inverse  # the fold's part of the Hessian, once
+        with np.errstate(invalid="ignore"):
+            reach = np.abs(delta.reshape(-1, self.design.shape[1]) @ self.design.T)
+            delta[~(reach.reshape(len(delta), -1).max(axis=1) <= REACH)] = 0.0
+        return third.along((1.0 - 2.0 / len(delta)) * delta)
+
+    def _ahead(self, value: int) -> tuple[Third, FloatArray] | None:
+        """Third derivatives of the fit to all rows, and the inverse of its Hessian; None if they are not taken."""
+        if value not in self._aheads:
+            learner, full = self.learner, self.full[value]
+            third = None
+            if full.descents is not None and self.n_weighed == 1 and isinstance(self.design, np.ndarray):
+                third = third_derivatives(self.design, learner.y, learner.row_weights, learner.family, full.gamma)
+            self._aheads[value] = None
+            if third is not None:
+                penalty = self.penalties(value, np.array([learner.row_weights.sum()]), full.gamma.shape[1])[0]
+                with suppress(np.linalg.LinAlgError):
+                    H = full.hessians[0] + np.diag(np.tile(penalty, len(full.gamma)))
+                    self._aheads[value] = third, np.linalg.inv(H)
+        return self._aheads[value]
+
     def _fit_all(self) -> list[Full]:
         """Fits to all rows, along the path of penalties."""
         learner, family = self.learner, self.learner.family
@@ -276,6 +315,8 @@ class FullEngine(FeaturesEngine, ABC):
     def hessians(self, curvature: FloatArray, members: IntArray, sizes: IntArray) -> FloatArray:
         """Hessians (F, G, c q, c q) of some sets of rows (F, m), of which the first ``sizes`` are there."""
         c, q = len(curvature), self.design.shape[1]
+        if c > 1 and self.n_weighed == 1 and isinstance(self.design, np.ndarray) and len(sizes) > 1:
+            return self._hessians_of_folds(curvature, members)[:, None]
         found = np.empty((len(sizes), self.n_weighed, c, q, c, q))
         for group in range(self.n_weighed):
             own = curvature if self.n_weighed == 1 else np.where(self.weighed == group, curvature, 0.0)
@@ -285,6 +326,20 @@ class FullEngine(FeaturesEngine, ABC):
                     found[:, group, a, :, b] = block
                     found[:, group, b, :, a] = block  # symmetric in itself
         return found.reshape(len(sizes), self.n_weighed, c * q, c * q)
+
+    def _hessians_of_folds(self, curvature: FloatArray, members: IntArray) -> FloatArray:
+        """The same (F, c q, c q) of several predictors, fold by fold: all blocks in one product with its rows."""
+        c, q, (F, m) = len(curvature), self.design.shape[1], members.shape
+        first, second = np.triu_indices(c)
+        weights = np.zeros((self.learner.n + 1, len(first)))
+        weights[:-1] = curvature[first, second].T
+        found = np.empty((F, c, q, c, q))
+        for own, rows in zip(found, members, strict=True):
+            B = self.padded[rows]
+            heavy = (B[:, None] * weights[rows, :, None]).reshape(m, -1)
+            blocks = (B.T @ heavy).reshape(q, -1, q)
+            own[first, :, second] = own[second, :, first] = blocks.swapaxes(0, 1)
+        return found.reshape(F, c * q, c * q)
 
     def _grams(self, weights: FloatArray, members: IntArray, sizes: IntArray) -> FloatArray:
         """Weighted products of the columns (F, q, q)."""

@@ -110,7 +110,10 @@ class _Sets(LoneSets):
             first = self._first_descent(sets, sums, values)
         solution = NewtonBatch(engine.shared, self._cells(repeat), sets).solve(start, first)
         V, c, at = len(values), start.shape[1], 0
-        thetas, begun = (each.reshape(V, -1, *each.shape[1:]) for each in (solution.theta, start))
+        found_at = solution.theta
+        if not solution.is_converged.all():  # others may be anywhere, and are fitted by themselves
+            found_at = np.where(solution.is_converged[:, None, None], found_at, start)
+        thetas, begun = (each.reshape(V, -1, *each.shape[1:]) for each in (found_at, start))
         is_converged = solution.is_converged.reshape(V, -1)
         for chunk, found in zip(chunks, tables, strict=True):
             some = slice(at, at + len(chunk.out))
@@ -165,7 +168,7 @@ class _Sets(LoneSets):
         penalty = np.concatenate([engine.penalties(value, weight, width) for value in values])
         curvature = np.asarray(sums[:, :, 0] @ factors).ravel()
         if layout[1] is not None:
-            return NewtonSets(factors, None, penalty, self._downdated(layout[1], repeat, values), curvature)
+            return NewtonSets(factors, None, penalty, self._downdated(layout[1], repeat, values, sums), curvature)
         H = np.concatenate([self._hessians(chunk, repeat, value) for value in values for chunk in chunks])
         T = len(weight)
         mapped = [engine.mapped(H[at : at + T], maps) for at in range(0, len(H), T)]
@@ -199,7 +202,7 @@ class _Sets(LoneSets):
             factors[fold, :, np.arange(len(fold))] = 0.0
         return factors.reshape(-1, len(chunk.out))
 
-    def _downdated(self, folds: IntArray, repeat: int, values: range) -> Hessians:
+    def _downdated(self, folds: IntArray, repeat: int, values: range, sums: FloatArray) -> Hessians:
         """Hessians as those of all rows less those of the folds (T, 2) that are out."""
         K = self.folds.n_folds
         pieces = [
@@ -211,7 +214,19 @@ class _Sets(LoneSets):
         first = (K + 1) * np.arange(len(values))[:, None, None]
         made[:, :, :1] = first
         made[:, :, 1:] = np.where(folds < 0, -1, first + 1 + folds)
-        return Hessians(np.concatenate(pieces), made.reshape(-1, 3))
+        return Hessians(np.concatenate(pieces), made.reshape(-1, 3), self._bends(pieces[1::2], values, sums))
+
+    def _bends(self, hessians: Sequence[FloatArray], values: range, sums: FloatArray) -> FloatArray | None:
+        """How Hessians change when a fold is left out, in the order of the pieces; None if that is not known."""
+        if sums.shape[2] == 1:
+            return None
+        K, found = self.folds.n_folds, list[FloatArray]()
+        for value, of_folds, own in zip(values, hessians, sums, strict=True):
+            bends = self.engine.bends(value, own[:K, 1:], of_folds)
+            if bends is None:
+                return None
+            found += [np.zeros((1, *bends.shape[1:])), bends]
+        return np.concatenate(found)
 
     def _hessians(self, chunk: Chunk, repeat: int, value: int) -> FloatArray:
         """Hessians (S, c q, c q) of training sets in the columns of the design."""

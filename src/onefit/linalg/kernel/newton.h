@@ -145,7 +145,8 @@ INLINE void NAME(pass)(const newton_task *t, const VEC *restrict gamma, const VE
 typedef struct {
     VEC *A, *D, *maps, *factors, *gamma, *sums, *inner, *theta, *g, *before, *step, *part, *steps, *changes, *penalty, *along, *kept;
     VEC scales[NEWTON_MEMORY], curvature;
-    double *H; /* of one set */
+    double *H;      /* of each set, and two vectors */
+    int is_bent[W]; /* whether the Hessian is that where the set is expected to end */
 } NAME(lane_sets);
 #define SETS NAME(lane_sets)
 
@@ -155,8 +156,9 @@ static VEC *NAME(cut)(VEC **space, long count) {
     return found;
 }
 
-/* The lower half of a set's Hessian (d, d). */
-static void NAME(assemble)(const newton_task *t, long set, double *restrict H) {
+#define MOST_BENT 10.0 /* times the diagonal of a Hessian: what changes it more is no small change */
+/* The lower half of a set's Hessian (d, d), where it starts or where it is expected to end; 0 if that cannot be told. */
+static int NAME(assemble)(const newton_task *t, long set, int is_bent, double *restrict H) {
     const long p = t->p, d = t->c * p;
     const int64_t *made = t->made + 3 * set;
     const double *whole = t->pieces + made[0] * d * d;
@@ -169,20 +171,74 @@ static void NAME(assemble)(const newton_task *t, long set, double *restrict H) {
             for (long j = 0; j <= i; j++) H[i * d + j] -= less[i * d + j];
     }
     for (long i = 0; i < d; i++) H[i * d + i] += t->penalty[set * p + i % p];
+    double *restrict before = H + d * d;
+    for (long i = 0; i < d; i++) before[i] = H[i * d + i];
+    for (int k = 1; k < 3 && is_bent; k++) {
+        if (made[k] < 0) continue;
+        const double *more = t->bends + made[k] * d * d;
+        for (long i = 0; i < d; i++)
+            for (long j = 0; j <= i; j++) H[i * d + j] += more[i * d + j];
+    }
+    int is_told = 1;
+    for (long i = 0; i < d; i++)
+        is_told &= MOST_BENT * H[i * d + i] >= before[i] && H[i * d + i] <= MOST_BENT * before[i];
+    return is_told;
 }
 
-/* The tables of the sets first.., a lane each; lanes beyond the last repeat it. */
+/* The Hessians of the sets first.., of length one, a lane each; lanes beyond the last repeat it. */
+static void NAME(load_hessians)(const newton_task *t, SETS *s, long first) {
+    const long d = t->c * t->p, ld = d | 1;
+    const long each = d * (d + 2); /* from one to the next */
+    for (int l = 0; l < W; l++) {
+        const long set = first + l < t->S ? first + l : t->S - 1;
+        double *H = s->H + l * each;
+        if (!NAME(assemble)(t, set, s->is_bent[l], H) && s->is_bent[l]) NAME(assemble)(t, set, s->is_bent[l] = 0, H);
+        for (long i = 0; i < d; i++) s->D[i][l] = H[i * d + i] > 0 ? 1.0 / sqrt(H[i * d + i]) : 0.0;
+    }
+    for (long i = 0; i < d; i++) {
+        long j = 0;
+        for (; j + W <= i; j += W) { /* tiles, which the lanes of a register have in columns */
+            VEC tile[W];
+            for (int l = 0; l < W; l++) tile[l] = *(const VEC *)(s->H + l * each + i * d + j);
+            NAME(transpose)(tile);
+            for (int k = 0; k < W; k++) s->A[i * ld + j + k] = tile[k] * s->D[i] * s->D[j + k];
+        }
+        for (; j < i; j++)
+            for (int l = 0; l < W; l++) s->A[i * ld + j][l] = s->H[l * each + i * d + j] * s->D[i][l] * s->D[j][l];
+        s->A[i * ld + i] = SPREAD(1.0);
+    }
+}
+
+/* The least squared pivot of a set's factor; NaN or below zero if there is none. */
+static double NAME(least_pivot)(const SETS *s, long d, int lane) {
+    double least = INFINITY;
+    for (long i = 0; i < d; i++) {
+        const double inverse = s->A[i * (d | 1) + i][lane], pivot = 1.0 / (inverse * inverse);
+        if (pivot != pivot) return pivot;
+        least = pivot < least ? pivot : least;
+    }
+    return least;
+}
+
+/* Their factors: where the set is expected to end, if that is definite, else where it starts. */
+static void NAME(factor_hessians)(const newton_task *t, SETS *s, long first) {
+    const long d = t->c * t->p;
+    int is_whole = 1;
+    for (int l = 0; l < W; l++) s->is_bent[l] = t->bends != NULL;
+    NAME(load_hessians)(t, s, first);
+    NAME(factor)(s->A, d | 1, 0, d, d);
+    for (int l = 0; l < W && t->bends; l++) 
+        if (s->is_bent[l] && !(NAME(least_pivot)(s, d, l) > t->least_pivot)) is_whole = s->is_bent[l] = 0;
+    if (is_whole) return;
+    NAME(load_hessians)(t, s, first);
+    NAME(factor)(s->A, d | 1, 0, d, d);
+}
+
+/* The other tables of the sets first... */
 static void NAME(load_sets)(const newton_task *t, SETS *s, long first) {
-    const long c = t->c, q = t->q, p = t->p, d = c * p, ld = d | 1;
-    double *H = s->H;
+    const long c = t->c, q = t->q, p = t->p, d = c * p;
     for (int l = 0; l < W; l++) {
         const long set = first + l < t->S ? first + l : t->S - 1, own = set % t->T;
-        NAME(assemble)(t, set, H);
-        for (long i = 0; i < d; i++) s->D[i][l] = H[i * d + i] > 0 ? 1.0 / sqrt(H[i * d + i]) : 0.0;
-        for (long i = 0; i < d; i++) {
-            for (long j = 0; j < i; j++) s->A[i * ld + j][l] = H[i * d + j] * s->D[i][l] * s->D[j][l];
-            s->A[i * ld + i][l] = 1.0;
-        }
         for (long i = 0; i < d; i++) s->theta[i][l] = t->theta[set * d + i];
         for (long i = 0; i < d && t->first; i++) s->g[i][l] = t->first[set * d + i];
         for (long i = 0; i < p; i++) s->penalty[i][l] = t->penalty[set * p + i];
@@ -253,9 +309,13 @@ static void NAME(descend)(const newton_task *t, SETS *s, const double *change, c
 static void NAME(precondition)(const SETS *s, VEC *x, long d) {
     const long ld = d | 1;
     for (long i = 0; i < d; i++) x[i] *= s->D[i];
-    for (long j = 0; j < d; j++) {
-        x[j] *= s->A[j * ld + j];
-        for (long i = j + 1; i < d; i++) x[i] -= s->A[i * ld + j] * x[j];
+    for (long i = 0; i < d; i++) { /* along rows, as they stand; two sums, as each waits for itself */
+        const VEC *row = s->A + i * ld;
+        VEC even = ZERO, odd = ZERO;
+        long j = 0;
+        for (; j + 1 < i; j += 2) even += row[j] * x[j], odd += row[j + 1] * x[j + 1];
+        if (j < i) even += row[j] * x[j];
+        x[i] = (x[i] - even - odd) * row[i];
     }
     for (long i = d - 1; i >= 0; i--) {
         x[i] *= s->A[i * ld + i];
@@ -289,6 +349,26 @@ static void NAME(direct)(SETS *s, long d, long count) {
     for (long i = 0; i < d; i++) s->step[i] = s->part[i];
 }
 
+/* Let the first step go by the Hessian half way, M - C/2 where M is that at the end: M^-1 g + M^-1 C M^-1 g / 2. */
+static void NAME(bend)(const newton_task *t, SETS *s, long first) {
+    const long d = t->c * t->p;
+    double *restrict x = s->H, *restrict y = s->H + d;
+    for (int l = 0; l < W; l++) {
+        const long set = first + l < t->S ? first + l : t->S - 1;
+        for (long i = 0; i < d; i++) x[i] = s->is_bent[l] ? 0.5 * s->step[i][l] : 0.0, y[i] = 0.0;
+        for (int k = 1; k < 3; k++) {
+            const int64_t at = t->made[3 * set + k];
+            for (long j = 0; j < d && at >= 0; j++) {
+                const double *restrict row = t->bends + (at * d + j) * d; /* as it is symmetric, the column */
+                for (long i = 0; i < d; i++) y[i] += row[i] * x[j];
+            }
+        }
+        for (long i = 0; i < d; i++) s->part[i][l] = y[i];
+    }
+    NAME(precondition)(s, s->part, d);
+    for (long i = 0; i < d; i++) s->step[i] += s->part[i];
+}
+
 /* Remember a step and the change of the gradient, the `count`-th. */
 static void NAME(remember)(SETS *s, long d, long count) {
     const long at = count % NEWTON_MEMORY;
@@ -302,23 +382,18 @@ static void NAME(remember)(SETS *s, long d, long count) {
 
 /* The steps of W training sets. */
 static void NAME(iterate)(const newton_task *t, SETS *s, long first) {
-    const long d = t->c * t->p, ld = d | 1;
+    const long d = t->c * t->p;
     int is_active[W], left = 0;
     double history[NEWTON_STEPS][W];
-    for (int l = 0; l < W; l++) {
-        double least = INFINITY;
-        for (long i = 0; i < d; i++) {
-            const double pivot = 1.0 / (s->A[i * ld + i][l] * s->A[i * ld + i][l]);
-            least = pivot < least || pivot != pivot ? pivot : least;
-        }
-        is_active[l] = first + l < t->S && least > t->least_pivot;
-        left += is_active[l];
-    }
+    for (int l = 0; l < W; l++) left += is_active[l] = first + l < t->S && NAME(least_pivot)(s, d, l) > t->least_pivot;
     for (long k = 0; k < NEWTON_STEPS && left; k++) {
         if (k || !t->first) NAME(descend)(t, s, k > (t->first != NULL) ? history[k - 1] : NULL, is_active);
         if (k) NAME(remember)(s, d, k - 1);
+        for (int l = 0; l < W && k == 1 && t->first; l++) /* along a long step the Hessian half way is not that at the end */
+            if (s->is_bent[l]) s->scales[0][l] = 0.0;
         NAME(direct)(s, d, k);
         const VEC squares = NAME(inner_product)(s->step, s->g, d);
+        if (k == 0 && t->first && t->bends) NAME(bend)(t, s, first);
         for (int l = 0; l < W; l++) {
             const double x = squares[l] > 0 ? squares[l] : squares[l] != squares[l] ? NAN : 0.0;
             const double change = history[k][l] = sqrt(x / s->curvature[l]);
@@ -352,11 +427,11 @@ static void NAME(newton)(const newton_task *t, double *space) {
     s.steps = NAME(cut)(&at, NEWTON_MEMORY * d), s.changes = NAME(cut)(&at, NEWTON_MEMORY * d);
     s.maps = NAME(cut)(&at, t->maps ? q * p : 0), s.factors = NAME(cut)(&at, t->n_cells);
     s.gamma = NAME(cut)(&at, P * q), s.along = NAME(cut)(&at, P * q), s.sums = NAME(cut)(&at, P * q), s.inner = NAME(cut)(&at, c * q);
-    s.H = (double *)NAME(cut)(&at, (d * d + W - 1) / W);
+    s.H = (double *)NAME(cut)(&at, d * (d + 2));
     s.kept = t->kept ? NAME(cut)(&at, t->kept) : NULL;
     for (long first = 0; first < t->S; first += W) {
+        NAME(factor_hessians)(t, &s, first);
         NAME(load_sets)(t, &s, first);
-        NAME(factor)(s.A, d | 1, 0, d, d);
         NAME(iterate)(t, &s, first);
     }
 }
@@ -364,3 +439,4 @@ static void NAME(newton)(const newton_task *t, double *space) {
 #undef SETS
 #undef STRIP
 #undef NEAR
+#undef MOST_BENT

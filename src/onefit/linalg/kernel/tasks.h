@@ -76,7 +76,8 @@ enum { NEWTON_BINOMIAL, NEWTON_POISSON, NEWTON_GAMMA, NEWTON_TWEEDIE, NEWTON_NOR
 #define NEWTON_KEPT 65536 /* exponentials of all lanes that are kept at most: about what the second cache holds */
 
 typedef struct {
-    const double *design, *y, *weights, *factors, *maps, *penalty, *pieces, *curvature, *basis, *first; /* maps, first: or NULL */
+    const double *design, *y, *weights, *factors, *maps, *penalty, *pieces, *curvature, *basis;
+    const double *first, *bends; /* these and maps: or NULL */
     const int64_t *cells, *made;
     double *theta;
     int64_t *converged, *steps;
