@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,8 +12,10 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
 from sklearn.model_selection import GroupKFold, KFold, RepeatedKFold, ShuffleSplit, StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsRegressor
 
+import onefit
 import reference
 from helpers import (
     ROUTES,
@@ -301,3 +305,15 @@ def test_groups_are_not_modified():
     groups = GOOD.copy()
     quiet_nested_cv(Ridge(1.0), X, Y, groups=groups, n_folds=4, n_repeats=2)
     np.testing.assert_array_equal(groups, GOOD)
+
+
+def test_a_calibration_that_does_not_exist_is_nan_without_a_warning():
+    """Of classes that are told apart without error; its variance over rows has no rows."""
+    y = np.repeat([0, 1], 30)
+    X = 100.0 * y[:, None] + np.random.default_rng(0).normal(size=(60, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        found = onefit.nested_cv(
+            GaussianNB(), X, y, groups=np.arange(60) // 2, loss="log_loss", n_folds=4, n_repeats=2, random_state=0
+        )
+    assert found.calibration["estimate"].isna().any()

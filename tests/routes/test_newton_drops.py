@@ -56,6 +56,28 @@ def test_forecasts_are_those_of_refits():
     assert fast.estimate == pytest.approx(slow.estimate, rel=1e-8)
 
 
+def test_forecasts_of_classes_are_fitted_without_one_fold_alone_on_every_route():
+    """Scores kept of pairs were taken, though nothing is fitted without two folds where the past predicts."""
+    X, classes, _ = series()
+    keywords = {"cv": TimeSeriesSplit(4, gap=3), "loss": "log_loss"}
+    model = LogisticRegression(**TIGHT)
+    fast, slow = (quiet_nested_cv(model, X, classes, route=route, **keywords) for route in ("auto", "refit"))
+    assert fast.route == "newton"
+    assert fast.fold_errors.e_in == pytest.approx(slow.fold_errors.e_in, rel=1e-8)
+    assert fast.raw_estimate == pytest.approx(slow.raw_estimate, rel=1e-8)
+
+
+@pytest.mark.parametrize("route", ["newton", "refit"])
+def test_a_class_that_blocks_and_their_buffers_hold_alone_is_refused_on_every_route(route):
+    """A fast fit without the class had a log loss of 10 where a refit has none."""
+    X, classes, _ = series(60)
+    classes[[0, 12, 16, 50]] = 2  # in the first block, its buffer, and the last block: none is left without both
+    with pytest.raises(onefit.errors.OneFitError, match="no row of class 2"):
+        quiet_nested_cv(
+            LogisticRegression(), X, classes, cv=onefit.TimeBlocks(5, buffer=6), loss="log_loss", route=route
+        )
+
+
 def test_rows_that_are_never_scored_have_no_loss():
     """Their predictions are nobody's, and a deviance has no meaning for some of what stands in their place."""
     X, _, counts = series()

@@ -81,7 +81,7 @@ class HeldOut:
         if rows.groups is None:  # then the spread between units is that of rows
             return {"row_variance": tables["total"], **tables}
         scored = (~np.isnan(self.losses[:, :, 0, 0])).sum(axis=1)[:, None, None]
-        return {"row_variance": np.nanvar(rows.weigh(self.losses), axis=1, ddof=1) / scored, **tables}
+        return {"row_variance": _variance(rows.weigh(self.losses)) / scored, **tables}
 
     def add_to(self, totals: RowTotals) -> None:
         """Add each row's residuals and losses, repeat by repeat: so sums do not depend on the size of the blocks."""
@@ -157,3 +157,14 @@ def moments(losses: FloatArray, present: BoolArray) -> tuple[FloatArray, FloatAr
         mean = np.where(present, losses, 0.0).sum(axis=-2) / present.sum(axis=-2)
         deviation = np.where(present, losses - mean[..., None, :], 0.0)
     return mean, np.einsum("...mq,...mq->...q", deviation, deviation)
+
+
+def _variance(losses: FloatArray) -> FloatArray:
+    """Over the rows (L, n, V, R) that have a loss; NaN without a word where a metric exists for none of them."""
+    there = ~np.isnan(losses)
+    count = there.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(there, losses, 0.0).sum(axis=1) / count
+        apart = np.where(there, losses - mean[:, None], 0.0)
+        found: FloatArray = np.where(count > 1, np.square(apart).sum(axis=1) / (count - 1), np.nan)
+    return found

@@ -101,7 +101,7 @@ def weighted_percentile(y: FloatArray, weights: FloatArray, quantile: float) -> 
     """As scikit-learn's: the least value at which the weights of those up to it reach the share."""
     from sklearn.utils.stats import _weighted_percentile as percentile
 
-    return float(percentile(y, weights, percentile_rank=100.0 * quantile))
+    return float(percentile(y, weights, 100.0 * quantile))
 
 
 def constant_number(estimator: Any, task: Task, path: Path | None) -> Learner:

@@ -16,7 +16,7 @@ from ..learners import Task
 from ..metrics import Classes, Reduced, Repeat
 from ..typing import AnyArray, FloatArray, IntArray
 from ..vocabulary import PREDICTIVE
-from .responses import Responses, repeats_of
+from .responses import Responses, classes_left, repeats_of
 
 __all__ = ["Measured", "measure", "n_figures", "n_kept"]
 
@@ -116,12 +116,9 @@ def _check_classes(folds: Folds, task: Task) -> None:
     classes, strict = task.problem.classes, [m for m in task.metrics if getattr(m, "needs_every_class", False)]
     if classes is None or not strict:
         return
-    numbers = np.searchsorted(classes, task.problem.labels)
-    for repeat, ids in enumerate(folds.ids):
-        counts = np.zeros((folds.n_folds + 1, len(classes)), dtype=np.intp)
-        np.add.at(counts, (ids, numbers), 1)  # the last one is for rows that are never scored
-        left = counts.sum(axis=0) - counts[:-1, None] - np.where(np.eye(folds.n_folds)[..., None], 0, counts[:-1])
-        lacking = np.argwhere((left == 0) & (counts[:-1, None] > 0))
+    for repeat in range(folds.n_repeats):
+        counts, left = classes_left(folds, repeat, task.problem)
+        lacking = np.argwhere((left == 0) & (counts[:, None] > 0))
         if len(lacking):
             fold, other, label = lacking[0]
             held = (int(fold),) if fold == other else tuple(sorted((int(fold), int(other))))

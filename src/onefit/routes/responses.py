@@ -13,10 +13,10 @@ from ..inference.fold_errors import Failure, HeldOut, PairErrors
 from ..learners import Learner, Task
 from ..metrics import Repeat
 from ..metrics.scored import with_ties
-from ..typing import AnyArray, BoolArray, FloatArray
+from ..typing import AnyArray, BoolArray, FloatArray, IntArray
 from ..validation import Problem
 
-__all__ = ["Responses", "joined", "of_scores", "repeats_of", "unseen_classes", "without_unseen"]
+__all__ = ["Responses", "classes_left", "joined", "of_scores", "repeats_of", "unseen_classes", "without_unseen"]
 
 ByFold = list[AnyArray]
 """An array (K, m_j, V, ...) for each fold j: the first axis is the second fold that is out."""
@@ -63,21 +63,27 @@ def of_scores(pairs: PairErrors[HeldOut], folds: Folds, learner: Learner, task: 
     return Responses(tables, pairs.single.failures)
 
 
+def classes_left(folds: Folds, repeat: int, problem: Problem) -> tuple[IntArray, IntArray]:
+    """Rows of each class in the folds, (K, C), and in the training sets without two of them, (K, K, C)."""
+    assert problem.classes is not None
+    labels, C, K = np.searchsorted(problem.classes, problem.labels), len(problem.classes), folds.n_folds
+    counts = np.zeros((K + 1, C), dtype=np.intp)
+    np.add.at(counts, (folds.ids[repeat], labels), 1)  # the last one is for rows that are never scored
+    if not isinstance(folds, DropFolds):
+        left = counts.sum(axis=0) - counts[:-1, None] - np.where(np.eye(K)[..., None], 0, counts[:-1])
+        return counts[:-1], left
+    left = np.empty((K, K, C), dtype=np.intp)
+    for j, k in np.ndindex(K, K):
+        out = (j, k) if folds.has_pairs else (j,)
+        left[j, k] = np.bincount(labels[folds.training_rows(repeat, *out)], minlength=C)
+    return counts[:-1], left
+
+
 def unseen_classes(folds: Folds, repeat: int, problem: Problem) -> BoolArray | None:
     """Which of three or more classes each training set lacks, (K, K, C); None if none lacks any."""
     if problem.classes is None or len(problem.classes) == 2:
         return None
-    labels, C, K = np.searchsorted(problem.classes, problem.labels), len(problem.classes), folds.n_folds
-    if isinstance(folds, DropFolds):
-        left = np.empty((K, K, C), dtype=np.intp)
-        for j, k in np.ndindex(K, K):
-            out = (j, k) if folds.has_pairs else (j,)
-            left[j, k] = np.bincount(labels[folds.training_rows(repeat, *out)], minlength=C)
-    else:
-        counts = np.zeros((K + 1, C), dtype=np.intp)
-        np.add.at(counts, (folds.ids[repeat], labels), 1)  # the last one is for rows that are never scored
-        left = counts.sum(axis=0) - counts[:-1, None] - np.where(np.eye(K)[..., None], 0, counts[:-1])
-    unseen: BoolArray = left == 0
+    unseen: BoolArray = classes_left(folds, repeat, problem)[1] == 0
     return unseen if unseen.any() else None
 
 
@@ -91,11 +97,13 @@ def without_unseen(found: AnyArray, kind: str, unseen: BoolArray) -> AnyArray:
 def _kept_residuals(
     pairs: PairErrors[HeldOut], folds: Folds, repeat: int, Q: int
 ) -> Iterator[tuple[AnyArray, FloatArray]]:
-    """By fold, its rows and their residuals (K, m_j, V, Q)."""
-    K = folds.n_folds
+    """By fold, its rows and their residuals (K, m_j, V, Q); without pairs all are those with the fold alone out."""
+    K, has_pairs = folds.n_folds, not isinstance(folds, DropFolds) or folds.has_pairs
     for fold in range(K):
         size = int(folds.sizes[repeat, fold])
         kept = pairs.mean[repeat, fold]  # (K, V, width * Q)
+        if not has_pairs:
+            kept = np.repeat(kept[fold : fold + 1], K, axis=0)
         table = kept.reshape(K, kept.shape[1], -1, Q)[:, :, :size]
         yield folds.members[repeat, fold, :size], np.moveaxis(table, 2, 1)
 
