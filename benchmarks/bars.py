@@ -23,7 +23,10 @@ from .memory import peaks
 from .ours import errors_of, flops, run
 from .refits import scikit_learn
 
-__all__ = ["Bar", "bars"]
+__all__ = ["A_ROW", "Bar", "bars"]
+
+A_ROW = "a row, in both passes"
+"""How the bar ends from which the pages extrapolate to more rows; see `scale`."""
 
 IMPORT = """
 import sklearn, pandas, sys, time

@@ -8,7 +8,7 @@ from typing import Any
 
 from paper.page import names_of, write_blocks
 
-from .bars import Bar
+from .bars import A_ROW, Bar
 from .everyday import times
 from .reports import BAR_HEAD
 from .table import HEAD, cells_of, markdown, number
@@ -29,16 +29,17 @@ def render(root: Path, results: dict[str, Result]) -> dict[str, str]:
     pages = {}
     for page in PAGES:
         text = (root / page).read_text(encoding="utf-8")
-        blocks = {
-            name: BLOCKS[name](results) for name in names_of(text, COMMAND) if all(n in results for n in needs(name))
-        }
+        known = [name for name in names_of(text, COMMAND) if all(part in results for part in needs(name))]
+        made = {name: BLOCKS[name](results) for name in known}
+        blocks = {name: block for name, block in made.items() if block is not None}
         pages[page] = write_blocks(text, blocks, COMMAND)
     return pages
 
 
 def needs(block: str) -> Sequence[str]:
     """Parts without which a block cannot be made."""
-    return {"machine": ("bars",), "scale_long": ("scale-long",)}.get(block, (block,))
+    others = {"machine": ("bars",), "scale_long": ("scale-long",), "scale_costs": ("scale",)}
+    return others.get(block, (block,))
 
 
 def span(figures: Sequence[float], shown: Callable[[float], str] = number) -> str:
@@ -154,12 +155,31 @@ def sparse_line(result: Result) -> str:
     )
 
 
-def _of(part: str, made: Callable[[Result], str]) -> Callable[[dict[str, Result]], str]:
+def _of(part: str, made: Callable[[Result], str | None]) -> Callable[[dict[str, Result]], str | None]:
     return lambda results: made(results[part])
 
 
+def cost_model(result: Result) -> str | None:
+    """What rows by the thousand million cost, from the time that a row took; None if that was not measured."""
+    found = [bar["figure"] for run in result["runs"] for bar in run if bar["name"].endswith(A_ROW)]
+    if not found:
+        return None
+    a_row = min(found)
+    hours = [a_row * 1e-6 * rows / 3600 for rows in (1e9, 1e11)]
+    clock = f"{hours[0] * 3600 / 64:.0f} s on 64 cores", f"{hours[1] * 60 / 2000:.1f} minutes on 2,000 cores"
+    lines = [
+        ["bytes read, doubles as they are", "16 p in two passes", "0.83 TB", "83 TB"],
+        ["operations", "L (p^2 + 2 V p)", "2.4e13", "2.4e15"],
+        ["processor, from (b) below", f"{a_row:.2g} us", *(f"{each:.2g} core hours" for each in hours)],
+        ["by the clock, if storage keeps up", "", *clock],
+    ]
+    head = ("", "per row", "10^9 rows, p = 52, L = 5, V = 20", "10^11 rows")
+    last = f"A core that takes {a_row:.2g} us a row reads {16 * 52 / a_row:.0f} MB a second."
+    return f"{markdown(head, lines, head)}\n\n{last}"
+
+
 BARS = ("bars", "pipelines", "learners", "classifiers", "glm", "series", "scale")
-BLOCKS: dict[str, Callable[[dict[str, Result]], str]] = {
+BLOCKS: dict[str, Callable[[dict[str, Result]], str | None]] = {
     **{name: _of(name, bar_table) for name in BARS},
     "everyday": _of("everyday", everyday_table),
     "peers": _of("peers", peer_table),
@@ -169,5 +189,6 @@ BLOCKS: dict[str, Callable[[dict[str, Result]], str]] = {
     "plan": plan_lines,
     "sparse": _of("sparse", sparse_line),
     "scale_long": _of("scale-long", bar_table),
+    "scale_costs": _of("scale", cost_model),
 }
 """By the name of a block, what is between its markers."""

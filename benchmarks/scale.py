@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from .bars import Bar
+from .bars import A_ROW, Bar
 from .scaledata import fitting_rows, write_mixed, write_numbers
 from .scalejob import ask, flops_of
 
@@ -28,6 +28,9 @@ class Sizes:
     n_repeats: int = 5
     n_values: int = 20
 
+
+MINUTES_A_ROW = 6e-8
+"""Of (c), all in all: writing, two passes and reading beside them."""
 
 QUICK = Sizes((3_000, 5), (4_000, 3), 2_000, 4, 2, 3)
 
@@ -101,11 +104,17 @@ def _from_files(folder: Path, sizes: Sizes) -> Iterator[Bar]:
     yield Bar(f"{label}: time over reading twice and flops at gemm speed", found["seconds"] / least, 1.5, False)
     name = f"{label}: the same with reading by onefit's blocks"
     yield Bar(name, found["seconds"] / leanest, 0, counts=False)
+    yield Bar(f"{label}: {A_ROW}", 1e6 * found["seconds"] / shape[0], 0, unit="us of the processor", counts=False)
     yield Bar(f"{label}: peak of memory", found["peak"] / 1e3, 2, at_least=False, unit="GB")
 
 
 def _long(folder: Path, sizes: Sizes) -> Iterator[Bar]:
     rows, columns = fitting_rows(folder, *sizes.long), sizes.long[1]
+    print(
+        f"(c) writes {8e-9 * rows * (columns + 1):.1f} GB below {folder.parent}, which are removed at the end, and "
+        f"reads them three times: about {rows * MINUTES_A_ROW:.1f} minutes on an idle machine; --rows takes fewer",
+        flush=True,
+    )
     table = write_numbers(folder / "long", rows, columns)
     found, reading = ask("parquet", table, 10, 2, 1), ask("read", table)
     label = f"(c) Parquet, {rows:,} x {columns}, K=10, two repeats"
