@@ -330,7 +330,7 @@ def leverages_of_one(seed):
 
 
 @pytest.mark.parametrize("on", [True, False])
-@pytest.mark.parametrize("seed", [4, 10, 17])
+@pytest.mark.parametrize("seed", [4, pytest.param(10, marks=pytest.mark.slow), 17])
 def test_pairs_whose_leverages_round_to_one_are_refitted(seed, on):
     model, X, y, slow = leverages_of_one(seed)
     with compiled.switched(on):

@@ -386,7 +386,7 @@ def test_held_out_rows_outside_the_knots_are_no_news_in_cross_validation():
 # -------------------------------------------------------------------------------------- the routes
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(
     seed=st.integers(0, 10_000),
     n=st.integers(25, 60),
