@@ -212,3 +212,10 @@ def oracle(case):
     )
     by_lambda = json.loads((DATA / f"{case}_results.json").read_text())["by_lambda"]
     return OracleCase(data[:, 1:], data[:, 0], folds, bias_folds, by_lambda)
+
+
+def run_validation(*arguments):
+    """What ``python -m validation`` does, in this process and one job."""
+    from validation.__main__ import main
+
+    main(["--jobs", "1", *map(str, arguments)])

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(autouse=True)
-def _root_on_path(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT))
-    yield
-    for name in [name for name in sys.modules if name.partition(".")[0] == "benchmarks"]:
-        del sys.modules[name]
 
 
 def run_main(capsys, *arguments):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -21,15 +20,6 @@ from reference import quartic
 sympy = optional("sympy")
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _root_on_path():
-    sys.path.insert(0, str(ROOT))
-    yield
-    sys.path.remove(str(ROOT))
-    for name in [name for name in sys.modules if name.partition(".")[0] in {"benchmarks", "paper"}]:
-        del sys.modules[name]
 
 
 # ------------------------------------------------------------------------------------ Proposition 2
@@ -214,7 +204,7 @@ def refitted(system, ids):
 
 
 @pytest.fixture(scope="module")
-def quick(tmp_path_factory, _root_on_path):
+def quick(tmp_path_factory):
     """Folder of a quick run, and what the repository's own results were before it."""
     from paper.__main__ import main
 

@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
-import pytest
 from sklearn.linear_model import RidgeClassifier
 
 import onefit
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(autouse=True)
-def _root_on_path(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT))
-    yield
-    for name in [name for name in sys.modules if name.partition(".")[0] == "validation"]:
-        del sys.modules[name]
 
 
 def test_estimates_and_standard_errors_are_those_of_onefit():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import sys
 from pathlib import Path
 from zlib import crc32
 
@@ -15,27 +14,11 @@ from scipy import stats
 from sklearn.linear_model import LinearRegression, Ridge
 
 import onefit
-from helpers import STRICT, quiet_nested_cv, quietly
+from helpers import STRICT, quiet_nested_cv, quietly, run_validation
 from onefit.datasets import make_grouped, make_linear
 
 ROOT = Path(__file__).resolve().parents[2]
 CHEAP = "ols-40-5"
-
-
-@pytest.fixture(autouse=True)
-def _root_on_path(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT))
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))  # for the processes of joblib
-    yield
-    for name in [name for name in sys.modules if name.partition(".")[0] == "validation"]:
-        del sys.modules[name]
-
-
-def run_main(*arguments):
-    """What ``python -m validation`` does, in this process and one job."""
-    from validation.__main__ import main
-
-    main(["--jobs", "1", *map(str, arguments)])
 
 
 def study(work, n, **options):
@@ -316,7 +299,7 @@ def test_rows_are_told_apart_by_their_keys():
 
 def test_quick_run_writes_only_where_told(tmp_path, capsys):
     before = {path: path.stat().st_mtime_ns for path in (ROOT / "validation").rglob("*.csv")}
-    run_main("--quick", "--only", CHEAP, "--output", tmp_path / "out")
+    run_validation("--quick", "--only", CHEAP, "--output", tmp_path / "out")
     assert "has the results" in capsys.readouterr().out
     table = pd.read_csv(tmp_path / "out" / "coverage.csv")
     assert set(table["replications"]) == {2}
@@ -324,7 +307,7 @@ def test_quick_run_writes_only_where_told(tmp_path, capsys):
     assert about["settings"][CHEAP]["command"].startswith("python -m validation --jobs 1 --quick --only")
     assert about["settings"][CHEAP]["versions"][0]["numpy"] == np.__version__
     assert about["settings"][CHEAP]["data"] == {"maker": "onefit.datasets.make_linear", "n": 40, "p": 5, "beta": 0.0}
-    run_main("--table", "--output", tmp_path / "out")
+    run_validation("--table", "--output", tmp_path / "out")
     assert len(capsys.readouterr().out.splitlines()) == 2 + len(table.query("rule == 'covariance'"))
     assert before == {path: path.stat().st_mtime_ns for path in (ROOT / "validation").rglob("*.csv")}
 
@@ -332,11 +315,11 @@ def test_quick_run_writes_only_where_told(tmp_path, capsys):
 def test_settings_that_are_run_later_join_those_that_are_there(tmp_path, capsys):
     from validation import work
 
-    run_main("--quick", "--only", "ols-40-5", "--output", tmp_path)
+    run_validation("--quick", "--only", "ols-40-5", "--output", tmp_path)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(work, "version", lambda _: "another")
-        run_main("--quick", "--only", "ols-40-20", "--output", tmp_path)
-    run_main("--quick", "--only", "ols-40-5", "--replications", 3, "--output", tmp_path)
+        run_validation("--quick", "--only", "ols-40-20", "--output", tmp_path)
+    run_validation("--quick", "--only", "ols-40-5", "--replications", 3, "--output", tmp_path)
     about = json.loads((tmp_path / "coverage.json").read_text())["settings"]
     assert {name: facts["replications"] for name, facts in about.items()} == {"ols-40-20": 2, "ols-40-5": 3}
     assert [facts["versions"][0]["numpy"] for facts in about.values()] == ["another", np.__version__]
@@ -350,11 +333,11 @@ def test_results_of_more_data_sets_are_not_replaced_but_what_is_there_can_be_sum
 
     monkeypatch.setattr(command, "RESULTS", tmp_path / "results")
     options = ("--only", CHEAP, "--work", tmp_path / "work")
-    run_main(*options, "--replications", 4)
+    run_validation(*options, "--replications", 4)
     with pytest.raises(SystemExit, match="has 4 data sets of ols-40-5, and 3 would replace them"):
-        run_main(*options, "--replications", 3)
-    run_main(*options, "--replications", 3, "--output", tmp_path / "other")
-    run_main(*options, "--as-is", "--replications", 4)
+        run_validation(*options, "--replications", 3)
+    run_validation(*options, "--replications", 3, "--output", tmp_path / "other")
+    run_validation(*options, "--as-is", "--replications", 4)
     about = json.loads((tmp_path / "results" / "coverage.json").read_text())["settings"][CHEAP]
     assert (about["replications"], "--as-is" in about["command"], about["digest"]) == (
         4,
@@ -365,14 +348,14 @@ def test_results_of_more_data_sets_are_not_replaced_but_what_is_there_can_be_sum
 
 def test_an_unknown_setting_is_refused_by_name(capsys):
     with pytest.raises(SystemExit):
-        run_main("--only", "ols-41-5")
+        run_validation("--only", "ols-41-5")
     assert "no setting ols-41-5" in capsys.readouterr().err
 
 
 def test_list_names_every_setting(capsys):
     from validation.settings import SETTINGS
 
-    run_main("--list")
+    run_validation("--list")
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(SETTINGS)
 
 

