@@ -85,9 +85,10 @@ def _calls(
     yield "residuals", lambda: compiled.residuals(Z, r, own, members, sizes), lambda: r[members] + Z[members] @ own
     changes = change.reshape(L, len(sets), d, V)
     yield "predict", lambda: compiled.predict(Z, r, changes, ones, sizes, sets, tables, members), None
-    parents, folded = np.maximum(np.arange(V) - 1, 0), members[0]
+    parents, ids = np.maximum(np.arange(V) - 1, 0), np.empty(n, dtype=np.intp)
+    ids[members[0]] = np.arange(K)[:, None]
     sums = (np.zeros((n, V)), np.zeros((n, V)), np.zeros((K, V + 2, V + 2)), np.zeros((4, 4, V)))
-    rows = Z, own[0], ones, np.zeros(K), np.ones((2, V)), folded, sizes[0], parents
+    rows = Z, own[0], ones, np.zeros(K), np.ones((2, V)), ids, parents
     yield "score, a repeat", lambda: compiled.score(*rows, sums), None
     yield "moments", lambda: compiled.moments(u, zeros, np.ones((L * K, m)), sizes.ravel()), None
     yield from _calls_of_rows(rng, min(m, 20), min(n, TILE), V)
