@@ -28,7 +28,7 @@ def tight(model):
     """A model whose refits converge; in a pipeline or a search the last step."""
     model = clone(model)
     names = [name for name in model.get_params() if name.split("__")[-1] == "tol"]
-    return model.set_params(**dict.fromkeys(names, 1e-12), **{name[:-3] + "max_iter": 20_000 for name in names})
+    return model.set_params(**dict.fromkeys(names, 1e-12), **{name[:-3] + "max_iter": 1_000_000 for name in names})
 
 
 def table(seed, n=50, p=6):
