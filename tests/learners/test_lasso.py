@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 import onefit
+from fuzz.families.precise import PreciseElasticNet
 from helpers import quietly
 from onefit.linalg import compiled
 
@@ -125,6 +126,43 @@ def test_columns_that_copy_each_other_share_an_elastic_net_evenly(alpha):
         assert half < 0 < slope
         expected = 2 * half + slope * x[~rest]
         np.testing.assert_allclose(result.heldout["prediction"][~rest], expected, rtol=1e-9)
+
+
+def nearly_dependent(kind):
+    """A model, and columns whose products leave no digit to its small penalty, or few."""
+    rng = np.random.default_rng(31)
+    if kind == "far from zero":
+        X = rng.normal(loc=[800.0, 200.0, 1700.0, 40.0, 10.0, 500.0], size=(40, 6))
+        return Lasso(alpha=0.06, fit_intercept=False), X, X[:, 0] + 2 * X[:, 3] + rng.normal(size=40)
+    X = rng.normal(size=(24, 8 if kind == "eight rows" else 30))
+    y = X[:, 0] - X[:, 2] + rng.normal(size=24)
+    return ElasticNet(alpha=4.5e-9, l1_ratio=0.6), X, y
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).eps == np.finfo(float).eps, reason="long double is double here")
+@pytest.mark.parametrize("kind", ["far from zero", "eight rows", "wide"])
+def test_columns_that_nearly_depend_on_each_other_are_fitted_in_extended_precision(kind):
+    """Descents would stop at their last sweep, intervals off by a quarter; the reference is a feature-sign search."""
+    model, X, y = nearly_dependent(kind)
+    folds = {"folds": np.arange(len(y)) % 3}
+    precise = PreciseElasticNet(model.alpha, getattr(model, "l1_ratio", 1.0), model.fit_intercept)
+    fast = onefit.nested_cv(model, X, y, **folds)
+    slow = quietly(onefit.nested_cv, precise, X, y, **folds, route="refit")
+    assert fast.route == "gram"
+    for name in NAMES:
+        np.testing.assert_allclose(getattr(fast, name), getattr(slow, name), rtol=1e-9)
+
+
+def test_a_net_that_the_digits_of_the_data_do_not_determine_is_refused():
+    _, X, y = nearly_dependent("wide")
+    with pytest.raises(onefit.errors.TrainingSetError, match=r"held out.*do not determine.*route=.refit"):
+        onefit.nested_cv(ElasticNet(alpha=1e-15), X, y, folds=np.arange(24) % 3, route="gram")
+
+
+def test_a_descent_that_does_not_come_to_its_end_is_refused():
+    model, X, y = nearly_dependent("far from zero")
+    with pytest.raises(onefit.errors.TrainingSetError, match=r"held out.*does not come to its end.*route=.refit"):
+        onefit.nested_cv(model, np.c_[X, X[:, 0]], y, folds=np.arange(40) % 3, route="gram")
 
 
 def test_without_a_penalty_it_is_least_squares():

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.linear_model import ElasticNet, Lasso
 
-from ..errors import RouteError
-from ..linalg import batched
+from ..errors import RouteError, TrainingSetError
+from ..linalg import batched, elasticnet
 from ..linalg import lasso as active_sets
 from ..typing import BoolArray, FloatArray
 from ..validation import Problem
@@ -29,9 +29,10 @@ Sparsified: TypeAlias = Lasso | ElasticNet
 TIGHT, MOST_SWEEPS = 1e-12, 100_000
 """Tolerance and sweeps of scikit-learn's own fit, where it is asked."""
 
-LEAST_OF_ROWS = 1e-8
-"""Eigenvalue of elastic nets down to which products of the rows themselves are better than coordinate descent, which
-comes nearer by such a share in every sweep."""
+NEAR = "columns depend on each other so nearly, and the penalty is so small, that"
+REMEDY = 'Take a larger alpha, or drop such columns; or take what the solver stops at, by route="refit".'
+UNDETERMINED = f"{NEAR} the digits of the data do not determine the coefficients. {REMEDY}"
+ENDLESS = f"{NEAR} coordinate descent does not come to its end. {REMEDY}"
 
 MOST_WIDE = 4
 """Columns, for every row and penalty, up to which Gram matrices take less than coordinate descent over the rows."""
@@ -81,8 +82,9 @@ class LassoLearner(EncodedLearner):
     The objective ``|y - Zb|^2 / 2n + alpha (r |b| + (1 - r) b'b / 2)`` of a training set of n rows, or of weights that
     sum to n, is known from ``Z'Z`` and ``Z'y``. Fits are found by active sets and solve their equations to the last
     digits, where scikit-learn goes on until its duality gap is below ``tol``. They are the only solution if the columns
-    that take part, or could, do not depend on each other. Where they do, predictions may depend on where a descent
-    began, and scikit-learn is asked; but not if it is only that all levels of a category sum to one, in any row.
+    that take part, or could, do not depend on each other. Where they nearly do, fits are made from the rows in extended
+    precision. Where they do, predictions of a lasso may depend on where a descent began, and scikit-learn is asked; but
+    not if it is only that all levels of a category sum to one, in any row.
     """
 
     _exactness = CONVERGED
@@ -121,9 +123,8 @@ class LassoLearner(EncodedLearner):
         h: FloatArray,
         strengths: FloatArray,
         features: Features | None,
-        least: float = batched.TRUSTED,
     ) -> tuple[FloatArray, BoolArray]:
-        """The same from products of columns of length one, whose eigenvalues are trusted down to ``least``."""
+        """The same from products of columns of length one, as far as eigenvalues are trusted."""
         order = np.argsort(-strengths, axis=1, kind="stable")
         falling = np.take_along_axis(strengths, order, axis=1)
         penalties = (self.l1_ratio * falling, (1.0 - self.l1_ratio) * falling)
@@ -140,7 +141,7 @@ class LassoLearner(EncodedLearner):
             held = A[index] + np.diag(l2 * np.square(D[index]))
             if features is not None and self.fit_intercept:
                 held += _closed_levels(D[index], features, int(index), part)
-            is_known[index] &= batched.smallest_eigenvalues(held[np.ix_(part, part)]) >= least
+            is_known[index] &= batched.smallest_eigenvalues(held[np.ix_(part, part)]) >= batched.TRUSTED
         back = np.argsort(order, axis=1)
         beta = np.take_along_axis(found, back[:, :, None, None], axis=1)
         return np.swapaxes(beta, 2, 3), is_known
@@ -150,23 +151,50 @@ class LassoLearner(EncodedLearner):
         share = np.square(root) / np.square(root).sum()
         means, y_mean = (share @ each if self.fit_intercept else np.zeros(each.shape[1]) for each in (Z, y))
         columns, target = root[:, None] * (Z - means), root[:, None] * (y - y_mean)
-        columns[:, np.abs(columns).max(axis=0, initial=0.0) <= np.finfo(float).eps * np.abs(means)] = 0.0
+        is_zero = np.abs(columns).max(axis=0, initial=0.0) <= np.finfo(float).eps * np.abs(means)
+        columns[:, is_zero] = 0.0
         A, h = (columns.T @ columns)[None], (columns.T @ target)[None]
         D = scale_columns(A)
-        n = np.square(root).sum()
-        least = LEAST_OF_ROWS if self.l1_ratio < 1.0 else batched.TRUSTED  # lassos may have other solutions
-        beta, is_known = self._solve(A, D, D[:, :, None] * h, n * self.lams[:, 0][None], None, least)
+        strengths = np.square(root).sum() * self.lams[:, 0]
+        beta, is_known = self._solve(A, D, D[:, :, None] * h, strengths[None], None)
         if is_known[0]:
             return beta[0], y_mean - means @ beta[0]
+        refined = self._refined(np.where(is_zero, 0.0, Z), y, root, strengths, beta[0])
+        if refined is not None:
+            return refined
+        if self.l1_ratio < 1.0 and strengths.min() > 0:  # strictly convex: a descent would take ages, and end anywhere
+            raise TrainingSetError(UNDETERMINED)
         return self._asked(Z, y, root)
 
+    def _refined(
+        self, Z: FloatArray, y: FloatArray, root: FloatArray, strengths: FloatArray, start: FloatArray
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """The same in extended precision, from coefficients that are nearly right; None if that does not suffice."""
+        if not elasticnet.can_be_solved(Z):
+            return None
+        wide, target, weight = (each.astype(np.longdouble) for each in (Z, y, root))
+        share = np.square(weight) / np.square(weight).sum()
+        means, y_mean = (share @ each if self.fit_intercept else np.zeros(each.shape[1]) for each in (wide, target))
+        X, left = weight[:, None] * (wide - means), weight[:, None] * (target - y_mean)
+        found = np.empty(start.shape, dtype=np.longdouble)
+        for value, output in np.ndindex(start.shape[0], start.shape[2]):
+            strength = float(strengths[value])
+            penalties = (self.l1_ratio * strength, (1.0 - self.l1_ratio) * strength)
+            net = elasticnet.solve(X, left[:, output], penalties, self.positive, start[value, :, output])
+            if net is None:
+                return None
+            found[value, :, output] = net
+        return found.astype(np.float64), (y_mean - means @ found).astype(np.float64)
+
     def _asked(self, Z: FloatArray, y: FloatArray, root: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The same by scikit-learn."""
+        """The same by scikit-learn, whose descent has to come to its end."""
         found, constants = np.empty((len(self.lams), Z.shape[1], y.shape[1])), np.empty((len(self.lams), y.shape[1]))
         weights = None if self.weights is None else np.square(root)
         for value, alpha in enumerate(self.lams[:, 0]):
             with without_trace():
                 model = tight(self.estimator, alpha=alpha).fit(Z, y, sample_weight=weights)
+            if np.max(model.n_iter_) >= model.max_iter:
+                raise TrainingSetError(ENDLESS)
             found[value], constants[value] = np.atleast_2d(model.coef_).T, model.intercept_
         return found, constants
 
