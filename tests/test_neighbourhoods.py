@@ -116,7 +116,7 @@ def test_the_date_line_is_no_border_and_names_may_come_in_either_order():
 
 
 def test_dates_are_an_order_and_no_predictor_unless_a_model_may_choose_them():
-    dates = pd.date_range("2020-01-31", periods=N, freq="ME")
+    dates = pd.date_range("2020-01-31", periods=N, freq=pd.offsets.MonthEnd())
     table = pd.DataFrame(X, columns=list("abc")).assign(when=dates)
     named = interval(onefit.TimeBlocks(buffer=3, order="when"), table)
     assert named == interval(onefit.TimeBlocks(buffer=3, order=dates), table[list("abc")])

@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, RobustScaler, StandardScaler
 
 import onefit
+from helpers import sklearn_before
 from onefit.dealing import DealtClasses, DealtGroups, DealtRows
 from onefit.errors import DataError, RouteError, TrainingSetError
 from onefit.routes.streams import glmfit
@@ -99,7 +100,8 @@ def test_figures_are_those_of_the_same_folds_in_memory(estimator, y, loss, frame
 @pytest.mark.parametrize("roles", [{"sample_weight": "w"}, {"groups": "g"}, {"groups": "g", "sample_weight": "w"}])
 def test_weights_with_zeros_and_groups(roles, frame):
     check(PoissonRegressor(alpha=0.1), frame, "count", **roles)
-    check(LogisticRegression(class_weight="balanced"), frame, "three", **roles)
+    if "sample_weight" not in roles or not sklearn_before("1.7"):  # where weights do not count, it is refused
+        check(LogisticRegression(class_weight="balanced"), frame, "three", **roles)
 
 
 def encoded(last):
@@ -232,12 +234,7 @@ def test_what_cannot_be_fitted_is_refused_with_the_remedy(frame, monkeypatch):
     refused(TrainingSetError, "no row of class rare", LogisticRegression(), rare, "y", sample_weight="w")
     robust = make_pipeline(RobustScaler(), LogisticRegression())
     refused(RouteError, r"table\.sample", robust, numbers[[*NAMES, "two"]], "two")
-    refused(
-        RouteError,
-        r"corners.*table\.sample",
-        LogisticRegression(l1_ratio=1, solver="saga"),
-        numbers.drop(columns="count"),
-        "two",
-    )
+    lasso = LogisticRegression(solver="saga", **({"penalty": "l1"} if sklearn_before("1.8") else {"l1_ratio": 1}))
+    refused(RouteError, r"corners.*table\.sample", lasso, numbers.drop(columns="count"), "two")
     monkeypatch.setattr(glmfit, "MOST_PASSES", 3)
     refused(TrainingSetError, "after 3 passes", PoissonRegressor(alpha=0.1), numbers.drop(columns="two"), "count")

@@ -54,7 +54,7 @@ def gaps(frame):
     rng = np.random.default_rng(1)
     gaps = frame.copy()
     gaps.loc[rng.random(N) < 0.1, "b"] = np.nan
-    gaps.loc[rng.random(N) < 0.05, "city"] = None
+    gaps.loc[rng.random(N) < 0.05, "city"] = np.nan
     return gaps
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor, Ridge, RidgeClassifier
-from sklearn.metrics import fbeta_score, make_scorer
+from sklearn.metrics import fbeta_score, get_scorer_names, make_scorer
 
 import onefit
 from onefit.dealing import DealtClasses, DealtRows
@@ -86,10 +86,9 @@ def test_classes(roles, y, frame):
     f1 = make_scorer(fbeta_score, beta=2.0, average="macro")
     scoring = {"accuracy": "accuracy", "f": f1, "balanced": "balanced_accuracy", "mcc": "matthews_corrcoef"}
     check(RidgeClassifier(), frame, y, {"scoring": scoring}, **roles)
-    chances = {"log": "neg_log_loss", "brier": "neg_brier_score", "share": "accuracy", "d2": "d2_log_loss_score"}
-    if y == "three":
-        chances["top"] = "top_k_accuracy"
-    check(LogisticRegression(), frame, y, {"scoring": list(chances.values())}, **roles)
+    chances = ["neg_log_loss", "neg_brier_score", "accuracy", "d2_log_loss_score", "top_k_accuracy"]
+    known = [name for name in chances if name in get_scorer_names()]  # older versions have no name for d2
+    check(LogisticRegression(), frame, y, {"scoring": known if y == "three" else known[:-1]}, **roles)
     check(LogisticRegression(), frame, y, {"loss": "log_loss"}, **roles)
     check(LogisticRegression(), frame, y, {"loss": "brier"}, **roles)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
+from scipy import integrate, stats
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from onefit.metrics.reliability import recalibration_line, reliability, roc_band
@@ -44,7 +44,7 @@ def test_the_roc_curve_is_scikit_learns_and_its_band_holds_it():
     last = np.append(np.diff(false) > 0, True)
     np.testing.assert_allclose(roc.true_positive, np.interp(roc.false_positive, false[last], true[last]))
     np.testing.assert_allclose(
-        np.trapezoid(roc.true_positive, roc.false_positive), roc_auc_score(positive, chance), atol=2e-3
+        integrate.trapezoid(roc.true_positive, roc.false_positive), roc_auc_score(positive, chance), atol=2e-3
     )
     assert ((roc.low <= roc.true_positive) & (roc.true_positive <= roc.high)).mean() > 0.97
     np.testing.assert_array_equal(roc.high, roc_band(chance, positive, 0.95).high)

@@ -79,7 +79,11 @@ def test_results_survive(name, way):
 @pytest.mark.parametrize("name", [name for name in RESULTS if name.startswith("curve")])
 def test_the_refit_of_a_loaded_curve_is_that_of_the_curve(name, way):
     before = RESULTS[name]()
-    np.testing.assert_array_equal(WAYS[way](before).refit("min").predict(X), before.refit("min").predict(X))
+    found, expected = WAYS[way](before).refit("min").predict(X), before.refit("min").predict(X)
+    if name == "curve of a frame":  # copies of a frame may have another order in memory, and sums other last bits
+        np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-13)
+    else:
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_a_curve_is_loaded_in_another_process(tmp_path):

@@ -11,13 +11,14 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import GammaRegressor, LogisticRegression, PoissonRegressor, TweedieRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.utils.class_weight import compute_class_weight
 
 import onefit
-from helpers import quiet_nested_cv
+from helpers import quiet_nested_cv, skip_if_balance_is_counted
 from onefit.errors import DataError, RouteError, TrainingSetError
 from onefit.folds import RandomFolds
 from onefit.inference.intervals import RULES
-from onefit.learners import GLMLearner, Refusal, Task, adapt
+from onefit.learners import GLMLearner, Refusal, Task, adapt, glm
 from onefit.learners.glm_families import Binomial, Gamma, Multinomial, Poisson, Tweedie
 from onefit.linalg import compiled
 from onefit.metrics import find_loss
@@ -56,6 +57,8 @@ def draw(seed, n=120, p=5, kind="binary", strength=1.0):
 
 def engine_of(estimator, X, y, weights=None, path=None):
     problem = check_problem([estimator], X, y, weights)
+    last = estimator[-1] if hasattr(estimator, "steps") else estimator
+    skip_if_balance_is_counted(getattr(last, "class_weight", None), weights)
     task = Task(problem, find_loss(None, problem.classes), RULES["covariance"])
     learner = adapt(estimator, task, path)
     assert isinstance(learner, GLMLearner), learner
@@ -407,10 +410,26 @@ def test_weights_that_leave_one_class_name_the_training_set(class_weight):
     X, y, _ = draw(23, n=60)
     folds = np.arange(60) % 4
     w = np.where((y == "yes") & (folds != 0), 0.0, 1.0)
+    skip_if_balance_is_counted(class_weight, w)
     with pytest.raises(
         TrainingSetError, match=r"In repeat 0 with fold 0 held out: the weights leave rows of one class"
     ):
         onefit.nested_cv(LogisticRegression(class_weight=class_weight), X, y, folds=folds, sample_weight=w)
+
+
+def test_balanced_classes_with_weights_are_refitted_where_scikit_learn_counts_them(monkeypatch):
+    """Before its version 1.7 it did, and compute_class_weight took no weights."""
+
+    def counting(class_weight, *, classes, y):
+        return compute_class_weight(class_weight, classes=classes, y=y)
+
+    monkeypatch.setattr(glm, "compute_class_weight", counting)
+    X, y, w = draw(23, n=60)
+    model, folds = LogisticRegression(class_weight="balanced"), np.arange(60) % 4
+    assert quiet_nested_cv(model, X, y, folds=folds).route == "newton"
+    assert quiet_nested_cv(model, X, y, folds=folds, sample_weight=w).route == "refit"
+    with pytest.raises(RouteError, match="counted or weighed"):
+        onefit.nested_cv(model, X, y, folds=folds, sample_weight=w, route="newton")
 
 
 def test_separation_of_all_rows_is_left_to_the_solver():

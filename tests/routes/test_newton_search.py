@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import onefit
-from helpers import quiet_nested_cv
+from helpers import quiet_nested_cv, sklearn_before
 from onefit.routes import newtonsearched
 
 TIGHT = {"tol": 1e-10, "max_iter": 10_000, "solver": "newton-cholesky"}
@@ -99,6 +99,10 @@ def test_every_training_set_is_searched_as_scikit_learn_does(name):
     keywords = {"n_folds": 3, "n_repeats": 1, "random_state": 0}
     if kind in ("binary", "numbers", "classes"):
         keywords["scoring"] = "neg_log_loss"
+    if name == "scaled LogisticRegressionCV" and sklearn_before("1.7.2"):
+        with pytest.raises(onefit.errors.RouteError, match=r"newton-cholesky.*1\.7\.2"):
+            quiet_nested_cv(model, X, y, route="newton", **keywords)
+        model = scaled(logistic_cv(Cs=[0.01, 1.0, 30.0], solver="newton-cg"))
     fast, slow = (quiet_nested_cv(model, X, y, route=route, **keywords) for route in ("auto", "refit"))
     assert (fast.route, fast.exactness) == ("newton", "converged")
     assert fast.estimate == pytest.approx(slow.estimate, rel=1e-9)

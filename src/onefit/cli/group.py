@@ -125,6 +125,9 @@ def _usage_line(error: Any) -> str:
     """What is wrong with the command line, where, and where the options are explained."""
     text = " ".join(error.format_message().split()).rstrip(".")
     text = re.sub(r"^Invalid value for '(--[\w-]+)[^']*': ", r"\1: ", text).removeprefix("Invalid value: ")
+    # click quotes the option, typer's own copy of it does not
+    text = re.sub(r"^No such option '(--?[\w-]+)'\.?", r"No such option: \1", text)
+    text = re.sub(r"( Did you mean [^?]*\?)\1", r"\1", text)  # typer says it, and some versions of click once more
     path = " ".join(["onefit", *getattr(getattr(error, "ctx", None), "command_path", "").split()[1:]])
     return f"{text[:1].lower()}{text[1:]}{' See' if text.endswith('?') else '; see'} {path} --help."
 

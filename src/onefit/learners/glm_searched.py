@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -71,13 +72,18 @@ def glm_score(search: Any, task: Task, learner: GLMLearner, is_weighted: bool) -
     return score_of_classes(scoring, np.asarray(task.problem.classes), is_sum, is_weighted)
 
 
-def logistic_candidates(search: LogisticRegressionCV) -> tuple[LogisticRegression, list[float]]:
+def logistic_candidates(search: LogisticRegressionCV, n_classes: int) -> tuple[LogisticRegression, list[float]]:
     """The model that LogisticRegressionCV fits, and its values of C; or RouteError."""
     parameters = search.get_params()
     if not search.refit:
         raise RouteError("LogisticRegressionCV with refit=False averages the fits of its splits")
     if isinstance(search.class_weight, str):
         raise RouteError("LogisticRegressionCV counts balanced classes in all of its splits together")
+    if search.solver == "newton-cholesky" and n_classes > 2 and _warm_starts_go_astray():
+        raise RouteError(
+            'LogisticRegressionCV with solver="newton-cholesky" does not converge to the fit of several classes before '
+            "scikit-learn 1.7.2; the default solver does"
+        )
     ratios = parameters.get("l1_ratios")
     is_plain = ratios is None or isinstance(ratios, str) or (np.size(ratios) == 1 and np.ravel(ratios)[0] == 0)
     if not is_plain:
@@ -99,6 +105,20 @@ def tight_glm(estimator: Any) -> Any:
     owners = {name: value for name, value in made.get_params().items() if type(value) in ITERATED}
     for owner in (made, *owners.values()):
         if type(owner) in ITERATED:
-            solver = {} if owner.solver == "liblinear" else {"solver": "newton-cholesky"}
+            is_astray = type(owner) is LogisticRegressionCV and _warm_starts_go_astray()
+            exact = "newton-cg" if is_astray else "newton-cholesky"
+            solver = {} if owner.solver == "liblinear" else {"solver": exact}
             owner.set_params(tol=1e-10, max_iter=max(10_000, owner.max_iter), **solver)
     return made
+
+
+@cache
+def _warm_starts_go_astray() -> bool:
+    """Whether newton-cholesky, begun at the fit of three classes, leaves it: scikit-learn before 1.7.2; tried out.
+
+    LogisticRegressionCV begins the fit of each C at that of the one before.
+    """
+    X, y = np.arange(9.0)[:, None] % 4, np.array([0, 0, 1, 2, 1, 2, 2, 2, 0])
+    model = LogisticRegression(solver="newton-cholesky", warm_start=True)
+    first, second = (model.fit(X, y).predict_proba(X) for _ in range(2))
+    return not np.allclose(first, second, rtol=0.0, atol=1e-2)

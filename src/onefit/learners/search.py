@@ -123,7 +123,7 @@ def searched(
         places = [(group, value) for group, each in enumerate(learners) for value in range(each.n_values)]
         estimator = tightened(estimator)
     else:
-        groups, places = _groups(_asked(search), last_steps)
+        groups, places = _groups(_asked(search, task), last_steps)
         learners = [_learner(group, before, task, last_steps) for group in groups]
     has_weights = problem.weights is not None and _weighs_scores(search)
     found: SearchedLearner | SearchedGLM
@@ -149,11 +149,11 @@ def searched(
     return found
 
 
-def _asked(search: Any) -> _Asked:
+def _asked(search: Any, task: Task) -> _Asked:
     """The estimator inside, and the candidates in the order of the search."""
     name = type(search).__name__
     if type(search) is LogisticRegressionCV:
-        logistic, Cs = logistic_candidates(search)
+        logistic, Cs = logistic_candidates(search, len(() if task.problem.classes is None else task.problem.classes))
         return _Asked(logistic, [{"C": C} for C in Cs])
     if type(search) in (RidgeCV, RidgeClassifierCV):
         if search.store_cv_results or getattr(search, "alpha_per_target", False):

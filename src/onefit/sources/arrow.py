@@ -188,6 +188,8 @@ class ArrowBlock:
         if kind_of_type(column.type) == "text":
             found = np.empty(len(column), dtype=object)
             found[:] = column.to_pylist()
+            if column.null_count:  # None in frames of pandas 2, which scikit-learn's imputers take for a level
+                found[column.is_null().to_numpy(zero_copy_only=False)] = np.nan
             return found
         if pa.types.is_decimal(column.type):
             column = column.cast(pa.float64(), safe=False)
