@@ -22,11 +22,11 @@ def table(seed, n, p, noise=1.0):
     return X, X @ (rng.normal(size=p) / X.std(axis=0) * (rng.random(p) < 0.5)) + noise * rng.normal(size=n)
 
 
-def check(model, X, y, route="gram"):
+def check(model, X, y, route="gram", rtol=STRICT):
     fast, slow = (quietly(onefit.nested_cv, model, X, y, **FOLDS, route=each) for each in ("auto", "refit"))
     assert fast.route == route
     for name in ("estimate", "standard_error"):
-        np.testing.assert_allclose(getattr(fast, name), getattr(slow, name), rtol=STRICT)
+        np.testing.assert_allclose(getattr(fast, name), getattr(slow, name), rtol=rtol)
     return fast
 
 
@@ -42,7 +42,9 @@ def check(model, X, y, route="gram"):
 def test_evidence_iterations_equal_refits(seed, shape, kind, tol, intercept, noise):
     X, y = table(seed, *shape, noise)
     model = kind(tol=tol, fit_intercept=intercept, max_iter=100)
-    assert check(model, X, y).exactness == "converged"
+    # rounding errors of predictions, in much smaller residuals: an ulp in the data moves figures by 60 of these
+    rounding = np.finfo(float).eps * np.std(y) / noise
+    assert check(model, X, y, rtol=max(STRICT, 100 * rounding)).exactness == "converged"
 
 
 @pytest.mark.parametrize(
