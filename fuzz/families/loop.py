@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
 from sklearn.metrics import get_scorer
 from sklearn.pipeline import Pipeline
 
 import onefit
 
 from ..figures import Figures, tabulate
+from ..library import warned
 from .asking import figures_of, keywords_of
 from .contract import Trial
 
-__all__ = ["expected_figures", "moved"]
+__all__ = ["expected_figures", "lacks_rank", "moved", "warned_by_refits"]
 
 RESIDUALS = ("squared_error", "absolute_error")
 POOLED = ("log_loss", "brier")
@@ -108,7 +112,8 @@ def _fold_scores(trial: Trial, estimator: Any, X: Any, y: np.ndarray, weights: A
         extra = {} if weights is None else {"sample_weight": weights[test]}
         scores[repeat, fold] = scorer(fitted, _some(X, test), y[test], **extra)
         if weights is not None and trial.scoring[0] in MEANS:  # losses count by the mean weight of all rows
-            scores[repeat, fold] *= weights[test].mean() / weights.mean()
+            best = 1.0 if trial.scoring[0] == "accuracy" else 0.0  # of a loss of zero
+            scores[repeat, fold] = best - (best - scores[repeat, fold]) * weights[test].mean() / weights.mean()
     return scores
 
 
@@ -145,6 +150,45 @@ def _splits(trial: Trial) -> list[tuple[np.ndarray, np.ndarray]]:
     rows, K, b = np.arange(n), splitter.n_blocks, splitter.buffer
     blocks = [np.flatnonzero((2 * rows + 1) * K // (2 * n) == j) for j in range(K)]
     return [(rows[(rows < block[0] - b) | (rows > block[-1] + b)], block) for block in blocks]
+
+
+def _training_sets(trial: Trial) -> Iterator[np.ndarray]:
+    """Rows of all training sets, with one fold out and with two."""
+    if trial.how == "drops":
+        inside = [np.isin(np.arange(trial.n), train) for train, _ in _splits(trial)]
+        yield from (np.flatnonzero(one & other) for one, other in combinations(inside, 2))
+        yield from map(np.flatnonzero, inside)
+        return
+    for ids in trial.folds:
+        every = range(int(ids.max()) + 1)
+        for out in [*combinations(every, 1), *combinations(every, 2)]:
+            yield np.flatnonzero(~np.isin(ids, out))
+
+
+def lacks_rank(trial: Trial) -> bool:
+    """Whether a training set leaves columns free that least squares does not penalize: the fit is not unique there."""
+    if not isinstance(trial.asked.estimator, LinearRegression):
+        return False
+    X = np.asarray(trial.asked.X, dtype=float)
+    X = np.hstack([X, np.ones((len(X), int(trial.asked.estimator.fit_intercept)))])
+    for rows in _training_sets(trial):
+        size = np.abs(X[rows]).max(axis=0)
+        if np.linalg.matrix_rank(X[rows] / np.where(size > 0, size, 1.0)) < X.shape[1]:
+            return True
+    return False
+
+
+def warned_by_refits(trial: Trial) -> set[str]:
+    """What scikit-learn warns of where the estimators themselves are fitted to the training sets and predict."""
+    with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
+        warnings.simplefilter("always")
+        for estimator in trial.candidates(tight=False):
+            for rows in _training_sets(trial):
+                try:
+                    fit(estimator, trial.asked.X, trial.asked.y, trial.weights, rows).predict(trial.asked.X)
+                except Exception:  # whoever asks for figures hears of it
+                    continue
+    return {warned(each) for each in caught}
 
 
 def fit(estimator: Any, X: Any, y: np.ndarray, weights: Any, train: np.ndarray) -> Any:

@@ -6,6 +6,7 @@ import inspect
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linprog
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
@@ -138,8 +139,23 @@ class PreciseLogistic(ClassifierMixin, _Newton):
             self._w = self._w * _class_weights(self.class_weight, self.classes_, y, sample_weight)[codes]
         self._codes = (codes[:, None] == np.arange(len(self.classes_))).astype(LONG)
         self._count = 1 if len(self.classes_) == 2 else len(self.classes_)
+        if np.isinf(self.C) and self._is_separated():
+            raise FloatingPointError("classes are told apart without error: the fit is at infinity")
         self.theta_ = self._newton(np.zeros(self._count * self._A.shape[1]))
         return self
+
+    def _is_separated(self) -> bool:
+        """Whether a direction lowers no row's likelihood and raises some (Albert and Anderson, 1984)."""
+        A, k = self._A[self._w > 0].astype(float), len(self.classes_)
+        codes = self._codes[self._w > 0].astype(float)
+        A = A / np.abs(A).max(axis=0, initial=np.finfo(float).tiny)
+        gains = [  # of a row's own class over another, for coefficients (k, width)
+            (codes[:, :, None] - np.eye(k)[other][:, None])[codes[:, other] == 0] * A[codes[:, other] == 0][:, None]
+            for other in range(k)
+        ]
+        M = np.concatenate(gains).reshape(-1, k * A.shape[1])
+        found = linprog(-M.sum(axis=0), A_ub=-M, b_ub=np.zeros(len(M)), bounds=(-1, 1))
+        return bool(found.status == 0 and -found.fun > 1e-5)
 
     def _probabilities(self, eta: np.ndarray) -> np.ndarray:
         if eta.shape[1] == 1:

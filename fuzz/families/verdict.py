@@ -9,7 +9,7 @@ from ..judge import AGREES, ALLOWED, COPIES, STEADY, VERDICTS, Verdict, same_bit
 from ..library import Answer
 from .asking import ask_trial
 from .contract import Trial
-from .loop import expected_figures, moved
+from .loop import expected_figures, lacks_rank, moved, warned_by_refits
 
 __all__ = ["judge_trial", "judge_trial_answer"]
 
@@ -31,7 +31,13 @@ def judge_trial(trial: Trial) -> Verdict:
 
 def judge_trial_answer(trial: Trial, answer: Answer) -> Verdict:
     """The worst verdict over the candidates; what leaks out is worse than a refusal, and a wrong number worst."""
-    leaked = Verdict("leaked", answer.leaks[0]) if answer.leaks else None
+    leaks = answer.leaks
+    if (
+        leaks and answer.figures
+    ):  # training sets that are left to scikit-learn may warn as a refit does, of nothing else
+        known = warned_by_refits(trial)
+        leaks = [leak for leak in leaks if leak not in known]
+    leaked = Verdict("leaked", leaks[0]) if leaks else None
     if leaked and not answer.figures:
         return leaked
     verdicts = [_of_candidate(trial, at, answer) for at in range(len(answer.figures))]
@@ -54,6 +60,8 @@ def _of_candidate(trial: Trial, at: int, answer: Answer) -> Verdict:
     if actual is None:
         if trial.how == "tables" and reason.startswith(ON_TABLES):
             return Verdict("refused rightly", reason)
+        if reason.startswith("TrainingSetError") and lacks_rank(trial):
+            return Verdict("refused rightly", "least squares is not unique")
         move = max(float(each.max()) for each in _moves(trial, at, expected, not is_refitted).values())
         if move >= STEADY:
             return Verdict("refused rightly", f"the last bit moves it by {move:.1g}")

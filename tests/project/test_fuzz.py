@@ -53,17 +53,17 @@ FINE = {
 }
 FINE_FAMILIES = {
     "pipelines": (2000023, 2000120),
-    "selecting": (2000016, 2000027),
+    "selecting": (2000016, 2000027, 112002391),
     "latent": (2000095, 2000146),
     "evidence": (2000080, 2000162),
     "neighbours": (2000043, 2000046),
     "discriminant": (2000101, 2000137),
-    "logistic": (2000024, 2000031),
+    "logistic": (2000024, 2000031, 112002137),
     "generalized": (2000070, 2000150),
     "searches": (2000012, 2000051),
-    "drops": (2000121, 2000190),
+    "drops": (2000121, 2000190, 112001077),
     "tables": (2000034, 2000049),
-    "metrics": (2000038, 2000124),
+    "metrics": (2000038, 2000124, 112002312),
 }
 
 
@@ -377,6 +377,27 @@ def test_a_figure_of_a_family_that_is_off_by_one_millionth_is_called_wrong(kind)
     assert judge_trial_answer(trial, answer).name == "wrong"
     answer.figures[0], answer.refusals[0] = None, "no reason"
     assert judge_trial_answer(trial, answer).name == "refused wrongly"
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_training_sets_left_to_scikit_learn_may_warn_as_their_refits_do_and_of_nothing_else():
+    trial = trials.draw_trial(112002414, kind_of(112002414))
+    answer = ask_trial(trial)
+    assert any("least populated class" in leak for leak in answer.leaks)
+    assert judge_trial_answer(trial, answer).name == "agreed"
+    answer.leaks.append("RuntimeWarning: overflow")
+    assert judge_trial_answer(trial, answer) == Verdict("leaked", "RuntimeWarning: overflow")
+
+
+def test_classes_that_are_told_apart_have_no_unpenalized_fit():
+    x, y = np.arange(8.0)[:, None], np.repeat([0, 1], 4)
+    with pytest.raises(FloatingPointError, match="at infinity"):
+        PreciseLogistic(C=np.inf).fit(x, y)
+    with pytest.raises(FloatingPointError, match="at infinity"):  # but for one row of each class at the same place
+        PreciseLogistic(C=np.inf).fit(np.minimum(x, 3.0), y)
+    y[[2, 5]] = 1, 0
+    assert PreciseLogistic(C=np.inf).fit(x, y).theta_[0] > 0
 
 
 # ------------------------------------------------------------------------------------------------ the run

@@ -42,6 +42,9 @@ MOST_SHOWN = 20
 class FoldErrorTables:
     """Fold errors as the paper defines them; outputs, if y has columns, are the last axis.
 
+    With sample weights a row's loss counts by its weight over the mean weight of all rows, so that folds of heavy rows
+    have larger errors. Scores are shown with their sign, those that end at one, as accuracy, as one minus the loss.
+
     Attributes
     ----------
     e_in : array (n_repeats, n_folds)
