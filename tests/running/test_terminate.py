@@ -77,7 +77,7 @@ def started(tmp_path):
             [sys.executable, *arguments], cwd=tmp_path, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE
         )
         programs.append(program)
-        assert wait_until(lambda: len(workers(tmp_path)) == 2, 60), program.stderr.read1()
+        assert wait_until(lambda: len(workers(tmp_path)) == 2, 240), program.stderr.read1()
         assert all(alive(pid) for pid in workers(tmp_path))
         return program
 
