@@ -229,6 +229,9 @@ def _feature_sign(gram: np.ndarray, right: np.ndarray, penalty: np.ndarray, nois
         beyond = np.where(signs == 0, np.abs(slope) - penalty - noise, -1)
         entering = int(np.argmax(beyond))
         if beyond[entering] <= 0:
+            on = signs != 0
+            if (np.abs(slope - penalty * signs)[on] > 10 * noise[on] + LONG(1e-9) * penalty).any():
+                break  # a column that others span came in, and stayed at zero
             return b
         signs[entering] = np.sign(slope[entering])
         for _ in range(MOST_STEPS):

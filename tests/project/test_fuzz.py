@@ -390,6 +390,23 @@ def test_training_sets_left_to_scikit_learn_may_warn_as_their_refits_do_and_of_n
     assert judge_trial_answer(trial, answer) == Verdict("leaked", "RuntimeWarning: overflow")
 
 
+def test_a_lasso_that_its_reference_cannot_finish_is_not_known():
+    """A column that the others span would have to take the place of one of them."""
+    rng = np.random.default_rng(0)
+    ended = []
+    for _ in range(40):
+        X, y = rng.normal(size=(6, 8)), rng.normal(size=6)
+        try:
+            model = PreciseElasticNet(1e-5, 1.0).fit(X, y)
+        except FloatingPointError:
+            continue
+        slope = (X - X.mean(axis=0)).T @ (y - model.predict(X)) / 6
+        ended.append(np.abs(slope[model.coef_ != 0] - 1e-5 * np.sign(model.coef_[model.coef_ != 0])).max())
+        assert np.abs(slope).max() <= 1e-5 * (1 + 1e-6)
+    assert 20 <= len(ended) < 40
+    assert max(ended) < 1e-11
+
+
 def test_classes_that_are_told_apart_have_no_unpenalized_fit():
     x, y = np.arange(8.0)[:, None], np.repeat([0, 1], 4)
     with pytest.raises(FloatingPointError, match="at infinity"):
