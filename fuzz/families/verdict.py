@@ -54,7 +54,7 @@ def _of_candidate(trial: Trial, at: int, answer: Answer) -> Verdict:
     if isinstance(expected, str):
         if actual is None:
             return Verdict("refused rightly", expected)
-        if expected.startswith(UNKNOWN):
+        if UNKNOWN in expected:  # refits name the training set before it
             return Verdict("sensitive", expected)
         return Verdict("wrong", f"a number where refits fail: {expected}", np.inf)
     if actual is None:
