@@ -225,3 +225,20 @@ def test_more_components_than_a_training_set_has_is_an_error_that_names_it(last)
         onefit.nested_cv(PLSRegression(5), X, y, folds=ids)
     exact = quietly(onefit.nested_cv, PLSRegression(5), X, X @ [1.0, 2.0, 0.0, 1.0, 0.0], folds=ids)
     assert exact.cv_estimate < 1e-20
+
+
+@pytest.mark.parametrize("n_repeats", [2, 3])
+def test_bits_do_not_hang_on_which_repeats_share_a_product(n_repeats):
+    rng = np.random.default_rng(3)
+    X, noise = rng.standard_normal((25, 9)), rng.standard_normal((25, 2))
+    y = X[:, :2] + noise
+    one, two = (
+        quietly(
+            onefit.nested_cv, PLSRegression(n_components=4), X, y,
+            n_folds=3, n_repeats=n_repeats, random_state=0, n_jobs=n_jobs,
+        )
+        for n_jobs in (1, 2)
+    )  # fmt: skip
+    assert one.route == two.route == "gram"
+    for name in ("e_in", "e_out", "mse"):
+        np.testing.assert_array_equal(getattr(one.fold_errors, name), getattr(two.fold_errors, name))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -105,6 +105,15 @@ class _Sets(LearningSets):
         if any(part.takes_masks for part in self.engine.parts):
             return int((3 * self.engine.n_values * Q + 4) * (n + q))
         return int(6 * q * q + self.engine.n_values * Q * (q + n_out * self.members.shape[1]))
+
+    def blocks(self, sets: IntArray) -> Iterator[IntArray]:
+        """Some at a time, of one partition if they are masks: they share products, whose last bits hang on who does."""
+        if not any(part.takes_masks for part in self.engine.parts):
+            yield from super().blocks(sets)
+            return
+        partition = sets[:, 0] // self.folds.n_folds
+        for each in np.unique(partition):
+            yield from super().blocks(sets[partition == each])
 
     def residuals(self, out: IntArray) -> FloatArray:
         """Residuals of the folds that are out, of all parts on the axis of values."""
