@@ -89,8 +89,7 @@ def refine(
     ``exact`` are the rows of ``columns`` and y without their factors ``root``. The residuals of the normal equations
     and of the rows, with the penalty's below them, are both unknowns, ``[I A; A' 0] [rho; x] = [f; 0]`` (Björck,
     1967): then the errors shrink in each step by those of one fit, whatever the residuals, down to the last digits of
-    extended precision times the condition. Coefficients that the rows hardly determine stop earlier, at that times its
-    square, while the fit of the rows goes on to gain. Where neither shrinks, the start is all that is known.
+    extended precision times the condition. Where they do not shrink, the start is all that is known.
     """
     n, r = columns.E.shape
     root_lam = np.sqrt(np.longdouble(lam))
@@ -100,7 +99,7 @@ def refine(
         return start.astype(np.longdouble)
     x = start.astype(np.longdouble)
     rho = np.concatenate([weight * (y - exact.times(x)), -root_lam * x[:r]])
-    found, first, last, first_seen = start.astype(np.longdouble), np.inf, np.inf, 0.0
+    found, first, last = start.astype(np.longdouble), np.inf, np.inf
     for _ in range(MOST_STEPS):
         of_rows = np.concatenate([weight * (y - exact.times(x)), -root_lam * x[:r]]) - rho
         of_columns = -exact.transpose_times(weight * rho[:n])
@@ -108,13 +107,11 @@ def refine(
         change, step = factor.augmented(of_rows.astype(np.float64), of_columns.astype(np.float64))
         rho, x = rho + change, x + step
         size = float(np.abs(factor.size[:, None] * step).max(initial=0.0))
-        seen = float(np.abs(factor.R @ step[factor.order]).max(initial=0.0))  # in the rows: as long as A step
         if not size < last / 2:
-            if last <= SHRUNK * first or (size <= first and seen <= SHRUNK * first_seen):
+            if last <= SHRUNK * first:
                 found = x - step  # as it was before it stopped getting better
             break
-        if np.isinf(first):
-            first, first_seen = size, seen
+        first = size if np.isinf(first) else first
         if size <= EPS * float(np.abs(factor.size[:, None] * x).max(initial=0.0)):
             found = x  # other rows may see more of a coefficient than these, so go on as long as it gets better
         last = size
