@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from ..typing import BoolArray, FloatArray, IntArray
+from .lasso import go_towards
 
 __all__ = ["can_be_solved", "solve"]
 
@@ -84,7 +85,7 @@ class _Net:
             goal = self._minimum(active, sign[active], x[active])
             if goal is None:
                 return None
-            leaves = _step(x, active, sign, goal)
+            leaves = go_towards(goal, x, sign, active)
             if leaves >= 0:
                 sign[leaves] = 0.0
                 barred[leaves] |= leaves == entering  # it entered by rounding errors
@@ -130,17 +131,3 @@ class _Net:
             return True
         least = float(np.linalg.eigvalsh(self.held[np.ix_(part, part)])[0])
         return noise <= KNOWN * least * float(np.abs(x).max())
-
-
-def _step(x: Extended, active: IntArray, sign: Extended, goal: Extended) -> int:
-    """Go towards the minimum of a face; the column that becomes zero on the way, -1 if it is reached."""
-    turned = np.flatnonzero(goal * sign[active] <= 0)
-    if not len(turned):
-        x[active] = goal
-        return -1
-    before = x[active[turned]]
-    share = np.where(before == 0, 0.0, before / np.where(before == 0, 1.0, before - goal[turned]))
-    leaves = int(active[turned[share.argmin()]])
-    x[active] += share.min() * (goal - x[active])
-    x[leaves] = 0.0
-    return leaves

@@ -8,13 +8,16 @@ found there solves its equations to the last digits.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_solve, solve_triangular
 
 from ..typing import BoolArray, FloatArray, IntArray
 from . import compiled
 
-__all__ = ["DOUBTFUL", "FAILED", "SURE", "fit", "tied"]
+__all__ = ["DOUBTFUL", "FAILED", "SURE", "fit", "go_towards", "tied"]
 
 SURE, DOUBTFUL, FAILED = 0.0, 1.0, 2.0
 
@@ -77,6 +80,20 @@ def tied(g: FloatArray, h: FloatArray, D: FloatArray, l1: float, positive: bool)
     size = g if positive else np.abs(g)
     found: BoolArray = (D > 0) & (size >= l1 * D - TIED * np.abs(h).max(initial=0.0))
     return found
+
+
+def go_towards(goal: NDArray[Any], x: NDArray[Any], sign: NDArray[Any], active: IntArray) -> int:
+    """Move ``x[active]`` to the goal, in place, or until one of them is zero: which one that is, -1 if none."""
+    turned = np.flatnonzero(goal * sign[active] <= 0)
+    if not len(turned):
+        x[active] = goal
+        return -1
+    before = x[active[turned]]
+    share = np.where(before == 0, 0.0, before / np.where(before == 0, 1.0, before - goal[turned]))
+    leaves = int(active[turned[share.argmin()]])
+    x[active] += share.min() * (goal - x[active])
+    x[leaves] = 0.0
+    return leaves
 
 
 class _Face:
@@ -149,16 +166,9 @@ class _Face:
             return -1
         at: IntArray = np.array(active)
         x = cho_solve((L, True), self.h[at] - self.l1 * self.D[at] * sign[at])
-        turned = np.flatnonzero(x * sign[at] <= 0)
-        if not len(turned):
-            b[at] = x
-            return -1
-        before = b[at[turned]]
-        t = np.where(before == 0, 0.0, before / np.where(before == 0, 1.0, before - x[turned]))
-        leaves = int(at[turned[t.argmin()]])
-        b[at] += t.min() * (x - b[at])
-        b[leaves] = 0.0
-        active.remove(leaves)
+        leaves = go_towards(x, b, sign, at)
+        if leaves >= 0:
+            active.remove(leaves)
         return leaves
 
     def _violator(self, g: FloatArray, active: list[int], barred: BoolArray) -> int:
