@@ -33,6 +33,7 @@ ORDER = [
     "arrangement",
     "rowplaces",
     "dropfolds",
+    "rowsplitters",
     "neighbourhoods",
     "inference",
     "config",

@@ -6,24 +6,20 @@ data (`onefit.running.dependent`), unless it is given.
 
 from __future__ import annotations
 
-import reprlib
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
 
 import numpy as np
 
 from .arrangement import Arrangement, Line, Plane
 from .errors import DataError, FoldError
 from .rowplaces import is_number, read_coords, read_line
+from .rowsplitters import Buffer, BufferedBlocks, Pairs, RowSplitter, check_buffer, check_count
 from .typing import ArrayLike, Data, IntArray
 
 __all__ = ["Gaps", "Neighbourhoods", "RollingOrigin", "SpaceBlocks", "TimeBlocks", "is_neighbourhood"]
 
-Buffer = float | Literal["auto"]
-
-FEWEST_IN_A_BLOCK, MOST_GAPS = 3, 50
+MOST_GAPS = 50
 
 ELSEWHERE_IN_TIME = "the error on a new stretch of time, so far from these rows that they tell nothing of it"
 ELSEWHERE_IN_SPACE = "the error at new places, so far from these rows that they tell nothing of them"
@@ -32,71 +28,8 @@ AHEAD = "the mean error of forecasts {horizon} step{s} ahead from origins like t
 GIVEN = "the error of the scored rows without what is dropped with them, at this number of rows"
 
 
-Pairs = list[tuple[IntArray, IntArray]]
-"""What is dropped and what is scored in each fold."""
-
-
-class _Splitter(ABC):
-    """A splitter as scikit-learn knows them, too."""
-
-    @abstractmethod
-    def arrange(self, X: Data, n: int) -> Arrangement:
-        """How the rows lie to each other."""
-
-    @abstractmethod
-    def pairs_of(self, arrangement: Arrangement, n: int) -> Pairs:
-        """What is dropped and what is scored in each fold."""
-
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[IntArray, IntArray]]:
-        """Training and test rows of each fold, as scikit-learn's functions take them.
-
-        Parameters
-        ----------
-        X : table of n rows
-        y, groups : ignored
-        """
-        n = X.shape[0] if hasattr(X, "shape") else len(X)
-        for drop, score in self.pairs_of(self.arrange(X, n), n):
-            yield np.setdiff1d(np.arange(n), drop), score
-
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return how many folds there are of these rows."""
-        return sum(1 for _ in self.split(X))
-
-
-class _Blocks(_Splitter):
-    """Blocks with buffers."""
-
-    n_blocks: int
-    buffer: Buffer
-
-    def pairs_of(self, arrangement: Arrangement, n: int) -> Pairs:
-        """With the buffer that was given."""
-        if isinstance(self.buffer, str):
-            raise FoldError(
-                'buffer="auto" is found by nested_cv, from the residuals of a model; give a number, such as '
-                "result.dependence.buffer."
-            )
-        unit = arrangement.step if isinstance(arrangement, Plane) else 1.0
-        return self.pairs_within(arrangement, float(self.buffer) / unit)
-
-    def pairs_within(self, arrangement: Arrangement, distance: float) -> Pairs:
-        """With a buffer of so many steps."""
-        return arrangement.drops(self.blocks(arrangement), distance)
-
-    def blocks(self, arrangement: Arrangement) -> IntArray:
-        """The block of each row."""
-        if arrangement.n_places < FEWEST_IN_A_BLOCK * self.n_blocks:
-            what = "times" if isinstance(arrangement, Line) else "points"
-            raise FoldError(
-                f"{type(self).__name__}(n_blocks={self.n_blocks}) needs at least {FEWEST_IN_A_BLOCK * self.n_blocks} "
-                f"distinct {what}, and there are {arrangement.n_places}; use fewer blocks."
-            )
-        return arrangement.blocks(self.n_blocks)
-
-
 @dataclass(frozen=True, eq=False)
-class TimeBlocks(_Blocks):
+class TimeBlocks(BufferedBlocks):
     """Blocks of consecutive rows, each scored without itself and a buffer on both sides.
 
     What is estimated is the error on a new stretch of time, independent of these rows.
@@ -130,8 +63,8 @@ class TimeBlocks(_Blocks):
     order: str | ArrayLike | None = None
 
     def __post_init__(self) -> None:
-        _check_count("n_blocks", self.n_blocks, 3)
-        _check_buffer(self.buffer)
+        check_count("n_blocks", self.n_blocks, 3)
+        check_buffer(self.buffer)
 
     @property
     def meaning(self) -> str:
@@ -144,7 +77,7 @@ class TimeBlocks(_Blocks):
 
 
 @dataclass(frozen=True, eq=False)
-class SpaceBlocks(_Blocks):
+class SpaceBlocks(BufferedBlocks):
     """Blocks of a map, each scored without itself and a buffer around it.
 
     What is estimated is the error at new places, independent of these.
@@ -176,8 +109,8 @@ class SpaceBlocks(_Blocks):
     coords: Sequence[str] | ArrayLike | None = None
 
     def __post_init__(self) -> None:
-        _check_count("n_blocks", self.n_blocks, 3)
-        _check_buffer(self.buffer)
+        check_count("n_blocks", self.n_blocks, 3)
+        check_buffer(self.buffer)
         if self.coords is None:
             raise DataError(
                 'coords is missing: give two columns of X, such as coords=["lon", "lat"], or an array (n, 2).'
@@ -195,7 +128,7 @@ class SpaceBlocks(_Blocks):
 
 
 @dataclass(frozen=True, eq=False)
-class Gaps(_Splitter):
+class Gaps(RowSplitter):
     """Stretches of a given length, each scored from the rows on both sides of it.
 
     What is estimated is the error inside gaps of that length, as in filling in.
@@ -249,7 +182,7 @@ class Gaps(_Splitter):
 
 
 @dataclass(frozen=True, eq=False)
-class RollingOrigin(_Splitter):
+class RollingOrigin(RowSplitter):
     """Forecasts: each stretch of the horizon is scored by a fit to what came before it.
 
     What is estimated is the mean error of forecasts so far ahead, from origins like these.
@@ -281,10 +214,10 @@ class RollingOrigin(_Splitter):
     order: str | ArrayLike | None = None
 
     def __post_init__(self) -> None:
-        _check_count("horizon", self.horizon, 1)
+        check_count("horizon", self.horizon, 1)
         for name in ("first", "step", "window"):
             if getattr(self, name) is not None:
-                _check_count(name, getattr(self, name), 1)
+                check_count(name, getattr(self, name), 1)
         if self.step is not None and self.step < self.horizon:
             raise FoldError(
                 f"step={self.step} is less than horizon={self.horizon}: rows would be forecast several times, and are "
@@ -323,7 +256,7 @@ class RollingOrigin(_Splitter):
 
 
 @dataclass(frozen=True, eq=False)
-class Neighbourhoods(_Splitter):
+class Neighbourhoods(RowSplitter):
     """Folds as lists of rows: what is dropped, and what of it is scored.
 
     Parameters
@@ -384,15 +317,3 @@ def _as_rows(rows: ArrayLike, n: int, fold: int) -> IntArray:
     if array.size and not (array.min() >= 0 and array.max() < n):
         raise FoldError(f"Neighbourhoods holds in fold {fold} rows {array.min()} to {array.max()}; there are {n} rows.")
     return np.unique(array).astype(np.intp)
-
-
-def _check_count(name: str, value: object, least: int) -> None:
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        hint = "; times go by order=, places by coords=" if np.ndim(value) else ""  # type: ignore[arg-type]
-        raise FoldError(f"{name}={reprlib.repr(value)} must be an integer of at least {least}{hint}.")
-
-
-def _check_buffer(buffer: object) -> None:
-    is_auto = isinstance(buffer, str) and buffer == "auto"
-    if not is_auto and not (is_number(buffer) and 0 <= buffer < np.inf):  # type: ignore[operator]
-        raise FoldError(f'buffer={buffer!r} must be a number of steps that is not negative, or "auto".')

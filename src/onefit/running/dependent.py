@@ -21,18 +21,10 @@ from ..inference.serial import Serial
 from ..learners import Learner, RefitLearner, Task
 from ..metrics import find_loss
 from ..metrics.pooled import MOST_BLOCKS
-from ..neighbourhoods import (
-    FEWEST_IN_A_BLOCK,
-    GIVEN,
-    Gaps,
-    Kind,
-    Neighbourhoods,
-    RollingOrigin,
-    SpaceBlocks,
-    TimeBlocks,
-)
+from ..neighbourhoods import GIVEN, Gaps, Kind, Neighbourhoods, RollingOrigin, SpaceBlocks, TimeBlocks
 from ..routes import Bid, Engine, FoldPlan, Kept, RepeatedRoute, Workers, choose_drop_routes
 from ..routes.sidebyside import joined_singles
+from ..rowsplitters import FEWEST_IN_A_BLOCK
 from ..typing import Data, Estimator, FloatArray, IntArray
 from ..validation import Problem
 from .progress import Progress, Units
