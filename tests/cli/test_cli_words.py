@@ -57,6 +57,22 @@ def test_what_is_not_understood_is_one_line_with_the_option_and_the_way_to_help(
     assert outcome.stdout == ""
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--report"], "--report lacks its value; put it behind, as in --report report.html"),
+        (["--report", "--quiet"], "--report lacks its value; put it behind, as in --report report.html"),
+        (["--folds", "--repeats", "2"], "--folds lacks its value; put it behind, as in --folds 10"),
+        (["--coords", "longitude"], "--coords lacks its value; put it behind, as in --coords LON LAT"),
+        (["--groups"], "--groups lacks its value; put it behind, as in --groups COLUMN"),
+    ],
+)
+def test_an_option_without_its_value_is_told_with_an_example(options, said):
+    outcome = onefit_cli(*RUN, *options)
+    assert (outcome.exit_code, outcome.stdout) == (2, "")
+    assert outcome.stderr == f"onefit: {said}; see onefit run --help.\n"
+
+
 def test_a_command_that_does_not_exist_is_one_line_and_none_is_the_help():
     unknown = onefit_cli("rnu")
     assert unknown.exit_code == 2

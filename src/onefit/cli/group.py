@@ -27,6 +27,9 @@ COMMAND = "onefit.command"
 OUTPUTS = "onefit.outputs"
 """Where it keeps the files that are to be written, each with what was there before."""
 
+EXAMPLES = {"FILE.html": "report.html", "FILE.json": "result.json", "K|n|auto": "10", "L|auto": "20", "NUMBER": "0.9"}
+"""Values of options whose help names no value that can be typed as it stands."""
+
 
 class _PlainHelp:
     """Makes ``--help`` look, in the help, like an option that wants no value."""
@@ -44,9 +47,12 @@ class Command(_PlainHelp, TyperCommand):
     """A command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Refuse an option that is given twice, of which only the last would count."""
+        """Refuse an option without its value, and one that is given twice, of which only the last would count."""
         single = {name: each for each in self.params for name in each.opts if not _may_repeat(each)}
         words = args[: args.index("--")] if "--" in args else args
+        lacking = _without_value(self.params, words)
+        if lacking:
+            raise typer.BadParameter(f"{lacking[0]} lacks its value; put it behind, as in {' '.join(lacking)}", ctx)
         given = Counter(single[word].opts[0] for word in (each.partition("=")[0] for each in words) if word in single)
         for name, times in given.items():
             if times > 1:
@@ -57,8 +63,27 @@ class Command(_PlainHelp, TyperCommand):
 
 def _may_repeat(parameter: Any) -> bool:
     """Whether it does no harm to give it twice: flags, lists, and arguments, which have no name to give."""
-    is_option = parameter.opts and parameter.opts[0].startswith("-")
-    return not is_option or parameter.multiple or parameter.is_flag
+    return not _is_option(parameter) or parameter.multiple or parameter.is_flag
+
+
+def _is_option(parameter: Any) -> bool:
+    """Whether it has a name to give on the command line."""
+    return bool(parameter.opts) and parameter.opts[0].startswith("-")
+
+
+def _without_value(parameters: Iterable[Any], words: list[str]) -> tuple[str, str] | None:
+    """The first option behind which there is nothing, or another option, and an example of its value."""
+    options = {name: each for each in parameters if _is_option(each) for name in (*each.opts, *each.secondary_opts)}
+    position = 0
+    while position < len(words):
+        name, option = words[position], options.get(words[position])
+        wanted = 0 if option is None or option.is_flag or option.count else option.nargs
+        values = words[position + 1 : position + 1 + wanted]
+        if option is not None and (len(values) < wanted or any(value in options for value in values)):
+            example = str(option.metavar or "VALUE")
+            return name, EXAMPLES.get(example, example)
+        position += 1 + wanted
+    return None
 
 
 class Guarded(_PlainHelp, TyperGroup):

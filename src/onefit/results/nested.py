@@ -260,7 +260,7 @@ class NestedCVResult:
         names = ("estimate", "standard_error", "bias", "mse", "mse_is_floored", "inflation", "raw_estimate")
         table = {name: np.atleast_1d(getattr(self, name)) for name in (*names, "cv_estimate", "monte_carlo_error")}
         # "mse" is read as the error of the model by everybody, and it is that of the estimate
-        table = {"sampling_variance" if name == "mse" else name: column for name, column in table.items()}
+        table = {name.replace("mse", "sampling_variance"): column for name, column in table.items()}
         low, high = (np.atleast_1d(end) for end in self.interval)
         ends = {"estimate": table.pop("estimate"), "low": low, "high": high}
         index = pd.Index(self.output_names, name="output") if self.output_names else None
