@@ -4,6 +4,7 @@ A loss sees the observed value and the held-out residual ``u = y - prediction``,
 absolute error then keep their accuracy when y is large and the residuals are small.
 """
 
-from .metrics.losses import Classes, Loss, find_loss, huber, nonnegative, pinball
+from .metrics.givenlosses import find_loss
+from .metrics.losses import Classes, Loss, huber, nonnegative, pinball
 
 __all__ = ["Classes", "Loss", "find_loss", "huber", "nonnegative", "pinball"]

@@ -2,7 +2,8 @@
 
 from .asked import Asked, asked_of_loss, asked_of_metrics, rule_scale_of
 from .contract import Metric, Reduced, Repeat, Shown
-from .losses import NAMED, Classes, KeptScores, Loss, LossLike, find_loss, huber, nonnegative, pinball, takes_two
+from .givenlosses import LossLike, find_loss, takes_two
+from .losses import NAMED, Classes, KeptScores, Loss, huber, nonnegative, pinball
 from .scoring import ScoringLike
 
 __all__ = [

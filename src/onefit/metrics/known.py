@@ -17,7 +17,8 @@ from ..typing import AnyArray
 from . import counts
 from .contract import Metric, Shown
 from .functions import Explained, RootMean, class_shares, mean_constant, quantile_constant
-from .losses import Loss, find_loss, pinball
+from .givenlosses import find_loss
+from .losses import Loss, pinball
 from .means import MeanMetric, mean_of_loss, row_losses
 from .orientation import NEGATED, ONE_MINUS
 from .pooled import PooledMetric

@@ -17,8 +17,9 @@ from ..typing import AnyArray, ArrayLike
 from ..vocabulary import METRIC_HINTS
 from .callables import EstimatorScorer
 from .contract import Metric
+from .givenlosses import find_loss
 from .known import CLASSES, LOSSES, NUMBERS, REFUSED, Given, Unknown
-from .losses import NAMED, Loss, find_loss
+from .losses import NAMED, Loss
 from .means import MeanMetric, mean_of_loss
 from .orientation import AS_LOSS, NEGATED
 from .pooled import PooledMetric

@@ -17,7 +17,7 @@ from typing import ClassVar, TextIO, cast
 import numpy as np
 
 from ..errors import DataError
-from ..metrics.losses import takes_two
+from ..metrics.givenlosses import takes_two
 from ..routes import Units
 
 __all__ = ["Bar", "Progress", "Stopped", "Units", "check_progress", "fine_time_text", "time_text"]
