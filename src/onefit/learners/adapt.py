@@ -1,68 +1,29 @@
-"""Estimator -> learner: one table of scikit-learn's classes; others say it themselves by ``__onefit_learner__``."""
+"""Estimator -> learner: by the table of scikit-learn's classes; others say it themselves by ``__onefit_learner__``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.cross_decomposition import PLSRegression
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
-from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import (
-    ARDRegression,
-    BayesianRidge,
-    ElasticNet,
-    GammaRegressor,
-    Lasso,
-    LinearRegression,
-    LogisticRegression,
-    MultiTaskElasticNet,
-    MultiTaskElasticNetCV,
-    MultiTaskLasso,
-    MultiTaskLassoCV,
-    PoissonRegressor,
-    Ridge,
-    RidgeClassifier,
-    RidgeClassifierCV,
-    RidgeCV,
-    TweedieRegressor,
-)
-from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import Pipeline
 
 from ..errors import DataError, OneFitError, RouteError
 from ..typing import Estimator
 from ..validation import numeric_matrix
 from ..vocabulary import EXACT, FROZEN
-from .constant import constant_class, constant_number
 from .contract import Joins, Learner, Path, Refusal, Task, joins
-from .discriminant import (
-    encoded_linear_discriminant,
-    encoded_quadratic_discriminant,
-    linear_discriminant,
-    quadratic_discriminant,
-)
 from .encoded import EncodedLearner
 from .encoded_family import EncodedFamily
 from .encoding import Encoding
-from .evidence import bayesian, encoded_bayesian
 from .features import FixedFeatures
-from .gaussian_process import gaussian_process, is_optimized, with_fitted_kernel
-from .glm import encoded_glm, encoded_logistic, glm, logistic
-from .kernel_ridge import encoded_kernel_ridge, kernel_ridge
-from .lasso import encoded_lasso, lasso
-from .naivebayes import encoded_naive_bayes, naive_bayes
-from .neighbours import encoded_neighbours, neighbours
-from .pls import encoded_pls, pls
+from .gaussian_process import is_optimized, with_fitted_kernel
+from .known import LEARNERS, penalty_of, unknown
 from .refitted import RefitLearner, declines_weights, is_routed
-from .ridge import encoded_least_squares, encoded_ridge, least_squares, ridge
-from .ridge_cv import encoded_ridge_cv, ridge_cv
 from .scaled import ScaledLearner, scales_only
 from .search import LastSteps, is_search, searched
 from .smoother import Smoother
@@ -72,61 +33,10 @@ from .target import adapt_target, has_target
 from .transformed import check_parameters, is_stateless, names_of, steps_of, transformed, without_trace
 from .tuned import TunedLearner
 
-__all__ = ["LEARNERS", "Known", "adapt", "frozen"]
+__all__ = ["adapt", "frozen"]
 
 MOST_TRIED, MOST_TRIED_CELLS = 1e8, 2e5
 """Operations and cells of X up to which "freeze" is tried before it is recommended: it is one sentence of a message."""
-
-
-class Known(NamedTuple):
-    """How a class of scikit-learn becomes a learner, the name of its penalty, and whether columns may be scaled before.
-
-    ``is_ridge`` is for ridge regressions on the columns as they get them: a scaler then changes their penalty alone.
-    ``encoded`` makes the learner behind steps that learn anew in every training set.
-    """
-
-    make: Callable[[Any, Task, Path | None], Learner]
-    penalty: str | None = None
-    is_ridge: bool = True
-    encoded: Callable[[Any, Task, Path | None, Encoding], Learner] | None = None
-
-
-LEARNERS: dict[type, Known] = {
-    LinearRegression: Known(least_squares, encoded=encoded_least_squares),
-    Ridge: Known(ridge, "alpha", encoded=encoded_ridge),
-    RidgeClassifier: Known(ridge, "alpha", encoded=encoded_ridge),
-    RidgeCV: Known(ridge_cv, encoded=encoded_ridge_cv),
-    RidgeClassifierCV: Known(ridge_cv, encoded=encoded_ridge_cv),
-    Lasso: Known(lasso, "alpha", is_ridge=False, encoded=encoded_lasso),
-    ElasticNet: Known(lasso, "alpha", is_ridge=False, encoded=encoded_lasso),
-    PLSRegression: Known(pls, "n_components", is_ridge=False, encoded=encoded_pls),
-    BayesianRidge: Known(bayesian, is_ridge=False, encoded=encoded_bayesian),
-    ARDRegression: Known(bayesian, is_ridge=False, encoded=encoded_bayesian),
-    KernelRidge: Known(kernel_ridge, "alpha", is_ridge=False, encoded=encoded_kernel_ridge),
-    GaussianProcessRegressor: Known(gaussian_process, "alpha", is_ridge=False),
-    DummyRegressor: Known(constant_number, is_ridge=False),
-    DummyClassifier: Known(constant_class, is_ridge=False),
-    LogisticRegression: Known(logistic, "C", is_ridge=False, encoded=encoded_logistic),
-    PoissonRegressor: Known(glm, "alpha", is_ridge=False, encoded=encoded_glm),
-    GammaRegressor: Known(glm, "alpha", is_ridge=False, encoded=encoded_glm),
-    TweedieRegressor: Known(glm, "alpha", is_ridge=False, encoded=encoded_glm),
-    KNeighborsRegressor: Known(neighbours, "n_neighbors", False, encoded_neighbours),
-    KNeighborsClassifier: Known(neighbours, "n_neighbors", False, encoded_neighbours),
-    LinearDiscriminantAnalysis: Known(linear_discriminant, "shrinkage", False, encoded_linear_discriminant),
-    QuadraticDiscriminantAnalysis: Known(quadratic_discriminant, "reg_param", False, encoded_quadratic_discriminant),
-    GaussianNB: Known(naive_bayes, "var_smoothing", False, encoded_naive_bayes),
-}
-
-
-JOINT_OUTPUTS = Refusal(
-    "its penalty is on the coefficients of all outputs together, and onefit solves for one output at a time only",
-    "Lasso and ElasticNet, which fit every output by itself, take one",
-)
-
-REFITTED: dict[type, Refusal] = dict.fromkeys(
-    (MultiTaskElasticNet, MultiTaskElasticNetCV, MultiTaskLasso, MultiTaskLassoCV), JOINT_OUTPUTS
-)
-"""Classes that are known to have no fast route, and why."""
 
 
 def adapt(estimator: Estimator, task: Task, path: Path | None = None) -> Learner | Refusal:
@@ -146,23 +56,13 @@ def adapt(estimator: Estimator, task: Task, path: Path | None = None) -> Learner
             return _checked(estimator, estimator.__onefit_learner__(task, path), task, path)
         known = LEARNERS.get(type(estimator))
         if known is None:
-            return _unknown(estimator)
+            return unknown(estimator)
         if path is not None and path.name != known.penalty:
             return Refusal(f"the parameter {path.name} is not a penalty, so the model is refitted")
         check_parameters(estimator, DataError)
         return known.make(estimator, task, path)
     except RouteError as error:
         return Refusal(str(error))
-
-
-def _unknown(estimator: object) -> Refusal:
-    """Why nothing is known of a class."""
-    name = type(estimator).__name__
-    if hasattr(estimator, "__onefit_learner__"):
-        return Refusal(f"{name} only inherits __onefit_learner__, and may fit or predict otherwise than its parent")
-    if known := REFITTED.get(type(estimator)):
-        return replace(known, reason=f"{name} has no exact fast route: {known.reason}")
-    return Refusal(f"{name} has no exact fast route")
 
 
 def _checked(estimator: object, found: object, task: Task, path: Path | None) -> Learner | Refusal:
@@ -186,11 +86,11 @@ def _adapt_pipeline(pipeline: Pipeline, task: Task, path: Path | None) -> Learne
     (name, last), steps = pipeline.steps[-1], steps_of(pipeline)
     if path is not None:
         inner = path.name.removeprefix(f"{name}__")
-        if inner == path.name or not (joins(last) or inner == _penalty_of(last)):
+        if inner == path.name or not (joins(last) or inner == penalty_of(last)):
             return _adapt_family(pipeline, task, path)
         path = Path(inner, path.values)
     if not joins(last) and type(last) not in LEARNERS and not is_search(last):
-        return _unknown(last)
+        return unknown(last)
     stateful = [step for step in steps if not is_stateless(step)]
     if not stateful or task.transformers == "freeze":
         found = adapt(last, transformed(task, steps), path)
@@ -265,15 +165,9 @@ def _adapt_search(
     if path is not None:
         return Refusal(f"the parameter {path.name} is not a penalty, so the model is refitted")
     try:
-        return searched(estimator, steps, search, task, LastSteps(_penalty_of, _behind))
+        return searched(estimator, steps, search, task, LastSteps(penalty_of, _behind))
     except RouteError as error:
         return Refusal(str(error))
-
-
-def _penalty_of(last: object) -> str | None:
-    """The name of the penalty of a last step."""
-    known = LEARNERS.get(type(last))
-    return None if known is None else known.penalty
 
 
 def _behind(last: Estimator, task: Task, path: Path | None, encoding: Encoding) -> Learner:
@@ -282,7 +176,7 @@ def _behind(last: Estimator, task: Task, path: Path | None, encoding: Encoding) 
         return _joined_behind(last, task, path, encoding)
     known = LEARNERS.get(type(last))
     if known is None or known.encoded is None:
-        raise RouteError(str(_unknown(last)))
+        raise RouteError(str(unknown(last)))
     check_parameters(last, DataError)
     return known.encoded(last, task, path, encoding)
 
