@@ -13,8 +13,9 @@ from .design import DesignSmoother
 from .encoded import EncodedLearner, EncodedSets, RowsOfSet
 from .encoded_family import EncodedFamily
 from .encoding import Encoding
-from .features import Features, FixedFeatures, Recipe
+from .features import Features
 from .fitrows import FitRows
+from .fixedfeatures import FixedFeatures, Recipe
 from .gaussian_process import GaussianProcessLearner
 from .glm import GLMLearner
 from .glm_fit import NoFiniteFit, NotSettled, fit_newton

@@ -20,7 +20,7 @@ from .contract import Joins, Learner, Path, Refusal, Task, joins
 from .encoded import EncodedLearner
 from .encoded_family import EncodedFamily
 from .encoding import Encoding
-from .features import FixedFeatures
+from .fixedfeatures import FixedFeatures
 from .gaussian_process import is_optimized, with_fitted_kernel
 from .known import LEARNERS, penalty_of, unknown
 from .refitted import RefitLearner, declines_weights, is_routed

@@ -20,8 +20,8 @@ from ..typing import BoolArray, Estimator, FloatArray, IntArray
 from ..validation import numeric_matrix
 from .contract import Learner, Path, Task
 from .encoding import Encoding
-from .features import FixedFeatures
 from .fitrows import FitRows
+from .fixedfeatures import FixedFeatures
 from .transformed import check_parameters
 
 __all__ = ["ABSENT", "ClassLearner", "ClassMoments", "parameters_along", "products"]

@@ -18,7 +18,8 @@ from ..typing import BoolArray, FloatArray, IntArray
 from .contract import Learner, Refusal, Scores, Task
 from .encoding import Encoding
 from .featurerows import FeatureRows
-from .features import Features, FixedFeatures
+from .features import Features
+from .fixedfeatures import FixedFeatures
 from .setstatistics import Moments
 
 __all__ = ["EncodedLearner", "EncodedSets", "RowsOfSet", "free_and_penalized", "keeps_digits", "scale_columns"]

@@ -10,7 +10,7 @@ from ..typing import FloatArray
 from .contract import Learner, Refusal, Scores, Task
 from .encoded import EncodedLearner
 from .featurerows import FeatureRows
-from .features import FixedFeatures
+from .fixedfeatures import FixedFeatures
 
 __all__ = ["EncodedFamily"]
 

@@ -20,7 +20,8 @@ from sklearn.pipeline import make_pipeline
 
 from ..sources import Source
 from ..typing import AnyArray, FloatArray, IntArray
-from .features import Features, FixedFeatures, Pattern
+from .features import Features, Pattern
+from .fixedfeatures import FixedFeatures
 from .setstatistics import SetStatistics
 
 __all__ = ["Block", "BlockAfter", "Encoding"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from .features import FixedFeatures
 from .fitrows import FitRows
+from .fixedfeatures import FixedFeatures
 
 __all__ = ["FeatureRows"]
 

@@ -24,7 +24,7 @@ from ..vocabulary import CONVERGED
 from .contract import Learner, Path, Refusal, Scores, Task
 from .encoding import Encoding
 from .featurerows import FeatureRows
-from .features import FixedFeatures
+from .fixedfeatures import FixedFeatures
 from .glm_families import Binomial, Family, Gamma, Multinomial, Normal, Poisson, Tweedie
 from .interpolation import WEAK
 from .steps.table import RawTable, as_block

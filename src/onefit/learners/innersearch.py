@@ -12,7 +12,7 @@ from ..typing import Estimator, FloatArray, IntArray
 from .contract import Learner, Task
 from .encoded import EncodedLearner
 from .featurerows import FeatureRows
-from .features import FixedFeatures
+from .fixedfeatures import FixedFeatures
 from .glm import GLMLearner
 
 __all__ = ["InnerSearch"]

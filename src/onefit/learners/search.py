@@ -40,7 +40,7 @@ from ..typing import Estimator
 from .contract import Learner, Path, Task
 from .encoded import EncodedLearner
 from .encoding import Block, Encoding
-from .features import FixedFeatures
+from .fixedfeatures import FixedFeatures
 from .glm import GLMLearner
 from .glm_searched import SearchedGLM, glm_score, logistic_candidates, tight_glm
 from .lasso_cv import is_path_search, path_learners, tightened

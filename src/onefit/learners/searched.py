@@ -12,7 +12,8 @@ from ..typing import BoolArray, FloatArray, IntArray
 from ..vocabulary import CONVERGED, EXACT
 from .encoded import EncodedLearner
 from .encoding import Block, BlockAfter
-from .features import Features, FixedFeatures
+from .features import Features
+from .fixedfeatures import FixedFeatures
 from .innersearch import InnerSearch
 from .setstatistics import SetStatistics
 

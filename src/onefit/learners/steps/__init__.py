@@ -32,7 +32,7 @@ from sklearn.preprocessing import (
 from ...errors import RouteError
 from ...validation import Problem, numeric_matrix
 from ..encoding import Block, Encoding
-from ..features import FixedFeatures
+from ..fixedfeatures import FixedFeatures
 from ..transformed import check_parameters, is_stateless
 from .compose import Table, chain, columns, union
 from .encode import one_hot, ordinal

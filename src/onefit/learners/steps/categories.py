@@ -11,7 +11,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from ...errors import RouteError
 from ...typing import AnyArray, BoolArray, FloatArray, IntArray
-from ..features import FixedFeatures
+from ..fixedfeatures import FixedFeatures
 from ..setstatistics import SetStatistics
 from .table import RawTable
 

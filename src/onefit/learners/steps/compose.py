@@ -15,7 +15,8 @@ from sklearn.utils._indexing import _get_column_indices
 from ...errors import RouteError
 from ...typing import IntArray
 from ..encoding import Block, BlockAfter
-from ..features import Features, FixedFeatures, Pattern, side_by_side
+from ..features import Features, Pattern, side_by_side
+from ..fixedfeatures import FixedFeatures
 from ..setstatistics import SetStatistics
 from .categories import Categories
 from .table import RawTable, as_block

@@ -12,7 +12,8 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from ...errors import RouteError
 from ...typing import BoolArray, FloatArray, IntArray
 from ..encoding import Block
-from ..features import Features, FixedFeatures, Pattern
+from ..features import Features, Pattern
+from ..fixedfeatures import FixedFeatures
 from ..setstatistics import SetFailure, SetStatistics
 from .categories import Categories, Levels
 from .table import RawTable

@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 from ...errors import RouteError
 from ...typing import IntArray
 from ..encoding import Block
-from ..features import FixedFeatures
+from ..fixedfeatures import FixedFeatures
 from ..transformed import is_stateless
 from .categories import Categories
 from .table import RawTable

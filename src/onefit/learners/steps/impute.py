@@ -11,7 +11,8 @@ from sklearn.impute import MissingIndicator, SimpleImputer
 from ...errors import RouteError
 from ...typing import FloatArray, IntArray
 from ..encoding import Block
-from ..features import Features, FixedFeatures, Pattern, side_by_side
+from ..features import Features, Pattern, side_by_side
+from ..fixedfeatures import FixedFeatures
 from ..setstatistics import SetFailure, SetStatistics
 from .categories import MOST_FREQUENT, Categories
 from .table import RawTable

@@ -17,7 +17,8 @@ from sklearn.preprocessing import PolynomialFeatures
 from ...errors import RouteError
 from ...typing import FloatArray, IntArray
 from ..encoding import Block
-from ..features import Features, FixedFeatures, Pattern
+from ..features import Features, Pattern
+from ..fixedfeatures import FixedFeatures
 from ..setstatistics import SetStatistics
 from .table import RawTable, as_block
 

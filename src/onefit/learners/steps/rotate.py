@@ -8,7 +8,8 @@ from sklearn.decomposition import PCA, TruncatedSVD
 from ...errors import RouteError
 from ...typing import BoolArray, FloatArray, IntArray
 from ..encoding import Block
-from ..features import Features, FixedFeatures, Pattern
+from ..features import Features, Pattern
+from ..fixedfeatures import FixedFeatures
 from ..setstatistics import SetStatistics
 from .table import RawTable, as_block
 

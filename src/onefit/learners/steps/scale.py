@@ -12,7 +12,8 @@ from ...errors import RouteError
 from ...linalg.columns import EPS
 from ...typing import FloatArray
 from ..encoding import Block, BlockAfter
-from ..features import Features, FixedFeatures
+from ..features import Features
+from ..fixedfeatures import FixedFeatures
 from ..setstatistics import SetStatistics
 from .table import RawTable, Values, as_block
 

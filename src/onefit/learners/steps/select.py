@@ -19,7 +19,8 @@ from sklearn.feature_selection import (
 from ...errors import RouteError
 from ...typing import FloatArray, IntArray
 from ..encoding import Block, BlockAfter
-from ..features import Features, FixedFeatures, Recipe
+from ..features import Features
+from ..fixedfeatures import FixedFeatures, Recipe
 from ..setstatistics import SetStatistics
 from .table import RawTable, as_block
 

@@ -18,7 +18,8 @@ from sklearn.utils._missing import is_scalar_nan
 from ...errors import RouteError
 from ...typing import AnyArray, BoolArray, FloatArray, IntArray
 from ..encoding import Block
-from ..features import Features, FixedFeatures, Pattern, Recipe
+from ..features import Features, Pattern
+from ..fixedfeatures import FixedFeatures, Recipe
 from ..setstatistics import SetStatistics
 
 __all__ = ["RawTable", "Values", "as_block"]
