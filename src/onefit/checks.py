@@ -35,8 +35,15 @@ MOST_PENALTY = 1e100
 
 def check_estimator(estimator: object) -> None:
     """Refuse classes and anything else that cannot be fitted and predict."""
-    if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
-        raise DataError(f"{estimator!r} is not an estimator object with fit and predict, such as Ridge(alpha=1.0).")
+    if isinstance(estimator, type):
+        raise DataError(f"{estimator.__name__} is a class, not an estimator object: write {estimator.__name__}().")
+    if not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
+        shape = getattr(estimator, "shape", None)
+        what = _shown(estimator) if shape is None else f"{type(estimator).__name__} of shape {shape}"
+        raise DataError(
+            f"{what} is not an estimator object with fit and predict, such as Ridge(alpha=1.0), which comes first: "
+            "then X and y."
+        )
 
 
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:

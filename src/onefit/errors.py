@@ -29,6 +29,10 @@ __all__ = [
 ]
 
 
+COMING_FROM = "The page “Coming from” of the documentation (docs/coming-from) has the words side by side."
+"""Ends a message about a word that is another one elsewhere."""
+
+
 def how_to_install(extra: str) -> str:
     """What to run for the libraries of an extra, to end a message with."""
     return (

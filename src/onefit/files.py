@@ -52,7 +52,9 @@ def check_writable(path: str | Path, force: bool = False) -> Path:
             f"{str(path)!r} is a pipe or a device, not a file, and is not replaced; give the name of a file."
         )
     if path.exists() and not force:
-        raise OneFitError(f"{str(path)!r} exists and is not overwritten; give another name, or force (--force).")
+        raise OneFitError(
+            f"{str(path)!r} exists and is not overwritten; give another name, or force=True to overwrite it."
+        )
     if not os.access(folder, os.W_OK | os.X_OK) or (path.exists() and not os.access(path, os.W_OK)):
         raise OneFitError(f"{str(path)!r} cannot be written: permission denied; give another place.")
     return path

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 from sklearn.model_selection import PredefinedSplit
 
-from .errors import FoldError
+from .errors import COMING_FROM, FoldError
 from .folds import ExplicitFolds
 from .typing import AnyArray, ArrayLike, Data, IntArray, Splitter
 
@@ -107,7 +107,8 @@ def _ids_of_array(folds: ArrayLike, n: int, name: str) -> IntArray:
         ) from error
     if array.ndim == 0 and array.dtype.kind in "iu" and name == "folds":
         raise FoldError(
-            f"folds={array} is a number, and folds= takes the folds themselves; give n_folds={array} or cv={array}."
+            f"folds={array} is a number, and folds= takes the folds themselves; give n_folds={array} or cv={array}. "
+            f"{COMING_FROM}"
         )
     if array.ndim == 1:
         array = array[None, :]

@@ -63,7 +63,7 @@ RULE_WORDS: dict[str, str] = {
     "bates": "Bates, Hastie and Tibshirani (2024), with their bounds",
     "paper": "Cao and Stringer (2026), as written",
     "mlr3": "as in the R package mlr3inferr",
-    "naive": "usual cross-validation; takes the errors for independent, too narrow",
+    "naive": "usual cross-validation; takes the errors for independent, often too narrow",
     "corrected_t": "Nadeau and Bengio's corrected t",
 }
 """Interval rules, in the order of tables."""

@@ -43,7 +43,11 @@ def table(tmp_path):
         ),
         (["--model", "rigde"], "--model: 'rigde' is none of ridge, ols, spline"),  # before anything is read
         (["--folds", "2"], "--folds: '2' must be a whole number, at least 3"),
-        (["--seed", "-1"], "--seed: "),
+        (["--seed", "-1"], "--seed must be at least 0; see"),
+        (["--seed", "abc"], "--seed needs a whole number; see"),
+        (["--level", "high"], "--level needs a number; see"),
+        (["--seed"], "option '--seed' requires an argument; see"),
+        (["--impute", "true"], "true: that is more than one table; a column goes behind its option, and options such"),
         (["--nofolds"], "no such option: --nofolds"),
         (["--lambda", "1", "--tuned", "gcv"], "--lambda fixes the penalty and --tuned chooses it"),
     ],
@@ -213,3 +217,11 @@ def test_results_are_written_as_typed_where_a_terminal_has_no_minus_sign(table):
     assert "; R2 0.00 (-0.0" in outcome.stdout
     (baseline,) = (line for line in outcome.stdout.splitlines() if line.startswith("The best constant has"))
     assert "e+09;" in baseline
+
+
+def test_the_report_says_in_words_what_chose_the_penalty_and_is_not_overwritten_by_accident(tmp_path):
+    report = tmp_path / "report.html"
+    assert onefit_cli(*RUN, "--report", report).exit_code == 0
+    assert "The penalty is chosen by leave-one-out, anew in every training set" in report.read_text(encoding="utf-8")
+    again = onefit_cli(*RUN, "--report", report)
+    assert again.stderr.endswith("exists and is not overwritten; give another name, or --force to overwrite it.\n")

@@ -169,6 +169,29 @@ def test_on_a_phone_nothing_sticks_out_no_label_is_cut_and_wide_tables_say_so(op
     assert all((hint == '"more to the right →"') == is_wide for is_wide, hint in tables)
 
 
+def test_no_code_is_under_its_button_and_code_that_is_cut_says_so(opened, tmp_path, result_and_curve):
+    _, y, result, _ = result_and_curve
+    long = "onefit run table.csv --target y " + " ".join(f"--drop column{i}" for i in range(20))
+    path = write_report(tmp_path / "long.html", Request(command=long), result=result, y=y)
+    covered = """blocks => blocks.map(block => {
+        const button = block.querySelector("button").getBoundingClientRect();
+        const words = document.createRange();
+        words.selectNodeContents(block.querySelector("code"));
+        return [...words.getClientRects()].some(word => word.left < button.right && word.right > button.left
+            && word.top < button.bottom && word.bottom > button.top);
+    })"""
+    cut = """all => all.map(each => [each.id, each.scrollWidth > each.clientWidth + 1,
+        getComputedStyle(each, "::before").content])"""
+    for width in (360, 1200):
+        page = opened(path, viewport={"width": width, "height": 740})
+        assert page.locator(".code").evaluate_all(covered) == [False, False, False]
+        blocks = {name: (is_cut, hint) for name, is_cut, hint in page.locator(".code pre").evaluate_all(cut)}
+        assert not blocks["command"][0]
+        assert all((hint == '"more to the right →"') == is_cut for is_cut, hint in blocks.values())
+        if width == 360:
+            assert blocks["python"][0]
+
+
 def test_labels_of_the_curve_do_not_cover_each_other(opened):
     for options in ({}, {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}):
         boxes = (

@@ -1,13 +1,14 @@
 """Keywords of other libraries are refused with the word that is used here."""
 
 import inspect
+import re
 
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
 import onefit
-from onefit.errors import FoldError, KeywordError, OneFitError
+from onefit.errors import DataError, FoldError, KeywordError, OneFitError
 from onefit.running.habits import HABITS
 
 X = np.arange(20.0).reshape(10, 2)
@@ -42,5 +43,26 @@ def test_no_habit_is_a_keyword_that_there_is():
 
 
 def test_a_number_given_as_folds_is_told_its_keyword():
-    with pytest.raises(FoldError, match="give n_folds=5 or cv=5"):
+    with pytest.raises(FoldError, match=r"give n_folds=5 or cv=5\. The page “Coming from”"):
         onefit.nested_cv(Ridge(), X, Y, folds=5)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"loss": "mae"}, "loss='absolute_error', where smaller is. The page “Coming from”"),
+        ({"scoring": "rmse"}, "scoring='neg_root_mean_squared_error', where greater is better. The page “Coming from”"),
+        ({"loss": "log_loss"}, "predicts numbers; use one such as 'squared_error' or 'absolute_error', or, if"),
+        ({"confidence": 0.9}, "has no keyword 'confidence'; did you mean 'confidence_level'? The page"),
+    ],
+)
+def test_other_words_are_met_with_those_of_onefit(given, said):
+    with pytest.raises(OneFitError, match=re.escape(said)):
+        onefit.nested_cv(Ridge(), X, Y, **given)
+
+
+def test_what_is_no_estimator_is_said_in_a_line():
+    with pytest.raises(DataError, match=r"^Ridge is a class, not an estimator object: write Ridge\(\)\.$"):
+        onefit.nested_cv(Ridge, X, Y)
+    with pytest.raises(DataError, match=r"^ndarray of shape \(10, 2\) is not an estimator object .* comes first"):
+        onefit.nested_cv(X, Y, Ridge())

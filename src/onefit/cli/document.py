@@ -145,7 +145,8 @@ def _chosen(answer: Answer) -> str:
         return ""
     found = last.alpha_ if is_ridge_cv else last.lam_
     chosen = ", ".join(f"{value:.4g}" for value in np.atleast_1d(found))
-    return f"The penalty is chosen by {criterion}, anew in every training set; on all rows it is {chosen}."
+    words = {str(name): words for name, words in SELECTION_WORDS.items()}.get(criterion, criterion)
+    return f"The penalty is chosen by {words}, anew in every training set; on all rows it is {chosen}."
 
 
 def write_json(answer: Answer, command: str) -> None:

@@ -58,7 +58,12 @@ class Command(_PlainHelp, TyperCommand):
             if times > 1:
                 between = "; several values go between commas" if "," in (single[name].metavar or "") else ""
                 raise typer.BadParameter(f"{name} is given {times} times and counts once{between}", ctx)
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            if getattr(error, "ctx", ctx) is None:  # of an option without its value: the help is that of the command
+                error.ctx = ctx  # type: ignore[attr-defined]
+            raise
 
 
 def _may_repeat(parameter: Any) -> bool:
@@ -146,13 +151,27 @@ def _written(ctx: typer.Context) -> str:
     return f"{' and '.join(new) or 'nothing'} {'were' if len(new) > 1 else 'was'} written"
 
 
+PLAINER = (
+    (r"^Invalid value for '(--[\w-]+)[^']*': ", r"\1: "),
+    (r"^Invalid value: ", ""),
+    (r"^No such option '(--?[\w-]+)'\.?", r"No such option: \1"),  # click quotes the option, typer's own copy does not
+    (r"( Did you mean [^?]*\?)\1", r"\1"),  # typer says it, and some versions of click once more
+    (r": (Input should be|.* is not) a valid integer.*", " needs a whole number"),
+    (r": (Input should be|.* is not) a valid (number|float).*", " needs a number"),
+    (r": (Input should be greater than or equal to |.* is not in the range x>=)(\d+)", r" must be at least \2"),
+    (
+        r"^Got unexpected extra argument\S* \((.*)\)",
+        r"\1: that is more than one table; a column goes behind its option, and options such as --impute take no value",
+    ),
+)
+"""What typer and click say, and what is said in its place."""
+
+
 def _usage_line(error: Any) -> str:
     """What is wrong with the command line, where, and where the options are explained."""
     text = " ".join(error.format_message().split()).rstrip(".")
-    text = re.sub(r"^Invalid value for '(--[\w-]+)[^']*': ", r"\1: ", text).removeprefix("Invalid value: ")
-    # click quotes the option, typer's own copy of it does not
-    text = re.sub(r"^No such option '(--?[\w-]+)'\.?", r"No such option: \1", text)
-    text = re.sub(r"( Did you mean [^?]*\?)\1", r"\1", text)  # typer says it, and some versions of click once more
+    for said, plainer in PLAINER:
+        text = re.sub(said, plainer, text)
     path = " ".join(["onefit", *getattr(getattr(error, "ctx", None), "command_path", "").split()[1:]])
     return f"{text[:1].lower()}{text[1:]}{' See' if text.endswith('?') else '; see'} {path} --help."
 

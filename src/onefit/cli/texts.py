@@ -7,6 +7,8 @@ import re
 import sys
 from collections.abc import Sequence
 
+from ..errors import COMING_FROM
+
 __all__ = ["as_options", "clean", "show_lines"]
 
 OPTIONS = {
@@ -20,9 +22,11 @@ OPTIONS = {
 }
 
 PHRASES = {
+    f" {COMING_FROM}": "",  # a table of Python's words
     "cv=onefit.TimeBlocks() (the error on a new stretch) or RollingOrigin (forecasts)": (
         "--order COLUMN (the error on a new stretch), with --ahead H that of forecasts"
     ),
+    "force=True to overwrite it": "--force to overwrite it",
     "in result.heldout": "in the report (--report)",
     'use "zero_one", or a function of (observed class, predicted class)': "use --loss zero_one, or leave it out",
 }

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import COMING_FROM, DataError
 from ..typing import AnyArray, ArrayLike
 from ..vocabulary import METRIC_HINTS
 from .callables import EstimatorScorer
@@ -33,6 +33,7 @@ or dict of such."""
 
 FOR_CLASSES = "'accuracy', 'roc_auc', 'neg_log_loss' or 'balanced_accuracy'"
 FOR_NUMBERS = "'neg_mean_squared_error', 'neg_mean_absolute_error' or 'r2'"
+LOSSES_FOR_NUMBERS = "'squared_error' or 'absolute_error'"
 
 
 def find_metrics(
@@ -224,8 +225,8 @@ def _table(key: str, what: str, labels: AnyArray | None) -> Mapping[str, Callabl
     """The known functions of the task; those of the other one are refused."""
     if labels is None and key in CLASSES:
         raise DataError(
-            f"{what} is of classes, and the estimator predicts numbers; use one such as {FOR_NUMBERS}, or, if y holds "
-            "classes, a classifier."
+            f"{what} is of classes, and the estimator predicts numbers; use one such as "
+            f"{LOSSES_FOR_NUMBERS if what.startswith('loss') else FOR_NUMBERS}, or, if y holds classes, a classifier."
         )
     if labels is not None and key in NUMBERS:
         raise DataError(f"{what} is of numbers, and the estimator predicts classes; use one such as {FOR_CLASSES}.")
@@ -331,7 +332,8 @@ def _hint(name: str, keyword: str) -> str:
     if known is not None:
         scoring, loss = known
         by_scoring = f"scoring={scoring!r}, where greater is better"
-        return f"use {by_scoring}" + (f", or loss={loss!r}, where smaller is." if loss else ".")
+        by_loss = f", or loss={loss!r}, where smaller is" if loss else ""
+        return f"use {by_scoring}{by_loss}. {COMING_FROM}"
     names = _scorer_names()
     if keyword == "loss" and name in names:
         return f"it is a score, where greater is better; use scoring={name!r}."

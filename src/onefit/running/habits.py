@@ -8,14 +8,13 @@ from collections.abc import Callable, Collection, Iterable
 from typing import ParamSpec, TypeVar
 
 from ..checks import did_you_mean
-from ..errors import KeywordError
+from ..errors import COMING_FROM, KeywordError
 
 __all__ = ["check_keywords", "with_hints"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-SEE = "The page “Coming from” of the documentation (docs/coming-from) has the words side by side."
 SEARCH = (
     "for the error of a search, pass the search itself: nested_cv(GridSearchCV(model, param_grid), X, y); for that of "
     "every value, error_curve(model, X, y, param_name=..., param_range=...)"
@@ -67,6 +66,8 @@ def check_keywords(function: str, keywords: Iterable[str], known: Collection[str
     """Refuse a keyword that is not known, with the one that was probably meant."""
     for name in keywords:
         if name not in known:
-            hint = HABITS.get(name) or did_you_mean(name, known).rstrip("?")
-            words = f": {hint}" if hint else f"; it has {', '.join(known)}"
-            raise KeywordError(f"{function} has no keyword {name!r}{words}. {SEE}")
+            meant = did_you_mean(name, known)
+            words = (
+                f": {HABITS[name]}." if name in HABITS else f"; {meant}" if meant else f"; it has {', '.join(known)}."
+            )
+            raise KeywordError(f"{function} has no keyword {name!r}{words} {COMING_FROM}")

@@ -12,7 +12,7 @@
 
   function drawAll(width) { document.querySelectorAll(".chart").forEach(function (each) { draw(each, width); }); }
 
-  // Tables that do not fit say that there is more to the right.
+  // Tables and code that do not fit say that there is more to the right.
   function hint(frame) {
     frame.classList.toggle("wide", frame.scrollWidth > frame.clientWidth + 1);
     frame.classList.toggle("ended", frame.scrollLeft + frame.clientWidth >= frame.scrollWidth - 2);
