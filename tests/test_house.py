@@ -26,6 +26,8 @@ ORDER = [
     "checks",
     "frames",
     "sources",
+    "containers",
+    "rowvalues",
     "validation",
     "dealing",
     "folds",
