@@ -1,4 +1,4 @@
-"""A smooth function of one column, without the constant that the intercept takes."""
+"""Smooth functions of single columns, without the constant that the intercept takes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import linalg
 
 from ..errors import DataError, ExtrapolationWarning
 from ..extrapolation import is_measured
 from ..typing import FloatArray
 from .basis import BASES, SAME, SplineBasis, make_basis
 
-__all__ = ["Smooth", "check_knots", "make_smooth"]
+__all__ = ["Smooth", "check_knots", "joint_root", "make_smooth", "side_by_side"]
 
 LEAST_BASIS = 3
 LEAST_SPAN, MOST_SPAN = 1e-90, 1e90
@@ -129,3 +130,16 @@ def check_knots(knots: object, name: str) -> FloatArray:
     if not np.isfinite(found).all() or (np.diff(found) <= SAME * (found[-1] - found[0])).any():
         raise DataError(f"The knots of {name} must be finite and increase; sort them and drop (near) repetitions.")
     return found
+
+
+def joint_root(smooths: list[Smooth]) -> FloatArray:
+    """Root of the penalty on all functions."""
+    # with several columns their units must not decide how the one penalty is shared
+    roots = [smooth.root if len(smooths) == 1 else smooth.unit_root for smooth in smooths]
+    found: FloatArray = linalg.block_diag(*roots)
+    return found
+
+
+def side_by_side(smooths: list[Smooth], X: FloatArray) -> FloatArray:
+    """The functions of all columns in the rows of X."""
+    return np.hstack([smooth(X[:, j]) for j, smooth in enumerate(smooths)])
