@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_consistent_length, validate_data
 
-from ..checks import check_choice, check_penalty_value, check_range_of
-from ..criteria.multiple import JOINT_CRITERIA
+from ..checks import check_range_of
 from ..errors import DataError
 from ..frames import is_frame
 from ..learners import DesignSmoother, Learner, Path, Refusal, Smoother, Task
@@ -21,8 +19,8 @@ from .basis import BasisName
 from .effects import TermEffects
 from .fitting import Design, PenalizedFit, fit_design, unit_of
 from .generalized import refuse_criterion
-from .joint import check_path, choose_from_rows, joint_penalty
-from .parts import Part, SmoothPart, WeightedTable, rare_level
+from .joint import check_path, choose_from_rows, edf_by_part, joint_penalty, read_strengths
+from .parts import Part, SmoothPart, WeightedTable, rare_level, side_by_side
 from .responses import FamilyName, Response
 from .summary import FitFacts
 from .table import ColumnTable
@@ -192,8 +190,8 @@ class AdditiveModel(TermEffects):
         self._parts, self.term_names_ = parts, [part.name for part in parts]
         if response is not None:
             return self._fit_response(response, rows, y)
-        D, Y = _side_by_side(parts, rows.table), y.reshape(len(y), -1)
-        roots, (lams, criterion) = [part.root for part in parts], self._strengths(parts)
+        D, Y = side_by_side(parts, rows.table), y.reshape(len(y), -1)
+        roots, (lams, criterion) = [part.root for part in parts], read_strengths(self.lam, parts)
         unit = unit_of(rows.weights)  # weights and penalties may be in any units
         choice = choose_from_rows(D, Y, rows.weights / unit, roots, lams / unit, criterion)
         design = Design(D, joint_penalty(roots, choice.lams))
@@ -202,18 +200,18 @@ class AdditiveModel(TermEffects):
         if any(len(root) and lam == 0 for root, lam in zip(roots, lams, strict=True)):
             fit.scores["reml"] = np.full(Y.shape[1], np.inf)  # log|lam S| is infinite
         self._keep(fit, y.ndim == 1, fit_intercept=True)
-        self._keep_terms(lams, choice.at_end, _edf_by_part(parts, D, rows.weights, fit))
+        self._keep_terms(lams, choice.at_end, edf_by_part(parts, D, rows.weights, fit))
         self._facts = FitFacts.of(Y, rows.weights)
         return self
 
     def _fit_response(self, response: Response, rows: WeightedTable, y: FloatArray) -> AdditiveModel:
         """Fit classes, counts or amounts."""
-        parts, (lams, criterion) = self._parts, self._strengths(self._parts)
-        D, roots = _side_by_side(parts, rows.table), [part.root for part in parts]
+        parts, (lams, criterion) = self._parts, read_strengths(self.lam, self._parts)
+        D, roots = side_by_side(parts, rows.table), [part.root for part in parts]
         found = self._fit_family(response, D, y, rows.weights, roots, lams, criterion)
         eta = self._combine(np.hstack([np.ones((len(D), 1)), D]), False)[0]
         working = rows.weights * response.working(eta, response.check(y, rows.weights)[0])[1]
-        self._keep_terms(found.choice.lams, found.choice.at_end, _edf_by_part(parts, D, working, found.fit))
+        self._keep_terms(found.choice.lams, found.choice.at_end, edf_by_part(parts, D, working, found.fit))
         explained = 1.0 - found.deviance / found.null_deviance if found.null_deviance > 0 else np.nan
         self._facts = FitFacts(int((rows.weights > 0).sum()), np.zeros(0), explained)
         return self
@@ -273,37 +271,11 @@ class AdditiveModel(TermEffects):
         defaults = Defaults(self.n_basis, self.basis)
         return [(term, term.make(rows, place, defaults)) for term, place in zip(terms, places, strict=True)]
 
-    def _strengths(self, parts: list[Part]) -> tuple[FloatArray, str]:
-        """Penalties of all terms, NaN for those to be chosen and zero for terms without one; and the criterion."""
-        smooths = [part for part in parts if isinstance(part, SmoothPart)]
-        given: object = self.lam
-        if isinstance(given, str) and given == "loo":
-            raise DataError('lam="loo" cannot choose several penalties; use "gcv", which approximates it, or "reml".')
-        if not isinstance(given, str | numbers.Real | list | tuple | np.ndarray):
-            raise DataError(
-                f'lam={given!r} must be "reml" or "gcv", a number, zero or larger, or a list with one for each smooth '
-                "term."
-            )
-        criterion = check_choice("lam", given, JOINT_CRITERIA) if isinstance(given, str) else "reml"
-        if isinstance(given, str):
-            values = [np.nan] * len(smooths)
-        elif isinstance(given, list | tuple) or (isinstance(given, np.ndarray) and given.ndim == 1):
-            values = [check_penalty_value("lam", value) for value in given]
-        else:
-            values = [check_penalty_value("lam", given)] * len(smooths)
-        if len(values) != len(smooths):
-            raise DataError(
-                f"lam has {len(values)} entries, and there are {len(smooths)} smooth terms; give one number for each."
-            )
-        own = iter(value if part.lam is None else part.lam for part, value in zip(smooths, values, strict=True))
-        lams = [next(own) if isinstance(part, SmoothPart) else 0.0 for part in parts]
-        return np.array([lam if len(part.root) else 0.0 for part, lam in zip(parts, lams, strict=True)]), criterion
-
     def _columns(self, X: Rows) -> FloatArray:
         table = ColumnTable.of(X)
         for part in self._parts:
             part.warn_outside(part.read(table), stacklevel=4)
-        return _side_by_side(self._parts, table)
+        return side_by_side(self._parts, table)
 
     def _check_new(self, X: Rows) -> Any:
         """New rows, checked as scikit-learn does."""
@@ -333,7 +305,7 @@ class AdditiveModel(TermEffects):
         if lams is not None:
             check_path(parts)
             return _design(parts, rows.table, np.ones(len(parts))), lams[:, 0], hint
-        strengths = self._strengths(parts)[0]
+        strengths = read_strengths(self.lam, parts)[0]
         if np.isnan(strengths).any():
             refuse_criterion()
         return _design(parts, rows.table, strengths), np.ones(1), hint
@@ -349,7 +321,7 @@ class AdditiveModel(TermEffects):
         """With penalties that are chosen anew in every training set, if a criterion is to choose some."""
         rows = self._rows(X, weights)
         parts = [part for _, part in self._make(rows)]
-        strengths, criterion = self._strengths(parts)
+        strengths, criterion = read_strengths(self.lam, parts)
         if lams is not None or not np.isnan(strengths).any():
             return self._make_smoother(X, weights, lams)
         hint, design = rare_level(parts, rows), _design(parts, rows.table, np.ones(len(parts)))
@@ -366,21 +338,6 @@ class AdditiveModel(TermEffects):
         return frozen
 
 
-def _side_by_side(parts: list[Part], table: ColumnTable) -> FloatArray:
-    """Columns of all terms in the rows of a table."""
-    return np.hstack([part.at(part.read(table)) for part in parts])
-
-
 def _design(parts: list[Part], table: ColumnTable, lams: FloatArray) -> Design:
     """Columns of all terms, and their penalties at given strengths."""
-    return Design(_side_by_side(parts, table), joint_penalty([part.root for part in parts], lams))
-
-
-def _edf_by_part(parts: list[Part], D: FloatArray, weights: FloatArray, fit: PenalizedFit) -> list[float]:
-    """Degrees of freedom of each term: sums over its columns of the diagonal of ``(X'WX + S)^-1 X'WX``."""
-    if fit.root is None:
-        return [np.nan] * len(parts)
-    C = np.sqrt(weights)[:, None] * np.hstack([np.ones((len(D), 1)), D])
-    diagonal = ((C @ fit.root @ fit.root.T) * C).sum(axis=0)[1:]
-    ends = np.cumsum([part.size for part in parts])[:-1]
-    return [float(own.sum()) for own in np.split(diagonal, ends)]
+    return Design(side_by_side(parts, table), joint_penalty([part.root for part in parts], lams))

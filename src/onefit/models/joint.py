@@ -1,7 +1,8 @@
-"""Several penalties in one fit: put together at given strengths, or chosen jointly."""
+"""Several penalties in one fit: read as they are given, put together at given strengths, or chosen jointly."""
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from collections.abc import Sequence
 from itertools import pairwise
@@ -9,15 +10,25 @@ from itertools import pairwise
 import numpy as np
 from scipy import linalg
 
-from ..criteria.multiple import Choice, choose_jointly
+from ..checks import check_choice, check_penalty_value
+from ..criteria.multiple import JOINT_CRITERIA, Choice, choose_jointly
 from ..criteria.reduced import statistics_of_rows
 from ..errors import DataError, RouteError, SmoothnessWarning
 from ..learners.additive import penalized_terms
 from ..linalg.columns import Penalty, norms
 from ..typing import FloatArray
+from .fitting import PenalizedFit
 from .parts import Part, SmoothPart
 
-__all__ = ["check_path", "choice_of_rows", "choose_from_rows", "joint_penalty", "warn_undecided"]
+__all__ = [
+    "check_path",
+    "choice_of_rows",
+    "choose_from_rows",
+    "edf_by_part",
+    "joint_penalty",
+    "read_strengths",
+    "warn_undecided",
+]
 
 
 def joint_penalty(roots: Sequence[FloatArray], lams: FloatArray) -> Penalty:
@@ -101,6 +112,41 @@ def check_path(parts: Sequence[Part]) -> None:
             "a smooth term has a lam of its own, which does not move along the path; for a fast route leave it out of "
             "smooth(...)"
         )
+
+
+def read_strengths(given: object, parts: Sequence[Part]) -> tuple[FloatArray, str]:
+    """Penalties of all terms, NaN for those to be chosen and zero for terms without one; and the criterion."""
+    smooths = [part for part in parts if isinstance(part, SmoothPart)]
+    if isinstance(given, str) and given == "loo":
+        raise DataError('lam="loo" cannot choose several penalties; use "gcv", which approximates it, or "reml".')
+    if not isinstance(given, str | numbers.Real | list | tuple | np.ndarray):
+        raise DataError(
+            f'lam={given!r} must be "reml" or "gcv", a number, zero or larger, or a list with one for each smooth term.'
+        )
+    criterion = check_choice("lam", given, JOINT_CRITERIA) if isinstance(given, str) else "reml"
+    if isinstance(given, str):
+        values = [np.nan] * len(smooths)
+    elif isinstance(given, list | tuple) or (isinstance(given, np.ndarray) and given.ndim == 1):
+        values = [check_penalty_value("lam", value) for value in given]
+    else:
+        values = [check_penalty_value("lam", given)] * len(smooths)
+    if len(values) != len(smooths):
+        raise DataError(
+            f"lam has {len(values)} entries, and there are {len(smooths)} smooth terms; give one number for each."
+        )
+    own = iter(value if part.lam is None else part.lam for part, value in zip(smooths, values, strict=True))
+    lams = [next(own) if isinstance(part, SmoothPart) else 0.0 for part in parts]
+    return np.array([lam if len(part.root) else 0.0 for part, lam in zip(parts, lams, strict=True)]), criterion
+
+
+def edf_by_part(parts: Sequence[Part], D: FloatArray, weights: FloatArray, fit: PenalizedFit) -> list[float]:
+    """Degrees of freedom of each term: sums over its columns of the diagonal of ``(X'WX + S)^-1 X'WX``."""
+    if fit.root is None:
+        return [np.nan] * len(parts)
+    C = np.sqrt(weights)[:, None] * np.hstack([np.ones((len(D), 1)), D])
+    diagonal = ((C @ fit.root @ fit.root.T) * C).sum(axis=0)[1:]
+    ends = np.cumsum([part.size for part in parts])[:-1]
+    return [float(own.sum()) for own in np.split(diagonal, ends)]
 
 
 def _span(N: FloatArray) -> FloatArray:

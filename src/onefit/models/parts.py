@@ -16,7 +16,7 @@ from ..typing import BoolArray, FloatArray
 from .smooth import Smooth
 from .table import ColumnTable, listed
 
-__all__ = ["FactorPart", "LinearPart", "Part", "SmoothPart", "Values", "WeightedTable", "rare_level"]
+__all__ = ["FactorPart", "LinearPart", "Part", "SmoothPart", "Values", "WeightedTable", "rare_level", "side_by_side"]
 
 GRID_POINTS = 100
 
@@ -202,3 +202,8 @@ def rare_level(parts: list[Part], rows: WeightedTable) -> str:
     if count <= 1:
         raise DataError(f'Without its fold a level cannot be fitted: {advice}. Only route="refit" goes on without it.')
     return f"Perhaps it lacks a rare level: {advice}." if count <= max(FEW_ROWS, rows.table.n // 20) else ""
+
+
+def side_by_side(parts: list[Part], table: ColumnTable) -> FloatArray:
+    """Columns of all terms in the rows of a table."""
+    return np.hstack([part.at(part.read(table)) for part in parts])
