@@ -15,27 +15,21 @@ import pandas as pd
 from ..checks import check_choice
 from ..display import AxesArray, plot_intervals
 from ..display.html import result_html
-from ..display.method import method_line
 from ..display.paper import latex_table, methods_sentence
-from ..display.style import loss_label
-from ..display.verdicts import baseline_text, calibration_text, other_metrics, plain_number, rule_reasons
 from ..errors import OneFitError
 from ..inference.figures import Figure
 from ..typing import BoolArray, FloatArray, IntArray
-from ..vocabulary import RULE_WORDS
 from .dependence import Dependence
 from .estimators import FoldEstimators
 from .findings import Finding
 from .pictured import draw_calibration, draw_roc
 from .placed import draw_dependence
+from .summary import summary_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["FoldErrorTables", "NestedCVResult", "plain"]
-
-MOST_SHOWN = 20
-"""Outputs that a summary lists; there may be thousands."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,29 +197,7 @@ class NestedCVResult:
         rules : bool, default=False
             Whether the interval of every rule is added, with what the rule is, or the reason why it has none.
         """
-        level = f"{100 * self.confidence_level:g}%"
-        lines = list[str]()
-        names = self.output_names or ("",)
-        for q, name in enumerate(names[:MOST_SHOWN]):
-            estimate, low, high = (self._figure(v, q) for v in (self.estimate, *self.interval))
-            label = f"{name}: " if name else ""
-            lines.append(f"{label}{loss_label(self.loss)} {estimate}, {level} interval {low} to {high}")
-            for title, figure in (("root mean squared error", self.rmse), ("R2", self.r2)):
-                if figure is not None:
-                    estimate, low, high = (self._figure(v, q) for v in figure)
-                    lines.append(f"  {title} {estimate} ({low} to {high})")
-            lines += _indented(other_metrics(self, q))
-            lines += [f"  {text}" for text in [baseline_text(self, q, plain_number)] if text]
-        if len(names) > MOST_SHOWN:
-            lines.append(f"and {len(names) - MOST_SHOWN:,} outputs more: to_frame() has a row for each")
-        lines += _indented(calibration_text(self))
-        lines.append(method_line(self))
-        lines += [f"note: {finding.text}" for finding in self.findings]
-        if rules:
-            words = [RULE_WORDS[key[0] if isinstance(key, tuple) else key] for key in self.intervals.index]
-            table = self.intervals.assign(**{"what it is": words}).to_string(na_rep="-", float_format="{:.4g}".format)
-            lines += ["", table, *rule_reasons(self.intervals, self.rule)]
-        return "\n".join(lines)
+        return summary_text(self, rules)
 
     def methods(self) -> str:
         """Return the sentences for the methods and results of a paper.
@@ -244,10 +216,6 @@ class NestedCVResult:
     def to_latex(self) -> str:
         """Return the table of metrics with their intervals, as a LaTeX tabular with the rules of booktabs."""
         return latex_table(self)
-
-    def _figure(self, value: float | FloatArray, output: int) -> str:
-        number = float(np.atleast_1d(value)[output])
-        return "not available" if math.isnan(number) else f"{number:.4g}"
 
     def __repr__(self) -> str:
         return f"<NestedCVResult\n{self.summary()}\n>"
@@ -333,11 +301,6 @@ class NestedCVResult:
             greater_is_better=self.greater_is_better,
             ax=ax,
         )
-
-
-def _indented(figures: list[tuple[str, tuple[str, str, str]]]) -> list[str]:
-    """A line each, with the minus sign of the other figures."""
-    return [f"  {name} {point} ({low} to {high})".replace("−", "-") for name, (point, low, high) in figures]
 
 
 def plain(value: object) -> object:

@@ -1,0 +1,56 @@
+"""A result as text: the answer, how it was computed and what was found."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..display.method import method_line
+from ..display.style import loss_label
+from ..display.verdicts import baseline_text, calibration_text, other_metrics, plain_number, rule_reasons
+from ..typing import FloatArray
+from ..vocabulary import RULE_WORDS
+
+__all__ = ["summary_text"]
+
+MOST_SHOWN = 20
+"""Outputs that a summary lists; there may be thousands."""
+
+
+def summary_text(result: Any, rules: bool) -> str:
+    """The summary of a result, with the interval of every rule if they are asked for."""
+    level = f"{100 * result.confidence_level:g}%"
+    lines = list[str]()
+    names = result.output_names or ("",)
+    for q, name in enumerate(names[:MOST_SHOWN]):
+        estimate, low, high = (_figure(v, q) for v in (result.estimate, *result.interval))
+        label = f"{name}: " if name else ""
+        lines.append(f"{label}{loss_label(result.loss)} {estimate}, {level} interval {low} to {high}")
+        for title, figure in (("root mean squared error", result.rmse), ("R2", result.r2)):
+            if figure is not None:
+                estimate, low, high = (_figure(v, q) for v in figure)
+                lines.append(f"  {title} {estimate} ({low} to {high})")
+        lines += _indented(other_metrics(result, q))
+        lines += [f"  {text}" for text in [baseline_text(result, q, plain_number)] if text]
+    if len(names) > MOST_SHOWN:
+        lines.append(f"and {len(names) - MOST_SHOWN:,} outputs more: to_frame() has a row for each")
+    lines += _indented(calibration_text(result))
+    lines.append(method_line(result))
+    lines += [f"note: {finding.text}" for finding in result.findings]
+    if rules:
+        words = [RULE_WORDS[key[0] if isinstance(key, tuple) else key] for key in result.intervals.index]
+        table = result.intervals.assign(**{"what it is": words}).to_string(na_rep="-", float_format="{:.4g}".format)
+        lines += ["", table, *rule_reasons(result.intervals, result.rule)]
+    return "\n".join(lines)
+
+
+def _figure(value: float | FloatArray, output: int) -> str:
+    number = float(np.atleast_1d(value)[output])
+    return "not available" if math.isnan(number) else f"{number:.4g}"
+
+
+def _indented(figures: list[tuple[str, tuple[str, str, str]]]) -> list[str]:
+    """A line each, with the minus sign of the other figures."""
+    return [f"  {name} {point} ({low} to {high})".replace("−", "-") for name, (point, low, high) in figures]
