@@ -36,11 +36,12 @@ from .estimate import PassEstimate, estimate_passes
 from .glm import GLMModel
 from .glmfit import GLMPasses, expected_passes
 from .keeping import KeepTask, KeptScoring, add_kept
-from .measuring import ComponentLoss, Constants, InfluenceLoss, MetricLoss, Reduction, reduce_means, weight_scales
+from .measuring import ComponentLoss, Constants, InfluenceLoss, MetricLoss
 from .models import NOT_UNIQUE, StreamedModel
 from .outcome import Held, Sample, StreamedFolds, StreamedOutcome
 from .passes import Collected, CollectTask, Scored, ScoreTask, add_collected, add_scored
 from .pathcriteria import path_criteria
+from .reduction import Reduction, reduce_means, weight_scales
 from .rows import RowReader
 from .searched import SearchedModel
 from .summary import SummaryPlan
