@@ -1,7 +1,8 @@
 """Nested cross-validation of tables whose rows are read twice, whatever the repeats, values and models.
 
 `rows` reads them where they are and gives them their folds, `models` know how their columns are made of them and how
-their training sets are solved, `passes` are the tasks that are sent to whoever reads, and `compute` puts them together.
+their training sets are solved, `passes` are the tasks that are sent to whoever reads, `training` has the training
+sets from the first of them, and `compute` puts them together.
 """
 
 from .compute import StreamedComputation

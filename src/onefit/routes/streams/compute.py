@@ -18,42 +18,34 @@ from ...inference.montecarlo import Stopping, is_precise
 from ...inference.row_sums import spread_tables
 from ...inference.rowtotals import RowTotals
 from ...inference.tails import UnitSizes
-from ...linalg.precondition import Coordinates
 from ...metrics.asked import rule_scale_of
 from ...metrics.losses import Loss
 from ...sources import Keep, PassRunner, Piece
 from ...typing import FloatArray, IntArray
-from ..collect import FoldStatistics
 from ..contract import Ticks, Units
 from ..engine import FailureLog
 from ..gramstream import MOST_CANCELLED
 from ..measured import n_figures
 from ..repeats import OVERFLOW, first_errors
 from ..score import Question
-from ..solve import JoinedSets, TrainingSets, solve
-from ..threads import threads
+from ..solve import JoinedSets
 from .estimate import PassEstimate, estimate_passes
 from .glm import GLMModel
-from .glmfit import GLMPasses, expected_passes
+from .glmfit import expected_passes
 from .keeping import KeepTask, KeptScoring, add_kept
 from .measuring import ComponentLoss, Constants, InfluenceLoss, MetricLoss
-from .models import NOT_UNIQUE, StreamedModel
+from .models import StreamedModel
 from .outcome import Held, Sample, StreamedFolds, StreamedOutcome
-from .passes import Collected, CollectTask, Scored, ScoreTask, add_collected, add_scored
-from .pathcriteria import path_criteria
+from .passes import Collected, Scored, ScoreTask, add_scored
 from .reduction import Reduction, reduce_means, weight_scales
 from .rows import RowReader
-from .searched import SearchedModel
 from .summary import SummaryPlan
+from .training import FirstPass, refuse_doubtful
 
 __all__ = ["Sample", "StreamedComputation", "StreamedFolds", "StreamedOutcome"]
 
 ROUNDS = (2, 5, 10, 20, 40)
 """Repeats at which ``n_repeats="auto"`` looks: every time takes two passes, so there are few of them."""
-
-MOST_LOOKS = 3
-"""First passes until coordinates are good enough for all rows; a second one is rare."""
-
 
 T = TypeVar("T")
 
@@ -147,10 +139,11 @@ class StreamedComputation:
 
     def _run(self, reader: RowReader) -> StreamedOutcome:
         folds = StreamedFolds.of(reader, self.n_rows)
-        collected, sets = self._first_pass(reader, folds)
+        first = FirstPass(self.models, self.sample, self.n_rows, reader, folds, self._pass, self._still_wanted)
+        collected, sets, self.criteria = first.train()
         joined = JoinedSets(sets)
         log = FailureLog(*(model.n_values for model in self.models))
-        self._refuse_doubtful(sets, folds, log)
+        refuse_doubtful(self.models, sets, folds, log)
         failed = {failure.value for failure in log.found}
         mean_weight = collected.weights.first / collected.weights.n
         if self.kept is not None:
@@ -170,7 +163,7 @@ class StreamedComputation:
         if isinstance(loss, ComponentLoss):
             found = self._second_pass(reader, joined, collected, chain, own, middle, loss, by_rows=True)
             scales = weight_scales(found.scores.repeats)
-            reduction = reduce_means(loss, *self._tables(found, folds), folds.sizes, scales)
+            reduction = reduce_means(loss, *found.tables(folds.sizes), folds.sizes, scales)
             loss, own, middle = reduction.loss, reduction.own, reduction.middle
             chain = self._chain(middle[0].mean(axis=1), failed)
         by_rows = means is None and reduction is None
@@ -208,105 +201,11 @@ class StreamedComputation:
             by_fold = pilot + products[:, :, 0, 1:] / products[:, :, 0, :1]
         return Constants.of_means(pilot + total[0, 1:] / total[0, 0], by_fold, self.loss.classes)
 
-    def _first_pass(self, reader: RowReader, folds: StreamedFolds) -> tuple[Collected, list[TrainingSets]]:
-        """Statistics, and coefficients of all training sets; again, in better coordinates, where digits were lost."""
-        share = len(self.sample.y) / self.n_rows
-        root = self.sample.root()
-        places = [at for at, model in enumerate(self.models) if model.needs_statistics]
-        models = [self.models[at] for at in places]
-        coordinates = [
-            model.coordinates(self.sample.designs[at], self.sample.y, root, share)
-            for at, model in zip(places, models, strict=True)
-        ]
-        for look in range(MOST_LOOKS):
-            task = CollectTask(
-                reader,
-                tuple(model.rows for model in models),
-                tuple(coordinates),
-                tuple(model.needs_plain for model in models),
-                tuple(model.values for model in models),
-            )
-            keep = self.keep(f"statistics of {len(reader.repeats)} repeats, look {look}")
-            collected = self.runner.sum(task, self.pieces, add_collected, self.ticks.advance, keep)
-            with threads(1):
-                found = {
-                    at: self._solved(
-                        model,
-                        statistics,
-                        where,
-                        self._counted(model, folds, collected),
-                        reader,
-                        f"model {places[at]}, look {look}",
-                    )
-                    for at, (model, statistics, where) in enumerate(
-                        zip(models, collected.statistics, coordinates, strict=True)
-                    )
-                    if not model.iterates
-                }
-            lost = [at for at, sets in found.items() if sets is None or sets.squares is None]
-            if not [at for at in lost if found[at] is None or look == 0]:
-                break
-            for at in lost:
-                coordinates[at] = models[at].better(coordinates[at], collected.statistics[at])
-        else:
-            raise TrainingSetError(NOT_UNIQUE)
-        if places == list(range(len(self.models))):
-            seen = self.n_rows if reader.weights is None else collected.weights.positive
-            self.criteria = path_criteria(self.models, collected.statistics, coordinates, seen)
-        sets = {places[at]: each for at, each in found.items() if each is not None}
-        for at, model in enumerate(self.models):
-            if isinstance(model, GLMModel):
-                statistics = collected.statistics[places.index(at)] if at in places else None
-                sets[at] = self._iterated(at, model, reader, folds, statistics)
-        return collected, [sets[at] for at in range(len(self.models))]
-
-    def _iterated(
-        self, at: int, model: GLMModel, reader: RowReader, folds: Folds, statistics: FoldStatistics | None
-    ) -> TrainingSets:
-        """All training sets of a model that takes passes of its own."""
-        where = f"model {at} of {len(reader.repeats)} repeats"
-        passes = GLMPasses(model, reader, folds, statistics, self._pass, where)
-        return passes.fit(self.sample.designs[at], self.n_rows)
-
-    def _counted(self, model: StreamedModel, folds: StreamedFolds, collected: Collected) -> StreamedFolds:
-        """Folds as a model counts their rows."""
-        return folds.seeing(collected.seen) if model.counts_seen and self.reader.weights is not None else folds
-
-    def _solved(
-        self,
-        model: StreamedModel,
-        statistics: FoldStatistics,
-        coordinates: Coordinates,
-        folds: Folds,
-        reader: RowReader,
-        where: str,
-    ) -> TrainingSets | None:
-        if isinstance(model, SearchedModel):
-            name = f"{where} of {len(reader.repeats)} repeats"
-            return solve(model.searching(statistics, coordinates, folds, reader, self._pass, name), with_pairs=True)
-        solver = model.solver(statistics, coordinates, folds, map, self._still_wanted)
-        return None if solver is None else solve(solver, with_pairs=True)
-
     def _pass(self, task: Callable[[Piece], T], add: Callable[[T, T], T], name: str) -> T:
         return self.runner.sum(task, self.pieces, add, self.ticks.advance, self.keep(name))
 
     def _still_wanted(self) -> None:
         self.ticks.advance(0)
-
-    def _refuse_doubtful(self, sets: Sequence[TrainingSets], folds: Folds, log: FailureLog) -> None:
-        """Note values of models at which a training set cannot be had from statistics."""
-        first = 0
-        for model, each in zip(self.models, sets, strict=True):
-            for repeat, out, values in each.doubtful:
-                error = TrainingSetError(
-                    f"{folds.words(repeat, out)}: the training set does not determine the fit, or so nearly not that "
-                    "sums over its rows have lost the digits. Drop such columns, use a larger penalty, or read a part "
-                    "into memory: table.sample(n, random_state)."
-                )
-                for value in values:
-                    log.add(error, folds.first + repeat, out, first + value)
-            first += model.n_values
-        first_errors([each for each in log.found if each.value < first - 1], first - 1)  # raises if nothing is left
 
     def _own_squares(self, joined: JoinedSets, folds: Folds, mean_weight: float, loss: Loss) -> FloatArray:
         """About how large the losses of each fold are, (L, K, V, R), where squares do not tell."""
@@ -366,8 +265,7 @@ class StreamedComputation:
         typical = np.vstack([middle.mean(axis=0), np.full((1, R), middle[:, -1].mean())])
         plan = self._summary_plan(collected, (V, Q, R, len(reader.repeats)), typical)
         task = ScoreTask(reader, tuple(model.rows for model in self.models), question, plan)
-        keep = self.keep(f"{loss.name} of {len(reader.repeats)} repeats")
-        return self.runner.sum(task, self.pieces, add_scored, self.ticks.advance, keep)
+        return self._pass(task, add_scored, f"{loss.name} of {len(reader.repeats)} repeats")
 
     @property
     def _constant_pilot(self) -> FloatArray:
@@ -394,7 +292,7 @@ class StreamedComputation:
                 "At some values the losses of a fold are more than a million times those at the best value, and sums "
                 "over rows lose their digits. Ask for these values by themselves, or leave them out."
             )
-        pairs, scatters = self._tables(scored, folds)
+        pairs, scatters = scored.tables(folds.sizes)
         if means is not None:
             pairs = means
         if reduction is not None:
@@ -421,20 +319,6 @@ class StreamedComputation:
             units=self._units(collected, scored),
             criteria=self.criteria,
         )
-
-    def _tables(self, scored: Scored, folds: Folds) -> tuple[FloatArray, FloatArray]:
-        """Means of the losses of fold j with j and k out, and sums of squares about them; NaN if they are not known."""
-        (L, K), scores = folds.sizes.shape, scored.scores
-        moments = [each.fold_moments() for each in scores.repeats]
-        mean, scatter = (np.stack(parts) for parts in zip(*moments, strict=True))
-        pairs, scatters = np.full((2, L, K, K, *mean.shape[2:]), np.nan)
-        if scores.pairs is not None:
-            counts = folds.sizes[:, :, None, None, None].astype(float)
-            shift = np.stack([each.shift for each in scores.repeats])
-            pairs, scatters = scores.pairs.moments(shift, counts)
-        every = np.arange(K)
-        pairs[:, every, every], scatters[:, every, every] = mean, scatter
-        return pairs, scatters
 
     def _units(self, collected: Collected, scored: Scored) -> UnitSizes:
         """Sizes of rows, or of groups."""

@@ -159,6 +159,23 @@ class Scored:
     scores: Scores
     summary: RowSummary
 
+    def tables(self, sizes: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Means of the losses of fold j with j and k out, and sums of squares about them; NaN if they are not known.
+
+        ``sizes`` (L, K) are rows of the folds.
+        """
+        (L, K), scores = sizes.shape, self.scores
+        moments = [each.fold_moments() for each in scores.repeats]
+        mean, scatter = (np.stack(parts) for parts in zip(*moments, strict=True))
+        pairs, scatters = np.full((2, L, K, K, *mean.shape[2:]), np.nan)
+        if scores.pairs is not None:
+            counts = sizes[:, :, None, None, None].astype(float)
+            shift = np.stack([each.shift for each in scores.repeats])
+            pairs, scatters = scores.pairs.moments(shift, counts)
+        every = np.arange(K)
+        pairs[:, every, every], scatters[:, every, every] = mean, scatter
+        return pairs, scatters
+
 
 def add_scored(one: Scored, other: Scored) -> Scored:
     """Of earlier and later rows."""
