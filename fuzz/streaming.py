@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
-from onefit.routes import collect, gramstream
+from onefit.routes import collect, gramstream, rowpasses
 
 __all__ = ["small_blocks"]
 
 SETTINGS = {
     collect: {"BLOCK_CELLS": 1, "ROWS_OF_A_FOLD": 1},
-    gramstream: {"LEAST_BLOCKS": 2, "LEAST_ROWS_A_COLUMN": 1, "SAMPLE_ROWS": 1, "SAMPLE_WIDTHS": 2},
+    rowpasses: {"LEAST_BLOCKS": 2, "LEAST_ROWS_A_COLUMN": 1},
+    gramstream: {"SAMPLE_ROWS": 1, "SAMPLE_WIDTHS": 2},
 }
 """Blocks of a row or two of each fold, and coordinates from two rows a column."""
 

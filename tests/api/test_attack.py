@@ -19,14 +19,14 @@ from onefit.criteria import criterion_values, spectrum_of_rows
 from onefit.criteria.single import _slopes
 from onefit.errors import DataError, OneFitError, RouteError, TrainingSetError
 from onefit.linalg.columns import columns_of
-from onefit.routes import collect, gramstream, spectra
+from onefit.routes import collect, gramstream, rowpasses, spectra
 from onefit.routes.spectra import _is_known
 
 SMALL_BLOCKS = (
     (collect, "BLOCK_CELLS", 1),
     (collect, "ROWS_OF_A_FOLD", 1),
-    (gramstream, "LEAST_BLOCKS", 2),
-    (gramstream, "LEAST_ROWS_A_COLUMN", 1),
+    (rowpasses, "LEAST_BLOCKS", 2),
+    (rowpasses, "LEAST_ROWS_A_COLUMN", 1),
     (gramstream, "SAMPLE_ROWS", 1),
     (gramstream, "SAMPLE_WIDTHS", 2),
 )

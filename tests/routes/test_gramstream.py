@@ -13,7 +13,7 @@ from onefit.inference.chain import ascending
 from onefit.inference.fold_errors import RowRoles, spread_of_losses
 from onefit.linalg import compiled
 from onefit.results.figured import Figures
-from onefit.routes import collect, gram, gramstream
+from onefit.routes import collect, gram, gramstream, rowpasses
 from onefit.running import makejob
 from reference import refit_predictions
 
@@ -275,7 +275,7 @@ def test_a_sample_that_misses_what_other_rows_have_does_not_go_unnoticed(monkeyp
             for loss in ("squared_error", "absolute_error"):
                 both = both_ways(patched, onefit.nested_cv, LinearRegression(), data, y, loss=loss, **SETTINGS)
                 assert_same(*both, 1e-9)
-                patched.setattr(gram, "can_stream", gramstream.can_stream)
+                patched.setattr(gram, "can_stream", rowpasses.can_stream)
 
 
 def test_columns_that_are_equal_in_the_sample_alone_do_not_spoil_the_fit(monkeypatch):

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 import helpers
 import onefit
 from onefit.models import FPCR, AdditiveModel, PenalizedRegression
-from onefit.routes import collect, gramstream, learned, tuned
+from onefit.routes import collect, gramstream, learned, rowpasses, tuned
 
 N, P, K = 900, 5, 5
 RNG = np.random.default_rng(16)
@@ -33,7 +33,7 @@ def small_blocks(monkeypatch):
     """Blocks of a few rows of each fold, so that few rows make many of them."""
     monkeypatch.setattr(collect, "BLOCK_CELLS", 1)
     monkeypatch.setattr(collect, "ROWS_OF_A_FOLD", 8)
-    monkeypatch.setattr(gramstream, "LEAST_ROWS_A_COLUMN", 10)
+    monkeypatch.setattr(rowpasses, "LEAST_ROWS_A_COLUMN", 10)
     monkeypatch.setattr(gramstream, "SAMPLE_ROWS", 100)
 
 
@@ -131,8 +131,8 @@ def test_any_shape_gives_what_tables_give(n, p, n_folds, kind, n_outputs, weighs
         options["sample_weight"] = rng.random(n) + 0.1
     estimator = SCALED if kind == "scaled" else PenalizedRegression(lam=kind)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(gramstream, "LEAST_BLOCKS", 2)
-        patched.setattr(gramstream, "LEAST_ROWS_A_COLUMN", 4)
+        patched.setattr(rowpasses, "LEAST_BLOCKS", 2)
+        patched.setattr(rowpasses, "LEAST_ROWS_A_COLUMN", 4)
         patched.setattr(gramstream, "SAMPLE_ROWS", 30)
         streamed = helpers.quiet_nested_cv(estimator, data, y, **options)
         tables = by_tables(patched, onefit.nested_cv, estimator, data, y, **options)

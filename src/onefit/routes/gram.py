@@ -10,9 +10,10 @@ from ..linalg import compiled
 from ..linalg.downdate import LARGE_COMPILED, MANY, MANY_COMPILED
 from .contract import Engine, FoldPlan, Offer, Workers
 from .costs import Shape, ratio_text, seconds_of
-from .gramstream import StreamedEngine, can_stream, has_many_blocks, is_tall_enough
+from .gramstream import StreamedEngine
 from .gramtables import GramEngine
 from .repeats import RepeatedRoute, not_a_smoother, shape_of
+from .rowpasses import can_stream, has_many_blocks, is_tall_enough
 from .sparsecosts import GRAM, gram_terms, on_a_copy, seconds_of_terms
 from .streamedpath import StreamedPath
 

@@ -21,7 +21,8 @@ from ..validation import Problem
 from .collect import FoldStatistics
 from .contract import CannotStream, Engine, Run, Workers
 from .engine import FailureLog
-from .gramstream import StreamedEngine, Streaming, can_stream
+from .gramstream import StreamedEngine
+from .rowpasses import Streaming, can_stream
 from .solve import BatchSolver, Downdated, FoldSystems
 from .trainingsets import MOST_WORK, BasisSets, Sets, TrainingSetsEngine, TrainingSetsRoute, inverse_factors
 

@@ -17,7 +17,7 @@ from ..linalg.reinsch import middle_penalty
 from ..typing import FloatArray, IntArray
 from .collect import FoldStatistics
 from .contract import Run
-from .gramstream import Streaming
+from .rowpasses import Streaming
 from .solve import Doubtful, FoldSystems
 
 __all__ = ["StreamedPath"]

@@ -18,7 +18,8 @@ from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
 from .contract import Engine, Workers
 from .engine import BLOCK_BYTES, FailureLog, per_block, refit_residuals
-from .gramstream import StreamedEngine, can_stream
+from .gramstream import StreamedEngine
+from .rowpasses import can_stream
 from .spectra import Middle, SetBases, SetSpectra, keeps_squares, middle_of
 from .trainingsets import BasisSets, Sets, TrainingSetsEngine, TrainingSetsRoute
 from .tunedstream import streamed_tuned

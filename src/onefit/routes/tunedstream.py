@@ -16,7 +16,7 @@ from ..linalg.precondition import Coordinates, rotate
 from ..typing import BoolArray, FloatArray
 from .collect import FoldStatistics
 from .contract import Run
-from .gramstream import Streaming
+from .rowpasses import Streaming
 from .solve import BatchSolver, Downdated, FoldSystems
 from .spectra import Middle, SetBases, SetSpectra, keeps_squares, middle_of
 
