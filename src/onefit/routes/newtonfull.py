@@ -17,7 +17,8 @@ from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
 from .features import FeaturesEngine
-from .newtonbatch import Hessians, NewtonSets, Rows
+from .newtonbatch import NewtonSets, Rows
+from .newtonhessians import Hessians
 from .newtonthird import Third, third_derivatives
 from .products import Products
 from .rowsets import Ends, MaskedStatistics

@@ -12,8 +12,9 @@ from ..linalg import compiled
 from ..typing import FloatArray, IntArray
 from .engine import FailureLog
 from .newtonalone import Chunk, LoneSets
-from .newtonbatch import Hessians, NewtonBatch, NewtonSets, in_predictors
+from .newtonbatch import NewtonBatch, NewtonSets, in_predictors
 from .newtonfull import FullEngine
+from .newtonhessians import Hessians
 
 __all__ = ["NewtonEngine"]
 

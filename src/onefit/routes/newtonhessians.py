@@ -1,0 +1,185 @@
+"""Hessians of many training sets at the start: what makes them up, their inverses, and what steps teach (BFGS)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lapack
+
+from ..typing import BoolArray, FloatArray, IntArray
+
+__all__ = ["LEAST_PIVOT", "Hessians", "Inverses", "Memory", "dots", "preconditioners"]
+
+LEAST_PIVOT = 1e-10
+"""Squared pivot of a Hessian with ones on its diagonal below which columns nearly depend on each other."""
+
+MOST_BENT = 10.0
+"""Times the diagonal of a Hessian: what changes it more is no small change."""
+
+FEW = 32
+"""Systems up to this size are inverted: products of all inverses at once take less than solving one by one."""
+
+MEMORY = 12
+"""Steps that are remembered."""
+
+
+@dataclass(frozen=True)
+class Hessians:
+    """Hessians of training sets at the start, without their penalties.
+
+    Attributes
+    ----------
+    pieces : (M, d, d)
+    made : (S, 3) or None, a piece, and two that are taken away from it or -1; None if the pieces are the Hessians
+    bends : (M, d, d) or None, how Hessians change until the end for each piece that is taken away, as expected
+    """
+
+    pieces: FloatArray
+    made: IntArray | None = None
+    bends: FloatArray | None = None
+
+    def whole(self, penalty: FloatArray) -> FloatArray:
+        """The Hessians themselves (S, d, d), with penalties (S, p)."""
+        found = self.pieces.copy()
+        if self.made is not None:
+            found = self.pieces[self.made[:, 0]]
+            for less in self.made.T[1:]:
+                found[less >= 0] -= self.pieces[less[less >= 0]]
+        d, p = found.shape[1], penalty.shape[1]
+        diagonal = np.arange(d)
+        found[:, diagonal, diagonal] += penalty if d == p else np.tile(penalty, (1, d // p))
+        return found
+
+    def inverses(self, penalty: FloatArray) -> tuple[Inverses, BoolArray, BoolArray]:
+        """Inverses, bent if that is definite, and which are definite, and bent."""
+        start = self.whole(penalty)
+        if self.bends is None:
+            return *preconditioners(start), np.zeros(len(penalty), dtype=bool)
+        ahead, is_bent = self.bent(start)
+        found, is_definite = preconditioners(np.where(is_bent[:, None, None], ahead, start))
+        if not is_definite[is_bent].all():
+            is_bent &= is_definite
+            found, is_definite = preconditioners(np.where(is_bent[:, None, None], ahead, start))
+        return found, is_definite, is_bent
+
+    def bent(self, start: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """Hessians at the end from those at the start, and where that can be told: its diagonal changes little."""
+        assert self.made is not None
+        assert self.bends is not None
+        found = start.copy()
+        for less in self.made.T[1:]:
+            found[less >= 0] += self.bends[less[less >= 0]]
+        before, after = (np.einsum("sii->si", each) for each in (start, found))
+        is_told: BoolArray = ((MOST_BENT * after >= before) & (after <= MOST_BENT * before)).all(axis=1)
+        return found, is_told
+
+    def bend(self, step: FloatArray, some: IntArray) -> FloatArray:
+        """Bends of some sets times vectors (S, d)."""
+        assert self.made is not None
+        assert self.bends is not None
+        found = np.zeros_like(step)
+        for less in self.made[some].T[1:]:
+            at = less >= 0
+            found[at] += np.matmul(self.bends[less[at]], step[at, :, None])[..., 0]
+        return found
+
+
+class Inverses:
+    """Inverses of the Hessians at the start, as matrices (S, d, d) or factors."""
+
+    def __init__(self, scale: FloatArray, inverses: FloatArray | None, factors: list[FloatArray]) -> None:
+        self._scale, self._inverses, self._factors = scale, inverses, factors
+
+    def of(self, some: IntArray) -> Inverses:
+        """Those of some of the training sets."""
+        if len(some) == len(self._scale):
+            return self
+        if self._inverses is not None:
+            return Inverses(self._scale[some], self._inverses[some], [])
+        return Inverses(self._scale[some], None, [self._factors[at] for at in some])
+
+    def times(self, right: FloatArray) -> FloatArray:
+        """Solutions (S, d)."""
+        scaled = self._scale * right
+        if self._inverses is not None:
+            found = np.matmul(self._inverses, scaled[..., None])[..., 0]
+        else:
+            found = np.empty_like(scaled)
+            for at, factor in enumerate(self._factors):
+                found[at] = lapack.dpotrs(factor, scaled[at], lower=1)[0]
+        return np.asarray(self._scale * found)
+
+
+def preconditioners(hessians: FloatArray) -> tuple[Inverses, BoolArray]:
+    """Inverses of Hessians (S, d, d), which are overwritten, and which of these are far enough from singular."""
+    S, d, _ = hessians.shape
+    at = np.arange(d)
+    diagonal = hessians[:, at, at]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scale = np.where(diagonal > 0, 1.0 / np.sqrt(diagonal), 0.0)
+    hessians *= scale[:, :, None]
+    hessians *= scale[:, None]
+    hessians[:, at, at] = 1.0  # a column that is zero has the coefficient zero
+    failed = np.zeros(S, dtype=bool)
+    for index, system in enumerate(hessians):  # in place: the transpose is in the order of LAPACK
+        failed[index] = lapack.dpotrf(system.T, lower=1, clean=0, overwrite_a=1)[1] != 0
+    is_definite = ~failed & (hessians[:, at, at].min(axis=1) ** 2 > LEAST_PIVOT)
+    if d > FEW:
+        return Inverses(scale, None, [system.T for system in hessians]), is_definite
+    for one in np.flatnonzero(is_definite):
+        lapack.dpotri(hessians[one].T, lower=1, overwrite_c=1)
+    lower, upper = np.tril_indices(d, -1)
+    hessians[:, lower, upper] = hessians[:, upper, lower]
+    return Inverses(scale, hessians, []), is_definite
+
+
+class Memory:
+    """Steps of training sets, and how their gradients changed."""
+
+    def __init__(self) -> None:
+        self._steps: list[FloatArray] = []
+        self._changes: list[FloatArray] = []
+        self._scales: list[FloatArray] = []
+        self._last: tuple[FloatArray, FloatArray, BoolArray] | None = None
+
+    def add(self, step: FloatArray, descent: FloatArray, forgets: BoolArray | None = None) -> None:
+        """Remember a step, and minus the gradient before it, but for sets (S,) that forget it."""
+        self._last = step, descent, np.zeros(len(step), dtype=bool) if forgets is None else forgets
+
+    def keep(self, some: BoolArray) -> None:
+        """Forget the training sets that left."""
+        for each in (self._steps, self._changes, self._scales):
+            each[:] = [table[some] for table in each]
+        if self._last is not None:
+            step, descent, forgets = self._last
+            self._last = step[some], descent[some], forgets[some]
+
+    def direction(self, descent: FloatArray, inverse: Inverses) -> FloatArray:
+        """``M g`` (S, d), M the inverse Hessian after all updates (two-loop recursion)."""
+        if self._last is not None:
+            step, before, forgets = self._last
+            change = before - descent
+            along = dots(step, change)
+            self._steps.append(step)
+            self._changes.append(change)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                self._scales.append(np.where((along > 0) & ~forgets, 1.0 / along, 0.0))
+            for each in (self._steps, self._changes, self._scales):
+                del each[:-MEMORY]
+        history = list(zip(self._steps, self._changes, self._scales, strict=True))
+        g, parts = descent.copy(), list[FloatArray]()
+        for step, change, scale in reversed(history):
+            part = (scale * dots(step, g))[:, None]
+            g -= part * change
+            parts.append(part)
+        found = inverse.times(g)
+        for (step, change, scale), part in zip(history, reversed(parts), strict=True):
+            found += step * (part - (scale * dots(change, found))[:, None])
+        return found
+
+
+def dots(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Products (S,) of vectors (S, d)."""
+    found: FloatArray = np.einsum("sd,sd->s", a, b)
+    return found
