@@ -13,7 +13,8 @@ from ..learners import Encoding, NoFiniteFit, fit_newton
 from ..linalg.columns import middle
 from ..typing import BoolArray, FloatArray, IntArray
 from .features import LearningSets
-from .newtonfull import NO_MEAN, ONE_WEIGHED, REMEDY, FullEngine, dense
+from .newtonfull import FullEngine
+from .newtonparts import NO_MEAN, ONE_WEIGHED, REMEDY, dense
 
 __all__ = ["Chunk", "LoneSets"]
 

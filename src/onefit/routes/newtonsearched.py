@@ -20,7 +20,7 @@ from .engine import FailureLog
 from .newton import seconds_of_set
 from .newtonalone import ABSENT
 from .newtonbatch import NewtonBatch, in_predictors
-from .newtonfull import dense
+from .newtonparts import dense
 from .newtonsets import NewtonEngine
 from .repeats import RepeatedRoute
 from .splits import Splits, SplitsEngine, SplitSets

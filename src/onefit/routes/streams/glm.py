@@ -15,7 +15,7 @@ from ...typing import FloatArray
 from ...validation import Problem
 from ..collect import FoldStatistics
 from ..contract import Run
-from ..newtonfull import class_factors, feature_maps, penalties_of
+from ..newtonparts import class_factors, feature_maps, penalties_of
 from ..solve import SetSolver
 from .encoded import Encoder, check_steps, encoder_of
 from .glmpasses import GLMRows

@@ -21,8 +21,8 @@ from ...folds import Folds
 from ...linalg.columns import Columns
 from ...typing import BoolArray, FloatArray, IntArray
 from ..collect import FoldStatistics
-from ..newtonfull import NO_FIT, REMEDY
 from ..newtonhessians import Memory, dots, preconditioners
+from ..newtonparts import NO_FIT, REMEDY
 from .glm import GLMModel
 from .glmpasses import FoldTables, FoldTask, SetTask, add_folds, add_sets
 from .glmsets import GLMSets, IteratedSets, in_design, penalized, refuse_classes

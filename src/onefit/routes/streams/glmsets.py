@@ -13,7 +13,7 @@ from ...errors import TrainingSetError
 from ...folds import Folds
 from ...learners.glm_families import Family
 from ...typing import BoolArray, FloatArray, IntArray
-from ..newtonfull import feature_maps
+from ..newtonparts import feature_maps
 from ..solve import Doubtful, TrainingSets
 from .glm import GLMModel
 from .glmpasses import FoldTables, SetSums, SetTask

@@ -1,0 +1,91 @@
+"""What fits of generalized linear models are made of, in memory or on a table, and why there may be none."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from ..learners import Features, GLMLearner
+from ..typing import BoolArray, FloatArray
+
+__all__ = [
+    "NOT_SETTLED",
+    "NO_FIT",
+    "NO_MEAN",
+    "ONE_WEIGHED",
+    "REMEDY",
+    "class_factors",
+    "dense",
+    "feature_maps",
+    "penalties_of",
+    "projected",
+]
+
+NO_FIT = "the likelihood has no maximum: columns tell {what} apart without error, and coefficients go to infinity"
+ONE_WEIGHED = (
+    "the weights leave rows of one class only, whose odds go to infinity. Use folds that hold rows of all classes with "
+    'a weight, or take what the solver stops at, by route="refit".'
+)
+
+NO_MEAN = (
+    "all y are zero (or have no weight), and the logarithm of their mean is minus infinity. Use folds that leave rows "
+    "with other values in every training set."
+)
+
+NOT_SETTLED = "columns nearly depend on each other: rounding errors hide the coefficients"
+REMEDY = 'Give the model a penalty; or take what the solver stops at, by route="refit".'
+
+
+def dense(part: FloatArray | sparse.csr_matrix) -> FloatArray:
+    """Some rows as an array."""
+    return np.asarray(part.toarray() if sparse.issparse(part) else part)  # type: ignore[union-attr]
+
+
+def class_factors(learner: GLMLearner, sums: FloatArray, present: BoolArray) -> FloatArray:
+    """Factors (S, G) of the weights of classes in training sets with these sums of weights, and classes."""
+    if not learner.is_balanced:
+        return np.ones((len(sums), 1))
+    shares = sums.sum(axis=1, keepdims=True) / np.where(sums > 0, sums, np.inf)
+    return np.asarray(shares / present.sum(axis=1, keepdims=True))
+
+
+def penalties_of(learner: GLMLearner, value: int, weight: FloatArray, width: int) -> FloatArray:
+    """Of the columns, (S, p), in training sets with these sums of weights."""
+    found = np.empty((len(weight), width))
+    found[:] = np.reshape(learner.penalty(value, weight), (-1, 1))
+    if learner.held is not None:
+        found[:, : len(learner.held)] *= learner.held
+    if learner.fit_intercept:
+        found[:, -1] = 0.0
+    return found
+
+
+def projected(maps: FloatArray | None, gamma: FloatArray) -> FloatArray:
+    """Coefficients (S, c, p) of the columns of the fits that come nearest to those of the design."""
+    if maps is None:
+        return gamma
+    size = np.linalg.norm(maps, axis=1, keepdims=True)
+    unit = maps / np.where(size > 0, size, 1.0)
+    products = np.matmul(unit.swapaxes(1, 2), unit)
+    at = np.arange(products.shape[1])
+    products[:, at, at] += np.where(size[:, 0] > 0, 1e-10, 1.0)
+    right = np.matmul(gamma, unit).swapaxes(1, 2)
+    found: FloatArray = np.linalg.solve(products, right).swapaxes(1, 2)
+    return found / np.where(size > 0, size, 1.0)
+
+
+def feature_maps(features: Features, n_columns: int, fit_intercept: bool) -> FloatArray:
+    """Columns of fits (S, q, p) from those of the design; an intercept is the last and absorbs all shifts."""
+    coef = features.coef
+    if fit_intercept:
+        coef = coef * features.varies[:, features.pattern.output]
+    T = features.pattern.matrices(coef, n_columns)
+    S, q, p = T.shape
+    has_constant = int(fit_intercept)
+    maps = np.zeros((S, q + 1, p + has_constant))
+    maps[:, :q, :p] = T
+    if has_constant:
+        maps[:, q, p] = 1.0
+    else:
+        maps[:, q] = features.shift
+    return maps
