@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 from helpers import STRICT, data, least_squares, quiet_nested_cv, random_folds, random_weights, relative_gap
 from onefit.errors import TrainingSetError
 from onefit.linalg import compiled
-from onefit.routes import engine, onestep
+from onefit.routes import engine, onestepengine
 
 pytestmark = pytest.mark.skipif(not compiled.is_there(), reason="the kernel was not built")
 CLOSE = 1e-12
@@ -67,9 +67,9 @@ def test_an_operator_that_is_not_stored_gives_the_same(monkeypatch, loss, n_outp
     X, y = data(60, 5, 2, n_outputs)
     folds = random_folds(60, 17, 2, unscored=1)
     stored = both(Ridge(1.0), X, y, folds=folds, loss=loss)
-    monkeypatch.setattr(onestep, "TABLE_BYTES", 0)
+    monkeypatch.setattr(onestepengine, "TABLE_BYTES", 0)
     monkeypatch.setattr(engine, "BLOCK_BYTES", 0)
-    monkeypatch.setattr(onestep, "per_block", lambda each, budget=0.0: 3)  # several strips
+    monkeypatch.setattr(onestepengine, "per_block", lambda each, budget=0.0: 3)  # several strips
     made = both(Ridge(1.0), X, y, folds=folds, loss=loss)
     assert_agree(made)
     assert_agree([stored[0], made[0]])

@@ -33,7 +33,8 @@ from .gramstream import StreamedEngine
 from .learned import LearnedRoute
 from .newton import NewtonRoute
 from .newtonsearched import NewtonSearchRoute
-from .onestep import OneStepEngine, OneStepRoute
+from .onestep import OneStepRoute
+from .onestepengine import OneStepEngine
 from .refit import RefitRoute
 from .repeats import RepeatedRoute, SideBySide
 from .searched import SearchedRoute

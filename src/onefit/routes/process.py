@@ -20,7 +20,7 @@ from ..typing import AnyArray, BoolArray, FloatArray, IntArray
 from ..vocabulary import PREDICTIVE
 from .contract import Engine, FoldPlan, Offer, Workers
 from .engine import FailureLog
-from .onestep import make_operator
+from .onestepengine import make_operator
 from .repeats import RepeatedRoute
 from .responses import Responses
 from .trainingsets import Sets, TrainingSetsEngine

@@ -21,7 +21,7 @@ from ..metrics import Loss
 from ..typing import FloatArray, IntArray
 from ..validation import Problem
 from .engine import FailureLog, refit_or_log
-from .onestep import least_in_unit, make_operator
+from .onestepengine import least_in_unit, make_operator
 from .repeats import OVERFLOW
 from .threads import threads
 
