@@ -11,7 +11,8 @@ from ..typing import FloatArray
 from .known import KnownReml, Ubre
 from .points import GRID, LEAST, MOST, SMALLEST_NORMAL, GcvPoint, GuardedGcv, Point, RemlPoint, StrictGcv, eigen, inside
 from .reduced import Reduced, Roots, Statistics, coefficients_at, coordinates_of, reduce, statistics_of_rows
-from .single import Spectrum, criterion_values
+from .single import criterion_values
+from .spectrum import Spectrum
 
 __all__ = [
     "JOINT_CRITERIA",

@@ -8,8 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from ..typing import BoolArray, FloatArray, IntArray
-from .single import AXIS, AXIS_POINTS, Spectrum, bracketed_root, scale_of, search
+from .roots import bracketed_root
+from .single import AXIS, AXIS_POINTS, scale_of, search
 from .smallpairs import PairTerms, Totals, gcv_of, reml_of, slope_of, solve_pairs
+from .spectrum import Spectrum
 
 __all__ = ["PAIR_CRITERIA", "PairSearch"]
 

@@ -16,7 +16,8 @@ from scipy import linalg
 from ..linalg.columns import EPS, Columns, clean, norms, row_space
 from ..linalg.jacobi import svd_by_jacobi, svd_of_wide
 from ..typing import BoolArray, FloatArray
-from .single import AXIS, RowPart, Spectrum
+from .single import AXIS
+from .spectrum import RowPart, Spectrum
 
 __all__ = ["Deletions", "RowFit", "spectrum_of_rows"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..typing import BoolArray, FloatArray
-from .single import Spectrum
+from .spectrum import Spectrum
 
 __all__ = ["SetRows", "loo_on_grid"]
 

@@ -13,7 +13,8 @@ from ..linalg.precondition import Coordinates, rotate
 from ..linalg.reinsch import middle_penalty
 from ..linalg.tall import row_blocks
 from ..typing import FloatArray
-from .single import NEARLY_REACHED, Spectrum, criterion_values, edf
+from .single import criterion_values, edf
+from .spectrum import NEARLY_REACHED, Spectrum
 
 __all__ = ["AllRows", "criteria_of_all_rows"]
 
