@@ -3,8 +3,8 @@
 A `spectrum` is what every criterion of one penalty follows from, on many training sets at once: `single` has those,
 `sets` leave-one-out where their rows are too many to be held, and `rows` decomposes one from its rows; `tall` has those
 of very many rows without decomposing them, and `pairs` those without each pair of rows. The others have those of
-several penalties that are chosen jointly, as an additive model needs them: `reduced` fits, and projects out what no
-penalty sees, `points` has the criteria and their derivatives, `multiple` searches.
+several penalties that are chosen jointly, as an additive model needs them: `coordinates` tell what they see,
+`reduced` fits, and projects out what none sees, `points` has the criteria and their derivatives, `multiple` searches.
 """
 
 from .pairs import PAIR_CRITERIA, PairSearch

@@ -8,9 +8,10 @@ import numpy as np
 
 from ..errors import DataError
 from ..typing import FloatArray
+from .coordinates import Roots, coordinates_of
 from .known import KnownReml, Ubre
 from .points import GRID, LEAST, MOST, SMALLEST_NORMAL, GcvPoint, GuardedGcv, Point, RemlPoint, StrictGcv, eigen, inside
-from .reduced import Reduced, Roots, Statistics, coefficients_at, coordinates_of, reduce, statistics_of_rows
+from .reduced import Reduced, Statistics, coefficients_at, reduce, statistics_of_rows
 from .single import criterion_values
 from .spectrum import Spectrum
 

@@ -16,28 +16,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
-from typing import TypeAlias
 
 import numpy as np
 from scipy import linalg
 
-from ..errors import DataError, TrainingSetError
+from ..errors import TrainingSetError
 from ..linalg.columns import norms
-from ..typing import BoolArray, FloatArray, IntArray
+from ..typing import BoolArray, FloatArray
+from .coordinates import EPS, Coordinates, Roots, coordinates_of
 
-__all__ = [
-    "Coordinates",
-    "Reduced",
-    "Roots",
-    "Statistics",
-    "coefficients_at",
-    "coordinates_of",
-    "reduce",
-    "statistics_of_rows",
-]
-
-_EPS = float(np.finfo(np.float64).eps)
+__all__ = ["Reduced", "Statistics", "coefficients_at", "reduce", "statistics_of_rows", "triangle"]
 
 
 @dataclass(frozen=True)
@@ -90,92 +78,6 @@ def statistics_of_rows(design: FloatArray, y: FloatArray) -> Statistics:
     m = min(n, d)
     rest = np.square(factor[m:, d:]).sum(axis=0)
     return Statistics(np.ascontiguousarray(factor[:m, :d]), factor[:m, d:].copy(), rest, n)
-
-
-@dataclass(frozen=True)
-class Coordinates:
-    """Coefficients ``b = both [v; a]`` in free and penalized coordinates; they do not depend on the data.
-
-    Attributes
-    ----------
-    both : (d, d) the map
-    k : number of free directions v
-    terms : places of each term's part in a
-    """
-
-    both: FloatArray
-    k: int
-    terms: tuple[slice, ...]
-
-    @cached_property
-    def absolute(self) -> FloatArray:
-        """Absolute values of the map of v, (d, k)."""
-        return np.abs(self.both[:, : self.k])
-
-    @cached_property
-    def of_term(self) -> FloatArray:
-        """Indicators (T, r): sums over the columns of each term are products with it."""
-        indicators: FloatArray = (np.arange(len(self.terms))[:, None] == self.term).astype(np.float64)
-        return indicators
-
-    @cached_property
-    def term(self) -> IntArray:
-        """Term of each coordinate in a, (r,)."""
-        return np.repeat(np.arange(len(self.terms)), [own.stop - own.start for own in self.terms])
-
-
-Roots: TypeAlias = tuple[FloatArray, ...] | Coordinates
-
-
-def coordinates_of(roots: Roots, d: int) -> Coordinates:
-    """Coordinates in which every root is the identity of its own part.
-
-    Every function that takes roots takes these in their place: many problems with the same penalties share them.
-
-    Parameters
-    ----------
-    roots : tuple of (r_t, d)
-        Of full row rank, each on its own columns.
-    d : int
-
-    Returns
-    -------
-    Coordinates
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from onefit.criteria.reduced import coordinates_of
-    >>> coordinates_of((np.array([[0.0, 2.0]]),), 2).both.tolist()
-    [[1.0, 0.0], [0.0, 0.5]]
-    """
-    if isinstance(roots, Coordinates):
-        return roots
-    others = np.ones(d, dtype=bool)
-    free: list[FloatArray] = []
-    penalized: list[FloatArray] = []
-    for index, root in enumerate(roots):
-        columns = np.flatnonzero((root != 0).any(axis=0))
-        if not others[columns].all():
-            raise DataError(f"Penalty {index} shares columns with another one; give each term columns of its own.")
-        others[columns] = False
-        inside, null = _basis(root[:, columns], index)
-        for parts, part in ((penalized, inside), (free, null)):
-            parts.append(np.zeros((d, part.shape[1])))
-            parts[-1][columns] = part
-    free.insert(0, np.eye(d)[:, others])
-    ends = np.cumsum([0, *(len(root) for root in roots)])
-    terms = tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
-    return Coordinates(np.hstack([*free, *penalized]), int(d - ends[-1]), terms)
-
-
-def _basis(root: FloatArray, index: int) -> tuple[FloatArray, FloatArray]:
-    """Right inverse (c, r) and null space (c, c - r) of a root; refuses one without full row rank."""
-    r, c = root.shape
-    Q, factor = linalg.qr(root.T, check_finite=False) if c else (np.zeros((0, 0)), np.zeros((0, r)))
-    if r > c or (np.abs(factor.diagonal()) <= max(r, c) * _EPS * norms(factor)).any():
-        raise DataError(f"The rows of penalty root {index} are linearly dependent; give a root of full row rank.")
-    return linalg.solve_triangular(factor[:r], Q[:, :r].T, check_finite=False).T, Q[:, r:]
 
 
 @dataclass(frozen=True)
@@ -261,7 +163,7 @@ def _parts(statistics: Statistics, coordinates: Coordinates) -> _Parts:
     factor = triangle(np.hstack([R @ coordinates.both, statistics.z]))
     m = min(len(factor), d)
     size = norms(np.abs(R) @ coordinates.absolute)
-    if k > min(m, statistics.n) or (np.abs(factor.diagonal()[:k]) <= 10 * d * _EPS * size).any():
+    if k > min(m, statistics.n) or (np.abs(factor.diagonal()[:k]) <= 10 * d * EPS * size).any():
         raise TrainingSetError(
             f"The rows do not determine the {k} unpenalized directions of the model; remove columns that depend on "
             "others (terms must not contain the intercept), or use more rows."
@@ -311,7 +213,7 @@ def reduce(statistics: Statistics, roots: Roots, lams: FloatArray | None = None)
         E, z = _fewer_rows(E, z, left)
     gram = coordinates.of_term @ np.square(E).sum(axis=0)
     projected = coordinates.of_term @ np.square(parts.NE).sum(axis=0)
-    seen = gram > np.square(10 * statistics.R.shape[1] * _EPS) * (gram + projected)
+    seen = gram > np.square(10 * statistics.R.shape[1] * EPS) * (gram + projected)
     scales = np.sqrt(np.where(seen, gram, 1.0))
     fixed = np.full(len(scales), np.nan) if lams is None else np.log(lams) - 2.0 * np.log(scales)
     return Reduced(
@@ -369,7 +271,7 @@ def coefficients_at(statistics: Statistics, roots: Roots, lams: FloatArray) -> F
     factor = triangle(stack[order])
     U = np.zeros((k + r, k + r))
     U[:k, :k], U[:k, k:], U[k:, k:] = parts.NN, parts.NE, np.triu(factor[:r, :r])
-    if (np.abs(U.diagonal()[k:]) <= r * _EPS * norms(U[k:, k:])).any():
+    if (np.abs(U.diagonal()[k:]) <= r * EPS * norms(U[k:, k:])).any():
         raise TrainingSetError("The rows do not determine the fit without a penalty; use a positive one for each term.")
     right = np.vstack([parts.along, factor[:r, r:]])
     found: FloatArray = coordinates.both @ linalg.solve_triangular(U, right, check_finite=False)

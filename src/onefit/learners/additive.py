@@ -7,8 +7,9 @@ from typing import Self
 
 import numpy as np
 
+from ..criteria.coordinates import coordinates_of
 from ..criteria.multiple import choose_jointly
-from ..criteria.reduced import Statistics, coefficients_at, coordinates_of
+from ..criteria.reduced import Statistics, coefficients_at
 from ..errors import TrainingSetError
 from ..typing import FloatArray, IntArray
 from .smoother import Smoother
