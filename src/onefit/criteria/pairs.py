@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ..typing import BoolArray, FloatArray, IntArray
-from .roots import bracketed_root
+from .roots import bracketed_root, chebyshev_nodes, chebyshev_root
 from .single import AXIS, AXIS_POINTS, scale_of, search
 from .smallpairs import PairTerms, Totals, gcv_of, reml_of, slope_of, solve_pairs
 from .spectrum import Spectrum
@@ -96,8 +96,7 @@ class PairSearch:
     def _nearby(self) -> _Shared:
         """At Chebyshev's nodes about the penalty of all rows, in rising order."""
         middle = float(np.log(search(self.spectrum, self.criterion)[0]))
-        nodes = -np.cos(np.pi * (np.arange(N_NODES) + 0.5) / N_NODES)
-        return _Shared(self, middle + NEARBY * nodes, with_slopes=True)
+        return _Shared(self, middle + NEARBY * chebyshev_nodes(N_NODES), with_slopes=True)
 
     def residuals(self, i: IntArray, j: IntArray) -> tuple[FloatArray, BoolArray]:
         """Residuals (P, 2, Q) of rows i and j from the fits without both, and which of them are sure."""
@@ -301,7 +300,7 @@ class _Pairs:
         values = values / size.max(axis=1, keepdims=True)
         is_up = values > 0
         is_good = ~is_up[:, 0] & is_up[:, -1] & (np.diff(is_up.astype(np.int8), axis=1) >= 0).all(axis=1)
-        x, steepness = _chebyshev_root(values, is_up)
+        x, steepness = chebyshev_root(values, is_up)
         middle = (shared.rho[0] + shared.rho[-1]) / 2
         rho = middle + NEARBY * x
         exact, _ = self.slopes(rho)
@@ -325,34 +324,3 @@ def _is_contested(values: FloatArray, best: IntArray) -> BoolArray:
         low[rows, own] = np.inf
         contested[several] = (low <= most[:, None]).any(axis=1)
     return contested
-
-
-def _chebyshev_root(values: FloatArray, is_up: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Where the interpolant of values (P, N_NODES) at rising Chebyshev nodes vanishes, and its slope there."""
-    angles = np.pi * (np.arange(N_NODES) + 0.5) / N_NODES
-    nodes, order = -np.cos(angles), np.arange(N_NODES)
-    basis = np.cos(np.outer(np.pi - angles, order)) * (2.0 / N_NODES)
-    basis[:, 0] /= 2.0
-    coefficients = (values @ basis).T
-    # derivative: d_{k-1} = d_{k+1} + 2 k c_k
-    slopes = np.zeros((N_NODES + 1, len(values)))
-    for k in range(N_NODES - 1, 0, -1):
-        slopes[k - 1] = slopes[k + 1] + 2.0 * k * coefficients[k]
-    slopes[0] /= 2.0
-    after = np.clip(is_up.argmax(axis=1), 1, N_NODES - 1)
-    rows = np.arange(len(values))
-    low, high = values[rows, after - 1], values[rows, after]
-    x = nodes[after - 1] - low * (nodes[after] - nodes[after - 1]) / (high - low)
-    x = np.clip(np.where(np.isfinite(x), x, 0.0), -1.0, 1.0)
-    for _ in range(3):
-        x = np.clip(x - _clenshaw(coefficients, x) / _clenshaw(slopes[:N_NODES], x), -1.0, 1.0)
-    return x, _clenshaw(slopes[:N_NODES], x)
-
-
-def _clenshaw(coefficients: FloatArray, x: FloatArray) -> FloatArray:
-    """Sums of Chebyshev's polynomials."""
-    later, last = np.zeros_like(x), np.zeros_like(x)
-    for coefficient in coefficients[:0:-1]:
-        later, last = coefficient + 2.0 * x * later - last, later
-    total: FloatArray = coefficients[0] + x * later - last
-    return total
