@@ -456,3 +456,26 @@ def test_missing_matplotlib_names_the_extra_to_install(monkeypatch, plot):
     monkeypatch.setattr(builtins, "__import__", without_matplotlib)
     with pytest.raises(OneFitError, match=r'pip install "\.\[plot\]"` in the copy of the repository'):
         {"intervals": draw, "curve": draw_curve, "comparison": draw_comparison}[plot]()
+
+
+def test_names_below_a_heat_map_do_not_cover_each_other():
+    names = ["additive", "ridge", "20 neighbours", "a model with a long name"]
+    difference = np.subtract.outer(np.arange(4.0), np.arange(4.0))
+    ax = display.plot_differences(names, difference, difference != 0, loss="squared_error", confidence_level=0.95)
+    assert {label.get_rotation() for label in ax.get_xticklabels()} == {45.0}
+    short = display.plot_differences(
+        names[:2], difference[:2, :2], difference[:2, :2] != 0, loss="a", confidence_level=0.95
+    )
+    ax.figure.canvas.draw()
+    short.figure.canvas.draw()
+    first, second = (label.get_window_extent() for label in short.get_xticklabels())
+    assert first.x1 < second.x0
+
+
+def test_the_legend_of_blocks_of_time_stands_on_a_ground_of_its_own():
+    time = np.arange(20.0)
+    ax = display.plot_along_time(
+        time, time % 3, [(0, 19, 1.0)], dropped=(4, 19), block=(8, 17), label="squared error", title="blocks"
+    )
+    assert ax.get_legend().get_frame_on()
+    assert ax.get_legend().get_frame().get_alpha() >= 0.9

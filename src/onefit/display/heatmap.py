@@ -21,6 +21,9 @@ WORSE = SELECTED[0][0]
 FAINT = 0.25
 """Strength of the colour of a difference whose interval holds zero, as a share of what it would be."""
 
+WIDEST = 9
+"""Letters of a name that stand side by side below the cells; longer ones are slanted."""
+
 MOST_WRITTEN = 12
 """Models up to which differences are written into the cells."""
 
@@ -77,7 +80,10 @@ def plot_differences(
     off = ~np.eye(len(names), dtype=bool) & np.isfinite(values)
     ax.imshow(_colors(values, told, off, 1.0 if greater_is_better else -1.0), interpolation="nearest")
     labels = ["\n".join(textwrap.wrap(name, 16, break_long_words=True)) for name in names]
-    ax.set_xticks(range(len(names)), labels, rotation=45 if len(names) > 4 else 0)
+    if len(names) > 4 or max(len(line) for label in labels for line in label.split("\n")) > WIDEST:
+        ax.set_xticks(range(len(names)), labels, rotation=45, ha="right", rotation_mode="anchor")
+    else:
+        ax.set_xticks(range(len(names)), labels)
     ax.set_yticks(range(len(names)), labels)
     ax.set_xticks(np.arange(len(names) - 1) + 0.5, minor=True)
     ax.set_yticks(np.arange(len(names) - 1) + 0.5, minor=True)

@@ -99,4 +99,4 @@ def plot_on_map(
     shown = axes.scatter(where[:, 0], where[:, 1], c=values, s=10, cmap="viridis_r", vmin=0, vmax=most, zorder=3)
     axes.figure.colorbar(shown, ax=axes, label=label, extend="max")
     axes.set_aspect("equal")
-    return framed(axes, title, "first coordinate", "second coordinate")
+    return framed(axes, title, "first coordinate", "second coordinate", frameon=False)  # hides no row

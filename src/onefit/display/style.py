@@ -86,7 +86,7 @@ def framed(axes: Axes, title: str, x: str, y: str, **legend: Any) -> Axes:
     """The axes with names, a small legend, and lines to the left and below alone."""
     axes.set(xlabel=x, ylabel=y)
     axes.set_title(title, loc="left", fontsize="medium")
-    axes.legend(frameon=False, fontsize="small", **legend)
+    axes.legend(framealpha=0.9, edgecolor="none", fontsize="small", **legend)  # shaded parts would swallow its marks
     axes.spines[["top", "right"]].set_visible(False)
     return axes
 
