@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
-from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
+from sklearn.model_selection import TimeSeriesSplit
 
 import onefit
 from helpers import quiet_nested_cv, quietly
@@ -139,6 +140,15 @@ def test_shares_of_classes_stay_between_zero_and_one():
     assert 0 <= low < result.estimate < high <= 1
     perfect = quiet_nested_cv(RidgeClassifier(), X, np.where(X[:, 0] > 0, 1, 0), cv=onefit.TimeBlocks(buffer=2))
     assert perfect.interval[0] >= 0
+
+
+def test_probabilities_that_are_all_the_same_have_no_slope_and_an_interval():
+    y = np.resize(["ash", "elm", "elm", "ash"], 32)
+    model = LogisticRegression(class_weight="balanced")
+    result = quiet_nested_cv(model, np.ones((32, 1)), y, cv=TimeSeriesSplit(5, gap=2), loss="brier")
+    assert result.estimate == pytest.approx(0.25)
+    assert result.interval[0] < 0.25 < result.interval[1]
+    assert np.isnan(result.calibration.loc["calibration_slope", "estimate"])
 
 
 def test_differences_are_paired_and_have_the_long_run_variance_of_the_differences():

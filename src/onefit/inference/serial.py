@@ -57,6 +57,9 @@ def long_run(
 ) -> LongRun:
     """Of losses (n, V, R), NaN where rows are not scored; without ``decays`` by cosines alone."""
     scored = np.flatnonzero(np.isfinite(losses).all(axis=(1, 2)))
+    if not len(scored):  # a figure that these rows do not have, such as a slope where all probabilities are one
+        unknown = np.full(losses.shape[1:], np.nan)
+        return LongRun(unknown, unknown)
     z = losses[scored]
     if rows.weights is not None:
         z = rows.weights[scored, None, None] * (z - centre)

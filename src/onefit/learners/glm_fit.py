@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg
 from scipy.linalg import lapack
 
-from ..typing import FloatArray
+from ..typing import FloatArray, IntArray
 from .glm_families import Family
 
 __all__ = ["CERTIFIED", "Fit", "NoFiniteFit", "NotSettled", "fit_newton"]
@@ -104,13 +104,13 @@ class _Point:
             H[a, at, a, at] += self.penalty
         return H.reshape(c * p, c * p), float(np.einsum("aan->", curvature))
 
-    def directions(self, scale: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Eigenvalues and eigenvectors of the Hessian with scales (c p,) on both sides, from the columns themselves."""
+    def directions(self, scale: FloatArray, some: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Eigenvalues and eigenvectors of a part of the Hessian with scales on both sides, from the columns."""
         c, p = self.theta.shape
         roots = np.sqrt(self.weights) * self.family.root_curvature(self.eta, self.y)  # (P, c, n)
         rows = (roots[:, :, :, None] * self.Z).transpose(0, 2, 1, 3).reshape(-1, c * p)
         held = np.diag(np.sqrt(np.tile(self.penalty, c)))
-        R = linalg.qr(np.vstack([rows, held]) * scale, mode="r", check_finite=False)[0][: c * p]
+        R = linalg.qr(np.vstack([rows, held])[:, some] * scale, mode="r", check_finite=False)[0][: len(some)]
         _, values, vectors = linalg.svd(R, check_finite=False)
         return np.square(values), vectors.T
 
@@ -169,21 +169,28 @@ def _newton_step(point: _Point) -> tuple[FloatArray, FloatArray, float]:
     d = np.diag(H)
     if not np.isfinite(d).all() or curvature <= 0:
         raise NoFiniteFit
-    D = np.where(d > 0, 1.0 / np.sqrt(np.where(d > 0, d, 1.0)), 0.0)
-    scaled = D[:, None] * H * D
+    kept = np.flatnonzero(d > 0)  # a column of zeros stays where it is
+    step = np.zeros_like(g)
+    if not len(kept):
+        return step.reshape(point.theta.shape), np.zeros((len(g), 0)), 0.0
+    D = 1.0 / np.sqrt(d[kept])
+    right = D * g[kept]
+    scaled = D[:, None] * H[np.ix_(kept, kept)] * D
     factor, failed = lapack.dpotrf(scaled, lower=1)
     if not failed and lapack.dpocon(factor, np.abs(scaled).sum(axis=0).max(), uplo="L")[0] > NEARLY:
-        step = D * lapack.dpotrs(factor, D * g, lower=1)[0]
+        step[kept] = D * lapack.dpotrs(factor, right, lower=1)[0]
         change = float(np.sqrt(max(0.0, float(step @ g)) / curvature))
         return step.reshape(point.theta.shape), np.zeros((len(g), 0)), change
     values, vectors = linalg.eigh(scaled, check_finite=False)
     if values[0] < NEARLY:
-        values, vectors = point.directions(D)
+        values, vectors = point.directions(D, kept)
     is_known = values > np.square(DEPENDENT * len(values))
-    along = vectors[:, is_known].T @ (D * g)
-    step = D * (vectors[:, is_known] @ (along / values[is_known]))
+    along = vectors[:, is_known].T @ right
+    step[kept] = D * (vectors[:, is_known] @ (along / values[is_known]))
     change = float(np.sqrt(np.sum(np.square(along) / values[is_known]) / curvature))
-    return step.reshape(point.theta.shape), D[:, None] * vectors[:, ~is_known], change
+    free = np.zeros((len(g), int((~is_known).sum())))
+    free[kept] = D[:, None] * vectors[:, ~is_known]
+    return step.reshape(point.theta.shape), free, change
 
 
 def _halved(point: _Point, step: FloatArray) -> _Point:

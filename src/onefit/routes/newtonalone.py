@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import TrainingSetError
-from ..learners import Encoding, NoFiniteFit, fit_newton
+from ..learners import Encoding, Features, NoFiniteFit, fit_newton
 from ..linalg.columns import middle
 from ..typing import BoolArray, FloatArray, IntArray
 from .features import LearningSets
@@ -41,6 +41,9 @@ class Chunk:
     present : (S, C), whether they have a class
     factors : (S, G), factors of the weights of classes
     maps : (S, q, p) or None, columns of the fits from those of the design
+    unseen : (S, p) or None, columns of the fits that are zero in all rows, of those that an intercept leaves; None if
+        penalties hold all columns
+    shifted : (S, p) or None, columns that would be constants other than zero then, so that the intercept takes them
     is_sound : (S,), whether the maps have all digits
     """
 
@@ -49,6 +52,8 @@ class Chunk:
     present: BoolArray
     factors: FloatArray
     maps: FloatArray | None
+    unseen: BoolArray | None
+    shifted: BoolArray | None
     is_sound: BoolArray
 
     def weight(self) -> FloatArray:
@@ -70,12 +75,44 @@ class LoneSets(LearningSets, ABC):
         """What does not depend on the value."""
         engine = self.engine
         counts, sums = (total - by_fold[out].sum(axis=1) for total, by_fold in self._class_sums)
-        maps, is_sound = None, np.ones(len(out), dtype=bool)
+        maps, features, is_sound = None, None, np.ones(len(out), dtype=bool)
         if engine.learner.has_steps:
             sets, is_sound = self.learn(out)
-            maps = engine.maps_of(sets.features)
+            features = sets.features
+            maps = engine.maps_of(features)
         sums = sums if engine.learner.is_balanced else sums.sum(axis=1, keepdims=True)
-        return Chunk(out, sums, counts > 0, engine.factors(sums, counts > 0), maps, is_sound)
+        unseen = shifted = None
+        if engine.learner.may_have_no_fit:
+            total, by_fold = self._filled
+            is_filled = total > by_fold[out].sum(axis=1)
+            unseen = ~(is_filled if maps is None else (is_filled[:, :, None] & (maps != 0)).any(axis=1))
+            shifted = self._shifted(unseen.shape, features)
+        return Chunk(out, sums, counts > 0, engine.factors(sums, counts > 0), maps, unseen, shifted, is_sound)
+
+    def _shifted(self, shape: tuple[int, ...], features: Features | None) -> BoolArray:
+        """Which columns (S, p) have a shift, other than zero, if they are zero less that in all rows.
+
+        Where all rows, not only those of a training set, are the same, no prediction depends on it.
+        """
+        engine, found = self.engine, np.zeros(shape, dtype=bool)
+        if not engine.learner.fit_intercept:
+            return found
+        if features is None or engine.maps_of_all is None:
+            found[:, :-1] = (engine.fixed.centres != 0) & (self._filled[0][:-1] > 0)
+        else:
+            found[:, :-1] = features.present & ~features.is_zero & engine.maps_of_all[:, :-1].any(axis=0)
+        return found
+
+    @cached_property
+    def _filled(self) -> tuple[IntArray, IntArray]:
+        """How many rows of the design, of those that have a weight, are not zero in each column: in all, by folds."""
+        design, has_weight = self.engine.design, self.engine.learner.row_weights > 0
+
+        def count(rows: IntArray) -> IntArray:
+            return np.asarray((design[rows[has_weight[rows]]] != 0).sum(axis=0)).ravel()
+
+        by_fold = [count(rows[:size]) for rows, size in zip(self.members, self.sizes, strict=True)]
+        return count(np.arange(len(has_weight))), np.stack(by_fold)
 
     @cached_property
     def _class_sums(self) -> list[tuple[FloatArray, FloatArray]]:
@@ -106,8 +143,8 @@ class LoneSets(LearningSets, ABC):
         try:
             if learner.has_classes and len(present) < 2:
                 raise self.failure(out, ONE_CLASS)
-            Z, held_out = self._columns(chunk, index, train, tests)
-            scores = self._scores(chunk, index, value, train, Z, held_out, present, start)
+            columns = self._columns(chunk, index, train, tests)
+            scores = self._scores(chunk, index, value, train, columns, present, start)
         except TrainingSetError as error:
             error.lam = float(learner.lams[value])
             repeat, folds = self.place(out)
@@ -120,26 +157,29 @@ class LoneSets(LearningSets, ABC):
 
     def _columns(
         self, chunk: Chunk, index: int, train: IntArray, tests: list[IntArray]
-    ) -> tuple[FloatArray, FloatArray]:
-        """Columns of a training set, and the same of the rows that it predicts."""
+    ) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Columns of a training set, the same of the rows that it predicts, and which may be shifts of zeros."""
         engine, learner = self.engine, self.engine.learner
         if chunk.is_sound[index]:
             parts = [engine.design[rows] for rows in (train, np.concatenate(tests))]
             if chunk.maps is not None:
                 parts = [part @ chunk.maps[index] for part in parts]
-            return dense(parts[0]), dense(parts[1])
+            Z = dense(parts[0])
+            shifted = np.zeros(Z.shape[1], dtype=bool) if chunk.shifted is None else chunk.shifted[index]
+            return Z, dense(parts[1]), shifted
         try:
             Z, *others = learner.encoding.of_rows(train, tests)
         except Exception as error:
             raise self.failure(chunk.out[index], f"{type(error).__name__}: {error}") from error
         held_out = np.vstack(others)
         if not learner.fit_intercept:
-            return Z, held_out
+            return Z, held_out, np.zeros(Z.shape[1], dtype=bool)
         centre = middle(Z)
         varies = Z.min(axis=0) < Z.max(axis=0)
         both = (np.where(varies, each - centre, 0.0) for each in (Z, held_out))
         first, second = (np.hstack([each, np.ones((len(each), 1))]) for each in both)
-        return first, second
+        shifted = ~varies & (centre != 0) & (held_out != centre).any(axis=0)
+        return first, second, np.append(shifted, False)
 
     def _scores(
         self,
@@ -147,13 +187,13 @@ class LoneSets(LearningSets, ABC):
         index: int,
         value: int,
         train: IntArray,
-        Z: FloatArray,
-        held_out: FloatArray,
+        columns: tuple[FloatArray, FloatArray, BoolArray],
         present: IntArray,
         start: FloatArray | None,
     ) -> FloatArray:
         """Predictions (m, Q) for the rows that are held out."""
         engine, learner = self.engine, self.engine.learner
+        Z, held_out, shifted = columns
         family, y = learner.family_of(present), learner.y[:, train]
         if learner.has_classes and len(present) < learner.n_classes:
             start = None
@@ -166,6 +206,10 @@ class LoneSets(LearningSets, ABC):
             start = np.zeros((family.basis.shape[1], Z.shape[1]))
             if learner.fit_intercept:
                 start[:, -1] = family.start(y, weights)
+        unseen = (penalty == 0) & ~Z[weights > 0].any(axis=0)
+        if (unseen & shifted).any():  # a solver takes any mixture of such a column and the intercept
+            raise self._undetermined(chunk.out[index])
+        start = np.where(unseen, 0.0, start)  # where solvers begin, and stay
         try:
             fit = fit_newton(Z, y, weights, penalty, family, start, held_out)
         except NoFiniteFit as failure:
@@ -183,6 +227,11 @@ class LoneSets(LearningSets, ABC):
         scores[:, present] = eta if len(present) > 2 else eta * np.array([-0.5, 0.5])
         return scores
 
+    def _undetermined(self, out: IntArray) -> TrainingSetError:
+        error = self.failure(out, "the training set does not determine the coefficients, which no penalty holds.")
+        error.held_out = np.concatenate(self.train_and_tests(out)[1]).tolist()
+        return error
+
     def _check_determined(self, free: FloatArray, Z: FloatArray, held_out: FloatArray, out: IntArray) -> None:
         """Refuse predictions that depend on what the training set does not determine."""
         if not free.shape[1]:
@@ -192,6 +241,4 @@ class LoneSets(LearningSets, ABC):
         directions = directions / np.where(size > 0, size, 1.0)
         reach = max(float(np.abs(held_out @ each).max(initial=0.0)) for each in directions)
         if reach > UNDETERMINED * float(np.linalg.norm(held_out, axis=1).max(initial=0.0)):
-            error = self.failure(out, "the training set does not determine the coefficients, which no penalty holds.")
-            error.held_out = np.concatenate(self.train_and_tests(out)[1]).tolist()
-            raise error
+            raise self._undetermined(out)

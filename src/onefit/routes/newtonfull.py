@@ -130,6 +130,10 @@ class FullEngine(FeaturesEngine, ABC):
         """Of the columns, (S, p), in training sets with these sums of weights."""
         return penalties_of(self.learner, value, weight, width)
 
+    def leaves_free(self, value: int, unseen: BoolArray) -> BoolArray:
+        """Training sets (S,) in which a column (S, p) that is zero in all rows has no penalty: any coefficient fits."""
+        return np.asarray((unseen & (self.penalties(value, np.ones(1), unseen.shape[1]) == 0)).any(axis=1))
+
     def as_sets(
         self, value: int, weight: FloatArray, factors: FloatArray, H: FloatArray, maps: FloatArray | None
     ) -> NewtonSets:
@@ -192,7 +196,7 @@ class FullEngine(FeaturesEngine, ABC):
     def _fit_all(self) -> list[Full]:
         """Fits to all rows, along the path of penalties."""
         learner, family = self.learner, self.learner.family
-        maps = self._maps_of_all() if learner.has_steps else None
+        maps = self.maps_of_all
         Z = dense(self.design if maps is None else self.design @ maps)
         sums = np.bincount(self.weighed, learner.row_weights, minlength=self.n_weighed)[None].astype(np.float64)
         weights = learner.row_weights * self.factors(sums, sums > 0)[0, self.weighed]
@@ -229,8 +233,11 @@ class FullEngine(FeaturesEngine, ABC):
             return NOT_SETTLED
         return NO_FIT.format(what="classes" if self.learner.has_classes else "rows")
 
-    def _maps_of_all(self) -> FloatArray:
-        """Columns of the fit to all rows from those of the design, (q, p)."""
+    @cached_property
+    def maps_of_all(self) -> FloatArray | None:
+        """Columns of the fit to all rows from those of the design, (q, p); None if they are the same."""
+        if not self.learner.has_steps:
+            return None
         n = self.learner.n
         everything = np.ones((1, n), dtype=bool)
         moments, _, _ = Products(self.plain.gram[None].copy(), self.plain.right[None].copy()).about_means()

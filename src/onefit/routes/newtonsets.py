@@ -121,6 +121,8 @@ class _Sets(LoneSets):
             theta, at = thetas[:, some], some.stop
             gamma = theta if chunk.maps is None else np.matmul(theta, chunk.maps.swapaxes(1, 2))
             is_right = is_converged[:, some] & chunk.is_sound & chunk.present.all(axis=1)
+            if chunk.unseen is not None:
+                is_right &= np.stack([~engine.leaves_free(value, chunk.unseen) for value in values])
             if chunk.out.shape[1] == 1 and len(chunks) == 1:
                 for value, its, good in zip(values, gamma, is_right, strict=True):
                     kept = self._singles.setdefault((repeat, value), self._of_full(value))

@@ -25,7 +25,7 @@ from ..newtonhessians import Memory, dots, preconditioners
 from ..newtonparts import NO_FIT, REMEDY
 from .glm import GLMModel
 from .glmpasses import FoldTables, FoldTask, SetTask, add_folds, add_sets
-from .glmsets import GLMSets, IteratedSets, in_design, penalized, refuse_classes
+from .glmsets import FREE, GLMSets, IteratedSets, in_design, penalized, refuse_classes
 from .newtonsteps import NewtonState, Sums
 from .rows import RowReader
 
@@ -51,11 +51,6 @@ TOO_MANY = (
     "predictor still changes by {change:.1e}. Give the model a larger penalty, scale the columns, or read a part into "
     "memory: table.sample(n, random_state)."
 )
-FREE = (
-    "{where}: the training set does not determine the coefficients, which no penalty holds. Drop columns that are "
-    'linear combinations of others (OneHotEncoder(drop="first")), or give the model a penalty.'
-)
-
 Run = Callable[[Any, Any, str], Any]
 """Of a task, how results are added, and the name of the pass."""
 

@@ -21,7 +21,7 @@ from .learning import FoldFeatures
 from .newtonsteps import Sums
 from .rows import RowReader
 
-__all__ = ["GLMSets", "IteratedSets", "in_design", "penalized", "refuse_classes"]
+__all__ = ["FREE", "GLMSets", "IteratedSets", "in_design", "penalized", "refuse_classes"]
 
 NEARLY_NOTHING = 1e-10
 """Added to systems of columns of length one, of which some may depend on others: what they solve is a beginning."""
@@ -29,6 +29,11 @@ NEARLY_NOTHING = 1e-10
 NO_CLASS = (
     "{where}: the training set has no row of class {label} that has a weight. Use folds that hold all classes, or "
     "leave the rarest class out."
+)
+
+FREE = (
+    "{where}: the training set does not determine the coefficients, which no penalty holds. Drop columns that are "
+    'linear combinations of others (OneHotEncoder(drop="first")), or give the model a penalty.'
 )
 
 
@@ -131,6 +136,7 @@ class IteratedSets:
         factors = np.stack([model.factors(own) for own in sums])  # (L, S1, G)
         weight = (sums * factors if model.glm.is_balanced else sums).sum(axis=2)
         self._cells = (stays[None, :, :, None] * factors[:, :, None]).reshape(self.L, len(self.out), -1)
+        self._shifted: BoolArray | None = None
         self._maps = None if features is None else self._learn(features)
         width = gamma.shape[2] if self._maps is None else self._maps.shape[-1]
         values = range(model.n_values)
@@ -140,15 +146,17 @@ class IteratedSets:
 
     def _learn(self, features: FoldFeatures) -> FloatArray:
         """What steps make of the columns in every training set, (L, S1, q, p)."""
-        glm, found = self.model.glm, list[FloatArray]()
+        glm, found, shifted = self.model.glm, list[FloatArray](), list[BoolArray]()
         for repeat in range(self.L):
             for size in (1, 2):
                 out = np.array([each for each in self.out if len(each) == size], dtype=np.intp)
                 learned, is_sound = features.learn(glm.encoding.block, repeat, out, features.moments(repeat, out))
                 found.append(feature_maps(learned, glm.fixed.n_columns, glm.fit_intercept))
+                shifted.append(np.pad(learned.present & ~learned.is_zero, ((0, 0), (0, int(glm.fit_intercept)))))
                 values = tuple(range(self.model.n_values))
                 self.doubtful += [Doubtful(repeat, tuple(out[at].tolist()), values) for at in np.flatnonzero(~is_sound)]
         maps = np.concatenate(found)
+        self._shifted = np.concatenate(shifted).reshape(self.L, len(self.out), -1)
         return maps.reshape(self.L, len(self.out), *maps.shape[1:])
 
     def _begin(self, tables: FoldTables, gamma: FloatArray, width: int) -> None:
@@ -177,11 +185,32 @@ class IteratedSets:
         diagonal = np.arange(size)
         self.hessians[:, diagonal, diagonal] += np.tile(self.penalty, (1, c))
         self.first: FloatArray | None = None
+        unseen = (np.einsum("sii->si", self.hessians) == 0).reshape(-1, c, width)
+        self._refuse_shifted(unseen.all(axis=1))
         if self._maps is None:
-            self.start = np.tile(np.repeat(gamma, S1, axis=0), (L, 1, 1))
+            start = np.tile(np.repeat(gamma, S1, axis=0), (L, 1, 1))
+            self.start = np.where(unseen, 0.0, start)  # where solvers begin, and stay
             self.first = first.reshape(self.start.shape) - self._held(self.start)
         else:
             self.start = _newton_step(self.hessians, right.reshape(-1, c, width))
+
+    def _refuse_shifted(self, unseen: BoolArray) -> None:
+        """Refuse columns (S, p) that no penalty holds, which are constant in a training set only, and not zero there.
+
+        A solver takes any mixture of such a column and the intercept.
+        """
+        glm = self.model.glm
+        if not glm.fit_intercept or not unseen.any():
+            return
+        each = unseen.reshape(self.L, self.model.n_values, len(self.out), -1)
+        each = each & ~each.all(axis=(0, 2), keepdims=True)  # where all rows are the same, no prediction depends on it
+        if self._shifted is None:
+            each &= np.append(glm.fixed.centres != 0, False)
+        else:
+            each &= self._shifted[:, None]
+        if each.any():
+            index = int(np.argmax(each.reshape(unseen.shape).any(axis=1)))
+            raise TrainingSetError(FREE.format(where=self.words(index)))
 
     def _held(self, theta: FloatArray, some: IntArray | slice = slice(None)) -> FloatArray:
         """What the penalty asks for."""

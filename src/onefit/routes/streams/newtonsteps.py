@@ -86,12 +86,13 @@ class NewtonState:
 
 def _step(sums: Sums) -> tuple[FloatArray, float, bool]:
     """The step, how far it goes, and whether there are directions that the Hessian does not know."""
-    H, g = sums.hessian, sums.descent.ravel()
-    d = np.diag(H)
-    D = np.where(d > 0, 1.0 / np.sqrt(np.where(d > 0, d, 1.0)), 0.0)
-    values, vectors = linalg.eigh(D[:, None] * H * D, check_finite=False)
+    g, d = sums.descent.ravel(), np.diag(sums.hessian)
+    kept = np.flatnonzero(d > 0)  # a column of zeros stays where it is
+    D = 1.0 / np.sqrt(d[kept])
+    values, vectors = linalg.eigh(D[:, None] * sums.hessian[np.ix_(kept, kept)] * D, check_finite=False)
     is_known = values > DEPENDENT * len(values)
-    along = vectors[:, is_known].T @ (D * g)
-    step = D * (vectors[:, is_known] @ (along / values[is_known]))
+    along = vectors[:, is_known].T @ (D * g[kept])
+    step = np.zeros_like(g)
+    step[kept] = D * (vectors[:, is_known] @ (along / values[is_known]))
     change = float(np.sqrt(np.sum(np.square(along) / values[is_known]) / sums.curvature))
     return step.reshape(sums.descent.shape), change, not bool(is_known.all())

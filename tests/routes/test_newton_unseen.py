@@ -1,0 +1,109 @@
+"""Columns that a training set has nothing of, where no penalty holds their coefficients: as in a refit, or refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import GammaRegressor, LogisticRegression, PoissonRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import onefit
+from helpers import quiet_nested_cv
+from onefit.errors import TrainingSetError
+from onefit.linalg import compiled
+
+TIGHT = {"tol": 1e-12, "max_iter": 100_000}
+FOLDS = np.repeat(np.arange(4), 20)
+MODELS = {
+    "logistic": LogisticRegression(C=np.inf, **TIGHT),
+    "poisson": PoissonRegressor(alpha=0.0, **TIGHT),
+    "gamma": GammaRegressor(alpha=0.0, **TIGHT),
+    "no intercept": PoissonRegressor(alpha=0.0, fit_intercept=False, **TIGHT),
+}
+
+
+def rare_column(name, rows=(3, 7), constant=0.0):
+    """Three columns, of which one is constant but in two rows of the first fold; and y."""
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((80, 3)) * [1.0, 2.0, 1.0]
+    X[:, 2] = constant
+    X[list(rows), 2] = constant + rng.uniform(1.0, 2.0, len(rows))
+    eta = X[:, 0] / 2 + (X[:, 2] - constant)
+    if name == "logistic":
+        y = (rng.random(80) < 1 / (1 + np.exp(-eta))).astype(int)
+        y[list(rows)] = [0, 1]
+    else:
+        y = rng.poisson(np.exp(eta / 2)) + 0.5 * (name == "gamma")
+    return X, y
+
+
+def predictions_of(model, X, y):
+    """Held-out means, or probabilities, of refits, which begin at zero and stay there for columns of zeros."""
+    found = np.empty(len(y))
+    for fold in range(4):
+        test = fold == FOLDS
+        fitted = clone(model).fit(X[~test], y[~test])
+        found[test] = (
+            fitted.predict_proba(X[test])[:, 1] if hasattr(fitted, "predict_proba") else fitted.predict(X[test])
+        )
+    return found
+
+
+def losses_of(result):
+    return result.heldout["loss"].to_numpy()
+
+
+@pytest.mark.parametrize("kernel", [True, False], ids=["kernel", "numpy"])
+@pytest.mark.parametrize("steps", [[], [StandardScaler()], [SimpleImputer()]], ids=["bare", "scaled", "imputed"])
+@pytest.mark.parametrize("name", MODELS)
+def test_a_column_of_zeros_has_the_coefficient_of_a_refit(name, steps, kernel):
+    X, y = rare_column(name)
+    model = make_pipeline(*map(clone, steps), MODELS[name])
+    with compiled.switched(kernel):
+        result = quiet_nested_cv(model, X, y, folds=FOLDS, loss="brier" if name == "logistic" else "squared_error")
+    assert result.route == "newton"
+    expected = np.square(y - predictions_of(model, X, y))
+    np.testing.assert_allclose(losses_of(result), expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("steps", [[], [SimpleImputer()]], ids=["bare", "imputed"])
+def test_a_constant_that_cannot_be_told_from_the_intercept_is_refused(steps):
+    X, y = rare_column("poisson", constant=1.0)
+    with pytest.raises(TrainingSetError, match=r"fold 0 held out.*does not determine"):
+        onefit.nested_cv(make_pipeline(*steps, MODELS["poisson"]), X, y, folds=FOLDS)
+
+
+def test_a_constant_that_a_scaler_makes_zero_is_not_refused():
+    X, y = rare_column("poisson", constant=1.0)
+    result = quiet_nested_cv(
+        make_pipeline(StandardScaler(), MODELS["poisson"]), X, y, folds=FOLDS, loss="squared_error"
+    )
+    expected = np.square(y - predictions_of(make_pipeline(StandardScaler(), MODELS["poisson"]), X, y))
+    np.testing.assert_allclose(losses_of(result), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_a_column_that_never_varies_does_not_matter():
+    X, y = rare_column("poisson")
+    X[:, 2] = 5.0
+    result, without = (quiet_nested_cv(MODELS["poisson"], each, y, folds=FOLDS) for each in (X, X[:, :2]))
+    np.testing.assert_allclose(losses_of(result), losses_of(without), rtol=1e-9)
+
+
+@pytest.mark.parametrize("constant", [0.0, 1.0])
+def test_rows_on_disk(tmp_path, constant):
+    X, y = rare_column("poisson", rows=(3, 4, 7), constant=constant)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(y=y.astype(float), fold=FOLDS)
+    # one group is one fold, so that the rare rows are out together
+    frame.loc[[3, 4, 7], "fold"] = -1
+    frame.to_parquet(tmp_path / "rows.parquet")
+    keywords = {"groups": "fold", "n_folds": 5, "n_repeats": 2, "random_state": 0}
+    table = onefit.scan(tmp_path / "rows.parquet", columns=["a", "b", "c", "y", "fold"])
+    if constant:
+        with pytest.raises(TrainingSetError, match="does not determine"):
+            onefit.nested_cv(MODELS["poisson"], table, "y", **keywords)
+        return
+    found = quiet_nested_cv(MODELS["poisson"], table, "y", **keywords)
+    expected = quiet_nested_cv(MODELS["poisson"], frame, "y", **keywords)
+    np.testing.assert_allclose(found.cv_estimate, expected.cv_estimate, rtol=1e-8)
