@@ -19,6 +19,46 @@ static int sort_by_fold(const int64_t *ids, long n, long F, int64_t *order, int6
     return 1;
 }
 
+typedef void sorted_run(const kernels *k, void *task, const int64_t *order, const int64_t *starts, double *space);
+
+/* Run a kernel on n rows sorted by their folds `ids` (L, n), repeat by repeat, in a space of so many doubles. */
+static PyObject *run_sorted(buffers *b, const kernels *k, sorted_run *run, void *task, const int64_t *ids, long L, long n, long F,
+                            size_t doubles) {
+    double *space = workspace(doubles);
+    int64_t *order = malloc(8 * ((size_t)n + (size_t)F + 2));
+    const int is_ready = space && order;
+    int is_sorted = 1;
+    if (is_ready) {
+        int64_t *starts = order + n;
+        Py_BEGIN_ALLOW_THREADS
+        memset(space, 0, 8 * doubles);
+        for (long repeat = 0; repeat < L && is_sorted; repeat++) {
+            is_sorted = sort_by_fold(ids + repeat * n, n, F, order, starts);
+            if (is_sorted) run(k, task, order, starts, space);
+        }
+        Py_END_ALLOW_THREADS
+    }
+    free(space);
+    free(order);
+    if (!is_sorted) return refuse(b, "ids");
+    release(b);
+    if (!is_ready) return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
+static void gather_sorted(const kernels *k, void *task, const int64_t *order, const int64_t *starts, double *space) {
+    collect_task *t = task;
+    t->members = order, t->starts = starts;
+    k->gather(t, space);
+    t->grams += t->F * t->d * t->d; /* those of the next repeat */
+}
+
+static void score_sorted(const kernels *k, void *task, const int64_t *order, const int64_t *starts, double *space) {
+    score_task *t = task;
+    t->members = order, t->starts = starts;
+    k->score(t, space);
+}
+
 /* gather(rows (n, d), ids (L, n), products (L, F, d, d), n, L, F, d): the upper triangles of the products of the rows of
  * every fold are added */
 static PyObject *py_gather(PyObject *self, PyObject *args) {
@@ -30,33 +70,12 @@ static PyObject *py_gather(PyObject *self, PyObject *args) {
     buffers b = {.count = 0};
     t.Z = take(&b, o[0], 0, SIZE(n, t.d), "rows");
     const int64_t *ids = take(&b, o[1], 0, SIZE(L, n), "ids");
-    double *products = take(&b, o[2], 1, SIZE(L, t.F, t.d, t.d), "products");
+    t.grams = take(&b, o[2], 1, SIZE(L, t.F, t.d, t.d), "products");
     if (b.count < 0) return NULL;
     const kernels *k = chosen;
     t.wide = (t.d + k->lanes - 1) / k->lanes * k->lanes;
     const size_t doubles = (size_t)t.wide * (CHUNK + t.d + k->TI);
-    double *space = workspace(doubles);
-    int64_t *order = malloc(8 * ((size_t)n + (size_t)t.F + 2));
-    const int is_ready = space && order;
-    int is_sorted = 1;
-    if (is_ready) {
-        int64_t *starts = order + n;
-        t.members = order, t.starts = starts;
-        Py_BEGIN_ALLOW_THREADS
-        memset(space, 0, 8 * doubles);
-        for (long repeat = 0; repeat < L && is_sorted; repeat++) {
-            is_sorted = sort_by_fold(ids + repeat * n, n, t.F, order, starts);
-            t.grams = products + repeat * t.F * t.d * t.d;
-            if (is_sorted) k->gather(&t, space);
-        }
-        Py_END_ALLOW_THREADS
-    }
-    free(space);
-    free(order);
-    if (!is_sorted) return refuse(&b, "ids");
-    release(&b);
-    if (!is_ready) return PyErr_NoMemory();
-    Py_RETURN_NONE;
+    return run_sorted(&b, k, gather_sorted, &t, ids, L, n, t.F, doubles);
 }
 
 /* score(rows (n, d), maps (F, d, V), weights (n,) or None, shift (F,), about (2, V), ids (n,), parents (V,),
@@ -90,22 +109,5 @@ static PyObject *py_score(PyObject *self, PyObject *args) {
     t.wide = (t.V + 2 + k->lanes - 1) / k->lanes * k->lanes;
     const size_t lines = t.d + 2 * CHUNK + (t.V + 2 + k->TI) + 1 + 2 + 16; /* as score() cuts the space up */
     const size_t doubles = (size_t)t.wide * lines;
-    double *space = workspace(doubles);
-    int64_t *order = malloc(8 * ((size_t)n + (size_t)t.F + 2));
-    const int is_ready = space && order;
-    int is_sorted = 1;
-    if (is_ready) {
-        t.members = order, t.starts = order + n;
-        Py_BEGIN_ALLOW_THREADS
-        memset(space, 0, 8 * doubles);
-        is_sorted = sort_by_fold(ids, n, t.F, order, order + n);
-        if (is_sorted) k->score(&t, space);
-        Py_END_ALLOW_THREADS
-    }
-    free(space);
-    free(order);
-    if (!is_sorted) return refuse(&b, "ids");
-    release(&b);
-    if (!is_ready) return PyErr_NoMemory();
-    Py_RETURN_NONE;
+    return run_sorted(&b, k, score_sorted, &t, ids, 1, n, t.F, doubles);
 }
