@@ -89,7 +89,9 @@ def refine(
     ``exact`` are the rows of ``columns`` and y without their factors ``root``. The residuals of the normal equations
     and of the rows, with the penalty's below them, are both unknowns, ``[I A; A' 0] [rho; x] = [f; 0]`` (Björck,
     1967): then the errors shrink in each step by those of one fit, whatever the residuals, down to the last digits of
-    extended precision times the condition. Where they do not shrink, the start is all that is known.
+    extended precision times the condition, and times its square and the residuals. The residuals come first: those of
+    the start are known to double precision, which times the square of the condition may be far more than its errors.
+    Where these do not shrink, the start is all that is known.
     """
     n, r = columns.E.shape
     root_lam = np.sqrt(np.longdouble(lam))
@@ -100,12 +102,15 @@ def refine(
     x = start.astype(np.longdouble)
     rho = np.concatenate([weight * (y - exact.times(x)), -root_lam * x[:r]])
     found, first, last = start.astype(np.longdouble), np.inf, np.inf
-    for _ in range(MOST_STEPS):
+    for at in range(MOST_STEPS):
         of_rows = np.concatenate([weight * (y - exact.times(x)), -root_lam * x[:r]]) - rho
         of_columns = -exact.transpose_times(weight * rho[:n])
         of_columns[:r] -= root_lam * rho[n:]
         change, step = factor.augmented(of_rows.astype(np.float64), of_columns.astype(np.float64))
-        rho, x = rho + change, x + step
+        rho = rho + change
+        if not at:
+            continue  # the step knows the residuals to double precision
+        x = x + step
         size = float(np.abs(factor.size[:, None] * step).max(initial=0.0))
         if not size < last / 2:
             if last <= SHRUNK * first:
