@@ -30,7 +30,7 @@ HANG = 60
 # Says "ready" at a fit, and stays there until the signal comes; a fast route takes its time in every report instead, as
 # its threads cannot be woken.
 SCRIPT = '''
-import json, sys, time, warnings
+import json, signal, sys, time, warnings
 import numpy as np
 import onefit
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -86,6 +86,7 @@ def found_values(found):
     return lambda: [found.results[name] for name in ("mean", "ridge", "half")]
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs, and all they start, ignore it
     try:
         main()
     except KeyboardInterrupt:
@@ -184,7 +185,7 @@ def test_workers_in_the_midst_of_a_fit_end_with_the_job(script):
     """Ctrl-C in a terminal reaches the workers, too; these sleep in a fit."""
     options = {"n_folds": 3, "n_repeats": 500, "n_jobs": 2}
     found = interrupted(script, "nested_cv", at=13, to_group=True, seconds=0.02, waits=False, **options)
-    assert found["n_repeats"][0] >= 2
+    assert 2 <= found["n_repeats"][0] < 500
     assert found["estimate"] == pytest.approx(expected("nested_cv", found["n_repeats"][0], n_folds=3), rel=1e-12)
 
 
