@@ -6,7 +6,7 @@ import numbers
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
@@ -86,6 +86,10 @@ class LastSteps(NamedTuple):
     make: Callable[[Any, Task, Path | None, Encoding], Learner]
 
 
+_Before: TypeAlias = tuple[RawTable | Block, FixedFeatures]
+"""What steps are given, and the fixed features that they add to."""
+
+
 class _Asked(NamedTuple):
     """What is searched."""
 
@@ -110,13 +114,7 @@ def searched(
         raise RouteError(f"weights may be routed to the splits and scores inside {name}")
     groups_inside = fit_parameters(estimator, None, problem.groups).get("groups")
     splitter = _splitter(search, task, groups_inside is not None)
-    before: tuple[RawTable | Block, FixedFeatures] = (
-        RawTable.of(problem.X, problem.n),
-        FixedFeatures(problem.n, problem.target),
-    )
-    if steps:
-        outer = encode_steps(steps, problem, before)
-        before = (Held(outer.block, outer.fixed), outer.fixed)
+    before = _before(steps, task)
     learners: Sequence[Learner]
     if is_path_search(search):
         learners = path_learners(search, task, encode_steps([], problem, before))
@@ -129,10 +127,7 @@ def searched(
     found: SearchedLearner | SearchedGLM
     iterated = [learner for learner in learners if isinstance(learner, GLMLearner)]
     if iterated:
-        if len(iterated) < len(learners):
-            raise RouteError(f"{name} compares models that are iterated with others")
-        if any(learner.may_have_no_fit for learner in iterated):
-            raise RouteError(f"a candidate of {name} has no penalty, and may have no fit in some split")
+        _check_iterated(iterated, learners, name)
         for learner in iterated:
             learner.is_behind_steps = bool(steps)
         score_inside = glm_score(search, task, iterated[0], has_weights)
@@ -147,6 +142,24 @@ def searched(
     if (found.n_splits + 1) * max(8 * found.width**2, 16 * problem.n) > MOST_BYTES:
         raise RouteError(f"{found.n_splits} splits of {found.width} columns in {name} take too much memory")
     return found
+
+
+def _before(steps: Sequence[Any], task: Task) -> _Before:
+    """What comes into the search: the table, or what the steps before it make of that."""
+    problem = task.problem
+    before: _Before = (RawTable.of(problem.X, problem.n), FixedFeatures(problem.n, problem.target))
+    if not steps:
+        return before
+    outer = encode_steps(steps, problem, before)
+    return Held(outer.block, outer.fixed), outer.fixed
+
+
+def _check_iterated(iterated: Sequence[GLMLearner], learners: Sequence[Learner], name: str) -> None:
+    """Refuse what cannot be iterated together."""
+    if len(iterated) < len(learners):
+        raise RouteError(f"{name} compares models that are iterated with others")
+    if any(learner.may_have_no_fit for learner in iterated):
+        raise RouteError(f"a candidate of {name} has no penalty, and may have no fit in some split")
 
 
 def _asked(search: Any, task: Task) -> _Asked:
@@ -282,9 +295,7 @@ def _with(estimator: Any, parameters: Mapping[str, Any]) -> Estimator:
     return made
 
 
-def _learner(
-    group: _Group, before: tuple[RawTable | Block, FixedFeatures], task: Task, last_steps: LastSteps
-) -> EncodedLearner | GLMLearner:
+def _learner(group: _Group, before: _Before, task: Task, last_steps: LastSteps) -> EncodedLearner | GLMLearner:
     """The learner of a group of candidates."""
     steps, last = list[Any](), group.estimator
     if isinstance(last, Pipeline):

@@ -97,11 +97,7 @@ def fit_design(
     counted = np.flatnonzero(weights > 0)
     root = np.sqrt(weights[counted])
     design = replace(design, X=design.X[counted])  # the others may be anywhere
-    mixes = design.penalty.penalized is not None
-    if span := span_beyond_digits(norms(design.X), mixes, 0.0 if isinstance(lam, str) else lam):
-        raise DataError(
-            f"The sizes of the columns span a ratio of {span:.1g}, beyond all digits of a fit; scale the columns."
-        )
+    _refuse_span(design, lam)
     columns = columns_of(design.X, design.penalty, design.fit_intercept).weighted(root)
     shift = y[counted].mean(axis=0) if design.fit_intercept else np.zeros(y.shape[1])
     weighted = root[:, None] * (y[counted] - shift)
@@ -131,6 +127,15 @@ def fit_design(
         scale=rss / left if left > 1e-8 * len(counted) else np.full(len(rss), np.nan),
         root=_covariance_root(columns, chosen, replace(design, penalty=maps), to_free),
     )
+
+
+def _refuse_span(design: Design, lam: float | str) -> None:
+    """Refuse columns of such different sizes that a fit would have no digits left."""
+    mixes = design.penalty.penalized is not None
+    if span := span_beyond_digits(norms(design.X), mixes, 0.0 if isinstance(lam, str) else lam):
+        raise DataError(
+            f"The sizes of the columns span a ratio of {span:.1g}, beyond all digits of a fit; scale the columns."
+        )
 
 
 def _unpenalized(design: Design) -> Design:

@@ -30,26 +30,17 @@ def build_result(job: Job, outcome: Outcome, value: int = 0, figures: AllFigures
     outputs = job.problem.output_names
     figures = all_figures(job, outcome) if figures is None else figures
     first, bid, known = figures.first, job.bid_at(value), _known(job, outcome, figures, value)
-    own, errors, shown = first.own, first.errors, first.asked.shown
+    errors = first.errors
 
     def pick(array: AnyArray) -> Any:
         """One value, and its only output if y is a vector."""
         return _alone(array[..., value, :], outputs is None)
 
     result = NestedCVResult(
-        estimate=pick(first.shown("estimate")),
-        interval=(pick(first.shown("low")), pick(first.shown("high"))),
+        **_picked(first, pick),
         confidence_level=job.confidence_level,
         rule=job.rule.name,
         rule_version=RULE_VERSION,
-        standard_error=pick(own.standard_error),
-        bias=pick(shown.sign * (first.raw - own.estimate)),
-        mse=pick(own.mse),
-        mse_is_floored=pick(own.is_floored),
-        inflation=pick(own.inflation),
-        raw_estimate=pick(shown.of(first.raw)),
-        cv_estimate=pick(shown.of(first.cv)),
-        monte_carlo_error=pick(first.monte_carlo_error),
         n_folds=errors.n_folds,
         n_repeats=errors.n_repeats,
         route=bid.route.name,
@@ -57,7 +48,7 @@ def build_result(job: Job, outcome: Outcome, value: int = 0, figures: AllFigures
         exactness=bid.learner.exactness,
         loss=first.asked.name,
         scale=first.asked.scale,
-        greater_is_better=shown.greater_is_better,
+        greater_is_better=first.asked.shown.greater_is_better,
         metrics=metric_table(figures.listed, outputs, value),
         calibration=metric_table(extra, None, value) if (extra := figures.extra) else None,
         intervals=interval_table(first, outputs, value),
@@ -76,6 +67,23 @@ def build_result(job: Job, outcome: Outcome, value: int = 0, figures: AllFigures
     if isinstance(outcome, StreamedOutcome):
         _with_constant(result, job, outcome, value, figures)
     return result
+
+
+def _picked(figures: Figures, pick: Callable[[AnyArray], Any]) -> dict[str, Any]:
+    """The figures of one value, as people know them."""
+    own, shown = figures.own, figures.asked.shown
+    return {
+        "estimate": pick(figures.shown("estimate")),
+        "interval": (pick(figures.shown("low")), pick(figures.shown("high"))),
+        "standard_error": pick(own.standard_error),
+        "bias": pick(shown.sign * (figures.raw - own.estimate)),
+        "mse": pick(own.mse),
+        "mse_is_floored": pick(own.is_floored),
+        "inflation": pick(own.inflation),
+        "raw_estimate": pick(shown.of(figures.raw)),
+        "cv_estimate": pick(shown.of(figures.cv)),
+        "monte_carlo_error": pick(figures.monte_carlo_error),
+    }
 
 
 def _fold_tables(figures: Figures, pick: Callable[[AnyArray], Any]) -> FoldErrorTables:

@@ -53,8 +53,6 @@ def build_curve(
     from_best = {key: spread(table) for key, table in _differences(figures, job.values, best).items()}
     scores = scores_of(job, outcome)
     tables = {name: spread(table) for name, table in score_tables(scores, figures.errors, own, shown).items()}
-    frame = score_frame(tables, pd.Index(array, name=param_name), outputs)
-    frame.attrs["reasons"] = dict(scores.reasons)
     return ErrorCurve(
         values=array,
         estimate=spread(figures.shown("estimate")),
@@ -63,7 +61,7 @@ def build_curve(
         standard_error=spread(own.standard_error),
         difference=Difference(**from_best, df=figures.degrees),
         best=int(best[0]) if outputs is None else best,
-        scores=frame,
+        scores=score_frame(tables, pd.Index(array, name=param_name), outputs, scores.reasons),
         edf=None if scores.edf is None else spread(np.broadcast_to(scores.edf, own.estimate.shape)),
         results=ResultsByValue(V, make),
         reasons=tuple(reasons.get(v, "") for v in range(V)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -79,10 +79,16 @@ def score_tables(scores: Scores, errors: FoldErrors, own: Interval, shown: Shown
 
 
 def score_frame(
-    scores: dict[str, FloatArray], index: pd.Index[Any], output_names: tuple[str, ...] | None
+    scores: dict[str, FloatArray],
+    index: pd.Index[Any],
+    output_names: tuple[str, ...] | None,
+    reasons: Mapping[str, str],
 ) -> pd.DataFrame:
-    """The same as a frame, by value; columns are scores, and outputs if y has columns."""
+    """The same as a frame, by value, with the reasons why some are missing; columns are scores, and outputs of y."""
     if output_names is None:
-        return pd.DataFrame(scores, index=index)
-    columns = pd.MultiIndex.from_product([list(scores), list(output_names)], names=["score", "output"])
-    return pd.DataFrame(np.hstack(list(scores.values())), index=index, columns=columns)
+        frame = pd.DataFrame(scores, index=index)
+    else:
+        columns = pd.MultiIndex.from_product([list(scores), list(output_names)], names=["score", "output"])
+        frame = pd.DataFrame(np.hstack(list(scores.values())), index=index, columns=columns)
+    frame.attrs["reasons"] = dict(reasons)
+    return frame

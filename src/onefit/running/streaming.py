@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -108,24 +109,14 @@ def make_streamed_job(contenders: Sequence[Contender], table: Table, y: Any, set
     workers, progress = Workers(check_jobs(settings.n_jobs)), Progress(check_progress(settings.progress))
     runner = table.runner or LocalRunner(workers.n_threads)
     table, roles = _roles(table, y, settings)
-    learns = any(_has_steps(contender.estimators[0]) for contender in contenders)
-    drawn = (*roles.features, roles.y, *filter(None, [roles.weights]))
     labels = (roles.y,) if is_classifier(contenders[0].estimators[0]) else ()
-    counted = (*filter(None, [roles.groups]), *labels)
-    plan = SurveyPlan(drawn, counted, (*(roles.features if learns else ()), *labels))
     entropy = entropy_of(settings.random_state)
     kept = None if settings.checkpoint is None else _checkpoint(contenders, table, roles, settings, entropy)
-    table, found = _surveyed(table, plan, runner, kept)
+    table, found = _surveyed(table, _survey_plan(contenders, roles, labels), runner, kept)
     counts = [int(fragment.n_rows or 0) for fragment in table.fragments]
     n = sum(counts)
-    try:
+    with _faults_of_all_rows(table, roles):
         frame, task, question, learners, models = make_models(contenders, found, roles, settings, rule)
-    except DataError as error:
-        if "NaN" in str(error):  # in rows that were drawn: it is told of all
-            name_first_missing(table, roles)
-        if isinstance(error, OutOfRangeError):
-            name_first_fault(table, roles, error.family)
-        raise
     groups = groups_of(found, roles, n)
     deal, n_repeats = deal_rows(settings, n, entropy, None if groups is None else groups[1])
     if labels and groups is None and settings.folds is None:
@@ -191,6 +182,27 @@ def _roles(table: Table, y: Any, settings: Settings) -> tuple[Table, TableRoles]
     if vectors:
         table = table.with_vectors(**vectors)
     return table, TableRoles(features, names["y"], names["groups"], names["sample_weight"])
+
+
+def _survey_plan(contenders: Sequence[Contender], roles: TableRoles, labels: tuple[str, ...]) -> SurveyPlan:
+    """What a first look is for: rows that are drawn, levels that are counted, columns that steps learn from."""
+    learns = any(_has_steps(contender.estimators[0]) for contender in contenders)
+    drawn = (*roles.features, roles.y, *filter(None, [roles.weights]))
+    counted = (*filter(None, [roles.groups]), *labels)
+    return SurveyPlan(drawn, counted, (*(roles.features if learns else ()), *labels))
+
+
+@contextmanager
+def _faults_of_all_rows(table: Table, roles: TableRoles) -> Iterator[None]:
+    """Tell what is wrong with rows that were drawn of the first such row of the table."""
+    try:
+        yield
+    except DataError as error:
+        if "NaN" in str(error):
+            name_first_missing(table, roles)
+        if isinstance(error, OutOfRangeError):
+            name_first_fault(table, roles, error.family)
+        raise
 
 
 def _has_steps(estimator: object) -> bool:
