@@ -73,7 +73,7 @@ class NestedCVResult:
     rule : str
         The interval rule that was asked for.
     rule_version : int
-        Of the covariance rule: 2. Intervals of onefit 0.1, which had no such field, are of version 1 and differ.
+        Of the covariance rule, which the intervals of this result are made by; those of other versions differ.
     standard_error : float
     bias : float
         ``raw_estimate - estimate``: the part due to smaller training sets.
