@@ -17,7 +17,7 @@ from .rowplaces import is_number, read_coords, read_line
 from .rowsplitters import Buffer, BufferedBlocks, Pairs, RowSplitter, check_buffer, check_count
 from .typing import ArrayLike, Data, IntArray
 
-__all__ = ["Gaps", "Neighbourhoods", "RollingOrigin", "SpaceBlocks", "TimeBlocks", "is_neighbourhood"]
+__all__ = ["Gaps", "Neighbourhoods", "RollingOrigin", "SpaceBlocks", "TimeBlocks"]
 
 MOST_GAPS = 50
 
@@ -301,11 +301,6 @@ class Neighbourhoods(RowSplitter):
 
 
 Kind = TimeBlocks | SpaceBlocks | Gaps | RollingOrigin | Neighbourhoods
-
-
-def is_neighbourhood(cv: object) -> bool:
-    """Whether it is one of these."""
-    return isinstance(cv, Kind)
 
 
 def _as_rows(rows: ArrayLike, n: int, fold: int) -> IntArray:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -10,7 +13,7 @@ from .containers import column_names, read_array, to_float
 from .errors import DataError
 from .typing import AnyArray, ArrayLike, FloatArray, IntArray, Shaped
 
-__all__ = ["check_groups", "check_labels", "check_weights", "check_y"]
+__all__ = ["check_group_sizes", "check_groups", "check_labels", "check_weights", "check_y"]
 
 
 def check_y(y: ArrayLike | Shaped | None) -> tuple[FloatArray, tuple[str, ...] | None]:
@@ -89,14 +92,19 @@ def check_groups(groups: ArrayLike | None, n: int) -> IntArray | None:
         raise DataError(
             "groups mixes types that cannot be sorted; name all groups by text or all by numbers."
         ) from error
-    if len(distinct) < 3:
+    check_group_sizes(distinct, counts, n)
+    return ids.astype(np.intp)
+
+
+def check_group_sizes(names: Sequence[Any] | AnyArray, counts: IntArray, n: int) -> None:
+    """Refuse groups, of so many of n rows each, that are too few, or of which one holds most rows."""
+    if len(names) < 3:
         raise DataError(
-            f"There are only {len(distinct)} group(s); nested cross-validation leaves two out and needs at least 3."
+            f"There are only {len(names)} group(s); nested cross-validation leaves two out and needs at least 3."
         )
     largest = int(counts.argmax())
     if counts[largest] > n / 2:
         raise DataError(
-            f"Group {distinct[largest]} holds {counts[largest]} of the {n} rows: without it the training sets are "
-            "less than half of the data, and say little about a fit on all of it. Split the group, or leave it out."
+            f"Group {names[largest]} holds {counts[largest]} of the {n} rows: without it the training sets are less "
+            "than half of the data, and say little about a fit on all of it. Split the group, or leave it out."
         )
-    return ids.astype(np.intp)

@@ -19,6 +19,7 @@ from ..routes.streams import (
     RowDeal,
 )
 from ..routes.streams.survey import Survey
+from ..rowvalues import check_group_sizes
 from ..typing import IntArray
 from .settings import Settings
 from .streamedmodels import TableRoles
@@ -35,16 +36,7 @@ def groups_of(found: Survey, roles: TableRoles, n: int) -> tuple[Any, IntArray] 
     if roles.groups is None:
         return None
     names, counts = found.counted(roles.groups)
-    if len(names) < 3:
-        raise DataError(
-            f"There are only {len(names)} group(s); nested cross-validation leaves two out and needs at least 3."
-        )
-    largest = int(counts.argmax())
-    if counts[largest] > n / 2:
-        raise DataError(
-            f"Group {names[largest]} holds {counts[largest]} of the {n} rows: without it the training sets are less "
-            "than half of the data, and say little about a fit on all of it. Split the group, or leave it out."
-        )
+    check_group_sizes(names, counts, n)
     return names, counts
 
 
