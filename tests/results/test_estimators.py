@@ -100,6 +100,20 @@ def test_a_fit_that_asks_for_no_weights_gets_none(model, y, loss):
     assert weighted.route != "refit"
 
 
+@pytest.mark.parametrize(
+    "last", [Ridge(2.0), DecisionTreeRegressor(max_depth=2, random_state=0)], ids=["ridge", "tree"]
+)
+def test_a_pipeline_whose_steps_ask_for_no_weights_gets_none(last):
+    folds = np.arange(60) % 5
+    with sklearn.config_context(enable_metadata_routing=True):
+        steps = StandardScaler(), sklearn.base.clone(last)
+        asked = make_pipeline(*(step.set_fit_request(sample_weight=False) for step in steps))
+        result = quietly(onefit.nested_cv, asked, X, Y, sample_weight=W, folds=folds)
+    model = make_pipeline(StandardScaler(), last)
+    assert result.route == "refit"
+    assert result.cv_estimate == pytest.approx(unweighted(model, folds, Y, lambda y, p: (y - p) ** 2), rel=1e-10)
+
+
 def test_workers_have_the_settings_of_whoever_asks():
     """Without them a worker's pipeline knows nothing of routing."""
     steps = StandardScaler(), DecisionTreeRegressor(max_depth=2, random_state=0)

@@ -137,9 +137,17 @@ def declines_weights(estimator: Any) -> bool:
     """Whether metadata routing is enabled and the fit asks for no ``sample_weight``, or for one of another name."""
     if not get_config().get("enable_metadata_routing"):
         return False
-    routing = get_routing_for_object(estimator)
-    asked = {} if isinstance(routing, MetadataRouter) else routing.fit.requests
-    return asked.get("sample_weight") is False or isinstance(asked.get("sample_weight"), str)
+    asked = _requests(get_routing_for_object(estimator), "fit")
+    return bool(asked) and all(each is False or isinstance(each, str) for each in asked)
+
+
+def _requests(routing: Any, method: str) -> list[bool | str | None]:
+    """What every object that a method hands weights on to says of them, of those that could take them."""
+    if not isinstance(routing, MetadataRouter):
+        requests = getattr(routing, method).requests
+        return [requests["sample_weight"]] if "sample_weight" in requests else []
+    called = [(each.router, pair.callee) for _, each in routing for pair in each.mapping if pair.caller == method]
+    return [request for router, callee in called for request in _requests(router, callee)]
 
 
 def weight_name(estimator: object) -> str:
