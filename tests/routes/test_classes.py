@@ -102,6 +102,24 @@ def test_scores_are_those_of_a_refit(seed, classifier, n_classes, kind, has_prio
             np.testing.assert_allclose(sets.residuals(out)[0] / scale, expected / scale, atol=1e-8)
 
 
+
+@pytest.mark.parametrize("rest", [0.0, 3.0])
+@pytest.mark.parametrize("estimator", CLASSIFIERS, ids=str)
+def test_a_column_that_a_training_set_has_nothing_of_leaves_the_scores_of_a_refit(estimator, rest):
+    """What rounding leaves of its variance, about a mean of all rows that is not zero, is no variance."""
+    X, y = classes(60, 3, 2, seed=5)
+    folds = random_folds(60, 4, seed=0)
+    X[:, 2] = rest
+    X[np.flatnonzero(folds == 1)[0], 2] += 0.7938257028616387
+    keywords = {"folds": folds, "scoring": ["accuracy", "neg_log_loss"]}
+    try:
+        expected = quietly(onefit.nested_cv, estimator, X, y, route="refit", **keywords)
+    except (DataError, RefitError):
+        pytest.skip("a refit fails")
+    found = quietly(onefit.nested_cv, estimator, X, y, **keywords)
+    np.testing.assert_allclose(found.metrics, expected.metrics, rtol=1e-9)
+
+
 @pytest.mark.parametrize("classifier", CLASSIFIERS, ids=str)
 def test_plain_training_sets_are_not_left_to_scikit_learn(classifier, monkeypatch):
     X, y = classes(60, 3, 3, 1)

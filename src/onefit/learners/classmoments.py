@@ -24,13 +24,16 @@ from .fitrows import FitRows
 from .fixedfeatures import FixedFeatures
 from .transformed import check_parameters
 
-__all__ = ["ABSENT", "ClassLearner", "ClassMoments", "parameters_along", "products"]
+__all__ = ["ABSENT", "ClassLearner", "ClassMoments", "have_digits", "parameters_along", "products"]
 
 ABSENT = -1e300
 """Score of a class that a training set lacks: less than any other, and no infinity, which could not be subtracted."""
 
 CONSTANT = 1e-18
 """Variance of a column, of its largest square, below which scikit-learn itself says if a scaler sees a constant."""
+
+LOST = 1e-12
+"""Variance of a column in a class, of the square of its mean there, below which it may be rounding errors of rows."""
 
 
 @dataclass(frozen=True)
@@ -227,6 +230,11 @@ class ClassLearner(FitRows, Learner):
     def scores_by(self, fitted: Any, X: Any) -> FloatArray:
         """Scores by an estimator that knows several classes: of each of them, or the difference of two."""
         return np.asarray(fitted.decision_function(X))
+
+
+def have_digits(variance: FloatArray, mean: FloatArray) -> BoolArray:
+    """Where variances (..., p) about means of the same shape are more than what rounding leaves of a constant."""
+    return np.asarray((np.isfinite(variance) & (variance > LOST * np.square(mean))).all(axis=-1))
 
 
 def products(X: FloatArray, rows: IntArray, coef: FloatArray) -> FloatArray:

@@ -12,7 +12,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 from ..errors import RouteError
 from ..linalg import batched
 from ..typing import BoolArray, FloatArray, IntArray
-from .classmoments import ClassLearner, ClassMoments, parameters_along, products
+from .classmoments import ClassLearner, ClassMoments, have_digits, parameters_along, products
 from .contract import Path, Task
 from .covariances import inverse_roots, ledoit_wolf_shares
 from .encoding import Encoding
@@ -92,6 +92,7 @@ class LinearDiscriminantLearner(ClassLearner):
             else:
                 covariance = self._shrunk(estimator.shrinkage, moments, priors, deviation)
             coef, is_known = self._coefficients(covariance, moments.mean - origin[:, None], deviation, estimator)
+            is_known &= have_digits(np.einsum("bpp->bp", covariance), np.abs(moments.mean).max(axis=1))
             from_origin = np.einsum("bcp,bpc->bc", moments.mean - origin[:, None], coef)
             moved = np.einsum("bp,bpc->bc", origin, coef)
             with np.errstate(divide="ignore"):
@@ -161,7 +162,7 @@ class QuadraticDiscriminantLearner(ClassLearner):
         for value, estimator in enumerate(self.estimators):
             covariance = self._covariances(estimator, moments, deviation)
             R, log_size, is_known = inverse_roots(covariance, deviation[:, None], estimator.tol)
-            sure &= is_known.all(axis=1)
+            sure &= (is_known & have_digits(np.einsum("bcpp->bcp", covariance), moments.mean)).all(axis=1)
             if getattr(estimator, "solver", "svd") == "svd":  # which finds no more directions than rows
                 sure &= (moments.n > self.n_columns).all(axis=1)
             with np.errstate(divide="ignore"):

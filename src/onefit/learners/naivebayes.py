@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.naive_bayes import GaussianNB
 
 from ..typing import BoolArray, FloatArray, IntArray
-from .classmoments import ClassLearner, ClassMoments, parameters_along, products
+from .classmoments import ClassLearner, ClassMoments, have_digits, parameters_along, products
 from .contract import Path, Task
 from .encoding import Encoding
 from .priors import class_priors, known_priors
@@ -46,7 +46,7 @@ class NaiveBayesLearner(ClassLearner):
             scaled = np.square(deviation)
             smoothing = estimator.var_smoothing * (overall / scaled).max(axis=1)
             variance = moments.squares / n[..., None] + (smoothing[:, None] * scaled)[:, None]
-            sure &= (variance > 0).all(axis=(1, 2))
+            sure &= have_digits(variance, moments.mean).all(axis=1)
             variance = np.where(sure[:, None, None], variance, 1.0)
             with np.errstate(divide="ignore"):
                 constant = np.log(class_priors(estimator, moments)) - 0.5 * np.log(
