@@ -41,7 +41,8 @@ def latent(rng: np.random.Generator) -> Asked:
     counts = tuple(range(1, most + 1))
     options = {"n_components": int(rng.integers(1, most + 1)), "scale": bool(rng.random() < 0.7)}
     model = PLSRegression(**options)  # its iterations, for several outputs, end where scikit-learn's do
-    return _scaled(rng, model, model, X, y, ("n_components", counts), takes_weights=False)
+    curve = ("n_components", counts) if most > 1 else None
+    return _scaled(rng, model, model, X, y, curve, takes_weights=False)
 
 
 def evidence(rng: np.random.Generator) -> Asked:

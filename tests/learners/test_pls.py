@@ -223,6 +223,11 @@ def test_more_components_than_a_training_set_has_is_an_error_that_names_it(last)
     named = "fold 2 held out" if last == "in one row" else "held out"
     with pytest.raises(TrainingSetError, match=f"{named}.*n_components is 5, and its columns have 4.*Take at most 4"):
         onefit.nested_cv(PLSRegression(5), X, y, folds=ids)
+    path = {"param_name": "n_components", "param_range": [1, 4, 5], "folds": ids}
+    curve = quietly(onefit.error_curve, PLSRegression(), X, y, **path)
+    assert "Take at most 4" in curve.reasons[2]
+    refits = [quietly(onefit.nested_cv, PLSRegression(count), X, y, folds=ids, route="refit") for count in (1, 4)]
+    np.testing.assert_allclose(curve.estimate[:2], [each.estimate for each in refits], rtol=1e-9)
     exact = quietly(onefit.nested_cv, PLSRegression(5), X, X @ [1.0, 2.0, 0.0, 1.0, 0.0], folds=ids)
     assert exact.cv_estimate < 1e-20
 

@@ -102,7 +102,6 @@ def test_scores_are_those_of_a_refit(seed, classifier, n_classes, kind, has_prio
             np.testing.assert_allclose(sets.residuals(out)[0] / scale, expected / scale, atol=1e-8)
 
 
-
 @pytest.mark.parametrize("rest", [0.0, 3.0])
 @pytest.mark.parametrize("estimator", CLASSIFIERS, ids=str)
 def test_a_column_that_a_training_set_has_nothing_of_leaves_the_scores_of_a_refit(estimator, rest):

@@ -10,7 +10,7 @@ from .constant import ConstantLearner
 from .contract import Learner, Path, Refusal, Scores, Task
 from .cutoff import has_cut_off, told_of_cut
 from .design import DesignSmoother
-from .encoded import EncodedLearner, EncodedSets, RowsOfSet
+from .encoded import EncodedLearner, EncodedSets, RowsOfSet, SomeValuesFail
 from .encoded_family import EncodedFamily
 from .encoding import Encoding
 from .features import Features
@@ -69,6 +69,7 @@ __all__ = [
     "SetStatistics",
     "SmoothedLearner",
     "Smoother",
+    "SomeValuesFail",
     "SparseSmoother",
     "StatisticsLearner",
     "Task",

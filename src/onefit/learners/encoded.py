@@ -22,7 +22,15 @@ from .features import Features
 from .fixedfeatures import FixedFeatures
 from .setstatistics import Moments
 
-__all__ = ["EncodedLearner", "EncodedSets", "RowsOfSet", "free_and_penalized", "keeps_digits", "scale_columns"]
+__all__ = [
+    "EncodedLearner",
+    "EncodedSets",
+    "RowsOfSet",
+    "SomeValuesFail",
+    "free_and_penalized",
+    "keeps_digits",
+    "scale_columns",
+]
 
 NULL = 1e-11
 """Eigenvalues of a matrix with ones on its diagonal below this may be those of columns that depend on each other."""
@@ -34,6 +42,15 @@ FEW_FEATURES = 200
 """So many may be more than there are rows: small Gram matrices take less than a refit does."""
 CANCELLED = 1e-6
 """Part of the squares of the columns that an output is made of, below which its own have lost too many digits."""
+
+
+class SomeValuesFail(Exception):
+    """Values that a training set has no fit for, with their reasons; what it has for the others is ``fitted``."""
+
+    def __init__(self, reasons: dict[int, str], fitted: tuple[FloatArray, FloatArray]) -> None:
+        super().__init__("; ".join(reasons.values()))
+        self.reasons, self.fitted = reasons, fitted
+
 
 SetRows: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
 RowsOfSet: TypeAlias = Callable[[int], SetRows]
@@ -195,7 +212,10 @@ class EncodedLearner(FeatureRows, Learner):
         return constant
 
     def fit_rows(self, Z: FloatArray, y: FloatArray, root: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Coefficients (V, p, Q) and constants (V, Q) of one training set from its rows; constant columns are zero."""
+        """Coefficients (V, p, Q) and constants (V, Q) of one training set from its rows; constant columns are zero.
+
+        May raise SomeValuesFail.
+        """
         columns, middle = free_and_penalized(Z, root, self.fit_intercept)
         found, constants = np.zeros((len(self.lams), Z.shape[1], y.shape[1])), np.zeros((len(self.lams), y.shape[1]))
         for value, lams in enumerate(self.lams):

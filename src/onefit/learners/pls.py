@@ -13,7 +13,7 @@ from ..errors import DataError, RouteError, TrainingSetError
 from ..linalg import pls as components
 from ..typing import BoolArray, FloatArray
 from .contract import Path, Task
-from .encoded import EncodedLearner, EncodedSets
+from .encoded import EncodedLearner, EncodedSets, SomeValuesFail
 from .encoding import Encoding
 from .steps import encode_columns
 from .steps.table import Values
@@ -162,17 +162,21 @@ class PLSLearner(EncodedLearner):
             beta, constants, is_known = self.fit_masks(Z - middle, y, whole, varies[None])
             if is_known[0]:
                 return beta[0], constants[0] - middle @ beta[0]
-        found, shifts = np.empty((self.n_values, Z.shape[1], y.shape[1])), np.empty((self.n_values, y.shape[1]))
+        found, shifts = np.zeros((self.n_values, Z.shape[1], y.shape[1])), np.zeros((self.n_values, y.shape[1]))
+        failures: dict[int, str] = {}
         for value, count in enumerate(self.counts):
             with without_trace():
                 model = clone(self.estimator).set_params(n_components=count, copy=True).fit(Z, y)
             if model.x_weights_[:, -1].any() and count > (most := _rank(Z - middle, self.is_scaled)):
-                raise TrainingSetError(
+                failures[value] = (
                     f"n_components is {count}, and its columns have {most}: a component more is made of rounding "
                     f"errors. Take at most {most}."
                 )
+                continue
             found[value] = model.coef_.T
             shifts[value] = model.predict(np.zeros((1, Z.shape[1]))).reshape(-1)
+        if failures:
+            raise SomeValuesFail(failures, (found, shifts))
         return found, shifts
 
 

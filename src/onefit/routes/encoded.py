@@ -19,6 +19,7 @@ from ..learners import (
     Moments,
     Refusal,
     SetFailure,
+    SomeValuesFail,
     Task,
 )
 from ..metrics.losses import Loss
@@ -204,12 +205,22 @@ class _Sets(LearningSets):
             train, Z = train[is_counted], Z[is_counted]
             varies = (Z.min(axis=0) < Z.max(axis=0)) | (not learner.fit_intercept)
             beta, constant = learner.fit_rows(np.where(varies, Z, 0.0), engine.y[train], learner.root_weights(train))
+        except SomeValuesFail as some:
+            self._log_values(at, out, some.reasons)
+            beta, constant = some.fitted
         except TrainingSetError as error:
             raise self.failure(out, str(error)) from error
         except Exception as error:
             raise self.failure(out, f"{type(error).__name__}: {error}") from error
         found = np.zeros((len(out), self.members.shape[1], *beta.shape[::2]))
-        for at, (rows, Z) in enumerate(zip(tests, predicted, strict=True)):
+        for place, (rows, Z) in enumerate(zip(tests, predicted, strict=True)):
             fitted = np.moveaxis(np.where(varies, Z, 0.0) @ beta, 0, 1) + constant
-            found[at, : len(rows)] = engine.y[rows][:, None] - fitted
+            found[place, : len(rows)] = engine.y[rows][:, None] - fitted
         return found
+
+    def _log_values(self, at: int, out: IntArray, reasons: dict[int, str]) -> None:
+        """Note that some values of a part have no fit in a training set; raise if these are all that there are."""
+        (repeat, folds), first = self.place(out), sum(self.engine.models[:at])
+        for value, why in reasons.items():
+            is_alone = len(reasons) < self.engine.models[at]
+            self.log.add(self.failure(out, why), self.folds.first + repeat, folds, first + value, is_alone)

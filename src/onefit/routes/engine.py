@@ -71,10 +71,11 @@ class FailureLog:
         self._models = [range(*each) for each in pairwise(ends)]
         self.found = list[Failure]()
 
-    def add(self, error: OneFitError, repeat: int, out: tuple[int, ...], value: int) -> None:
-        """Note that a value failed in a repeat with the folds ``out`` held out."""
+    def add(self, error: OneFitError, repeat: int, out: tuple[int, ...], value: int, is_alone: bool = False) -> None:
+        """Note that a value failed in a repeat with the folds ``out`` held out, alone or with all of its model."""
         model = next(values for values in self._models if value in values)
-        is_whole = len(model) == 1 or (isinstance(error, TrainingSetError) and error.lam is None)
+        is_of_all = isinstance(error, TrainingSetError) and error.lam is None and not is_alone
+        is_whole = len(model) == 1 or is_of_all
         if is_whole and len(self._models) == 1:
             raise error
         self.found += [Failure(repeat, out, each, error) for each in (model if is_whole else (value,))]
