@@ -47,6 +47,7 @@ and naive Bayes, and many outputs. ``--series``: blocks of time with buffers bes
 array of 10 million rows beside one fit of scikit-learn, (b) the same from Parquet beside reading the columns twice and
 the operations at gemm speed, (c) 100 million rows, (d) two Dask workers beside one, (e) a table with text; peaks are
 those of whole processes. ``--plan``: both routes on a grid of shapes, and how far `onefit.plan` is from the better one.
+``--plan-models``: the seconds of `plan_for` beside those of the job, for every learner at two sizes or more.
 ``--sparse``: 20 sparse designs by the gram route, by refits (which scikit-learn iterates to a tolerance), as a dense
 copy, and by onefit's own choice, what that costs included. ``--kernels``: each compiled kernel with every instruction
 set that the machine has. ``--growth FILE`` draws time against n, p, K, L and the number of values, and
@@ -115,6 +116,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--ratios", action="store_true", help="a few lines of the table")
     parser.add_argument("--peers", action="store_true", help="other libraries: ikpls, celer, skglm, himalaya, R's")
     parser.add_argument("--plan", action="store_true", help="both routes and the choice, over a grid of shapes")
+    parser.add_argument("--plan-models", action="store_true", help="plan_for beside the job, for every learner")
     parser.add_argument("--calibrate", action="store_true", help="fit the costs of onefit.plan to this machine")
     parser.add_argument("--kernels", action="store_true", help="each compiled kernel with every instruction set")
     parser.add_argument("--sparse", action="store_true", help="every way and the choice, over sparse shapes")

@@ -129,6 +129,13 @@ def _plan(options: Options) -> Report:
         return Report(*plan_report(options.quick))
 
 
+def _plan_models(options: Options) -> Report:
+    from .planmodels import plan_models_report
+
+    with threadpool_limits(limits=1):
+        return Report(*plan_models_report(options.quick, QUICK_BUDGET if options.quick else options.seconds))
+
+
 def _sparse(options: Options) -> Report:
     from .sparse import sparse_report
 
@@ -173,6 +180,7 @@ REPORTS: dict[str, Callable[[Options], Report]] = {
     "calibrate": _calibrate,  # before "sparse", which says what is calibrated
     "sparse": _sparse,
     "plan": _plan,
+    "plan_models": _plan_models,
     "kernels": _kernels,
     "glm": _bars_of("glms", "glm_bars"),
     "pipelines": _bars_of("pipelines", "pipeline_bars"),

@@ -10,7 +10,9 @@ import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestRegressor
-from sklearn.linear_model import Ridge, RidgeCV
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.linear_model import Lasso, LassoCV, Ridge, RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
@@ -137,3 +139,39 @@ def test_more_features_than_rows_are_refitted_with_that_reason():
     assert plan.reason.startswith("the steps make 214 features of 30 rows, too many")
     with pytest.raises(OneFitError, match="too many for their Gram matrices"):
         onefit.nested_cv(model, X, y, route="gram")
+
+
+# seconds of one thread, as `python -m benchmarks --plan-models` has measured them
+MEASURED = {
+    "a path of a lasso": (LassoCV(), (200, 100), 5, 0.15),
+    "a search of a lasso in few columns": (LassoCV(), (1000, 50), 5, 0.05),
+    "a lasso": (Lasso(alpha=0.05), (1000, 200), 10, 0.04),
+    "a spline": (onefit.SplineRegression(), (300, 1), 10, 0.016),
+    "a Gaussian process": (
+        GaussianProcessRegressor(RBF(5.0), alpha=1.0, optimizer=None, normalize_y=True),
+        (600, 5),
+        10,
+        0.09,
+    ),
+    "a penalty by leave-one-out": (RidgeCV([0.1, 1.0, 10.0]), (500, 20), 10, 0.014),
+}
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_the_seconds_of_a_plan_are_within_a_factor_of_three_of_what_was_measured(name):
+    model, (n, width), n_folds, measured = MEASURED[name]
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, width)) + 0.5 * rng.normal(size=(n, 1))
+    y = X[:, :8].sum(axis=1) + 3.0 * rng.normal(size=n)
+    plan = onefit.plan_for(model, X, y / y.std(), n_folds=n_folds, n_repeats=1)
+    assert 1 / 3 <= plan.seconds[plan.choice] / measured <= 3
+
+
+def test_an_additive_model_of_more_rows_takes_longer():
+    rng = np.random.default_rng(0)
+    seconds = []
+    for n in (500, 20_000):
+        X = rng.uniform(size=(n, 2))
+        plan = onefit.plan_for(onefit.AdditiveModel([onefit.smooth(0), onefit.smooth(1)]), X, X.sum(axis=1), n_folds=5)
+        seconds.append(plan.seconds["gram"])
+    assert seconds[1] > 3 * seconds[0]

@@ -168,6 +168,7 @@ def test_a_large_case_is_marked_only_where_memory_should_be_small():
 
 def test_plan_and_calibration_run(capsys):
     assert "shapes" in run_main(capsys, "--plan")
+    assert "2 jobs" in run_main(capsys, "--plan-models")
     printed = run_main(capsys, "--calibrate")
     assert printed.count('"gram"') == printed.count('"onestep"') == 2
 

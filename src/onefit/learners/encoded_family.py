@@ -59,6 +59,10 @@ class EncodedFamily(FeatureRows, Learner):
         """Whether Gram matrices of so many features take less than refits do."""
         return all(part.is_narrow for part in self.parts)
 
+    def start_seconds(self) -> float:
+        """About what it takes to make features of the columns of a table, once."""
+        return max(part.start_seconds() for part in self.parts)
+
     def set_seconds(self) -> float:
         """About what a training set takes, from its statistics."""
         return sum(part.set_seconds() for part in self.parts)

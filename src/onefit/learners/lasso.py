@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
@@ -33,6 +33,9 @@ NEAR = "columns depend on each other so nearly, and the penalty is so small, tha
 REMEDY = 'Take a larger alpha, or drop such columns; or take what the solver stops at, by route="refit".'
 UNDETERMINED = f"{NEAR} the digits of the data do not determine the coefficients. {REMEDY}"
 ENDLESS = f"{NEAR} coordinate descent does not come to its end. {REMEDY}"
+
+MORE_IN_NET = 2.2
+"""Factor of the work in a path of an elastic net, in which more columns take part."""
 
 MOST_WIDE = 4
 """Columns, for every row and penalty, up to which Gram matrices take less than coordinate descent over the rows."""
@@ -89,6 +92,8 @@ class LassoLearner(EncodedLearner):
 
     _exactness = CONVERGED
     reason = "the fit follows from the products of the columns in each training set"
+    taking_part: ClassVar[float] = 0.04
+    """Of the work of a path to the end, at which all columns take part: what a few alphas take."""
 
     def __init__(
         self, encoding: Encoding, alphas: FloatArray, weights: FloatArray | None, estimator: Sparsified
@@ -102,6 +107,18 @@ class LassoLearner(EncodedLearner):
     def is_narrow(self) -> bool:
         """Whether Gram matrices take less than refits do: all values share one."""
         return super().is_narrow or self.width <= MOST_WIDE * self.n * self.n_values
+
+    def set_seconds(self) -> float:
+        """About what a training set takes: its path of faces, a triangular factor for every column that takes part.
+
+        Those that do number more in an elastic net; how many there are at an alpha of its own nobody knows beforehand.
+        Where levels sum to one, the condition of most fits of a lasso is looked at.
+        """
+        q, dense = self.width, 1.0 if self.l1_ratio == 1.0 else MORE_IN_NET
+        values = self.n_values * (3e-6 + 1.5e-10 * dense * q**2)
+        if self.encoding.block.has_closed and self.l1_ratio == 1.0:
+            values += self.n_values * (1.5e-4 + 1e-11 * q**3)
+        return 5e-5 + 1e-8 * q**2 + values + 4e-10 * dense * self.taking_part * q**3
 
     def alphas(self, sets: EncodedSets, h: FloatArray) -> FloatArray:
         """Alphas (S, V) of each training set, given the products (S, p, Q) of its columns with y."""

@@ -84,6 +84,8 @@ class PathLearner(LassoLearner):
         The smallest is so much of the largest, at which all coefficients are zero.
     """
 
+    taking_part = 1.0
+
     def __init__(
         self, encoding: Encoding, alphas: int | FloatArray, eps: float, estimator: Sparsified, task: Task
     ) -> None:

@@ -14,6 +14,7 @@ from ..typing import BoolArray, FloatArray, IntArray
 from .byestimator import residuals_by_estimator
 from .classsums import ClassSums
 from .contract import Engine, FoldPlan, Offer, Workers
+from .costs import CALL
 from .encodedclasses import EncodedClassesEngine
 from .engine import FailureLog
 from .repeats import RepeatedRoute
@@ -47,7 +48,8 @@ class ClassesRoute(RepeatedRoute):
             each += 5e-4 + n * p * (5e-9 + 1e-10 * matrices * p) + 2e-9 * learner.fixed.n_columns**2
         fits = plan.n_sets * V
         offer = Offer(
-            sets * each + 1e-6 * plan.likely_repeats * n, f"{learner.reason}; refits would be {fits:,} fits a repeat"
+            CALL + sets * each + 1e-6 * plan.likely_repeats * n,
+            f"{learner.reason}; refits would be {fits:,} fits a repeat",
         )
         obstacle = learner.needs_more_rows(plan.smallest_training_set)
         if 8 * (plan.n_folds + 1) * matrices * p**2 > MOST_BYTES:

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 
 from ..linalg import compiled
 
-__all__ = ["NANOSECONDS", "Shape", "ratio_text", "seconds_of"]
+__all__ = ["CALL", "NANOSECONDS", "Shape", "ratio_text", "seconds_of"]
+
+CALL = 4e-3
+"""Seconds of a job that has nearly nothing to compute. Routes whose costs stand beside them begin with that; they are
+set by hand to what ``python -m benchmarks --plan-models`` measures.
+"""
+
 
 # Nanoseconds for one unit of each term of `work`, as `python -m benchmarks --calibrate` fits them to measured times:
 # with the compiled kernels, and without. Another machine changes all of them, and the choice hangs on their ratios.

@@ -26,6 +26,7 @@ from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
 from .contract import Engine, FoldPlan, Offer, Workers
+from .costs import CALL
 from .engine import FailureLog
 from .features import DowndatedStatistics, FeaturesEngine, LearningSets, coefficients
 from .repeats import RepeatedRoute
@@ -57,7 +58,8 @@ class EncodedRoute(RepeatedRoute):
         each = learner.set_seconds()
         if learner.n_candidates:  # a row is looked at for each penalty
             each += n * q * (1e-10 * q + 1.4e-9 * learner.n_candidates)
-        seconds = sets * each + L * n * (1e-6 * V + 5e-10 * (q**2 + plan.n_folds * q * V))
+        seconds = CALL + learner.start_seconds() + sets * each
+        seconds += L * n * (1e-6 * V + 5e-10 * (q**2 + plan.n_folds * q * V))
         fits = plan.n_sets * V
         reason = f"{learner.reason} ({q} fixed features); refits would be {fits:,} fits a repeat"
         if learner.n_candidates and n > MOST_TUNED_ROWS:

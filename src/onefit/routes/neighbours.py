@@ -14,6 +14,7 @@ from ..learners import Learner, NeighbourLearner, RankedRows, Refusal, Task
 from ..typing import BoolArray, FloatArray, IntArray
 from .byestimator import scores_by_estimator
 from .contract import Engine, FoldPlan, Offer, Workers
+from .costs import CALL
 from .engine import FailureLog
 from .repeats import RepeatedRoute
 from .trainingsets import Sets, TrainingSetsEngine
@@ -38,7 +39,7 @@ class NeighboursRoute(RepeatedRoute):
             return Refusal("it leaves two out if asked for")
         n, K = task.problem.n, plan.n_folds
         cells = n * K * learner.lists.first_length(learner.most, 2.0 / K)
-        seconds = 1e-4 * n + 2e-8 * plan.likely_repeats * cells * (1 + learner.n_values)
+        seconds = CALL + 3e-5 * n + 2e-8 * plan.likely_repeats * cells * (1 + learner.n_values)
         reason = (
             "the nearest rows of a training set are the first in each row's list of neighbours that are in it; refits "
             f"would be {plan.n_sets * learner.n_values:,} fits a repeat"

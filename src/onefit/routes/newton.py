@@ -10,6 +10,7 @@ from ..errors import TrainingSetError
 from ..folds import Folds
 from ..learners import GLMLearner, Learner, Refusal, Task
 from .contract import Engine, FoldPlan, Offer, Workers
+from .costs import CALL
 from .engine import FailureLog
 from .newtonsets import NewtonEngine
 from .repeats import RepeatedRoute
@@ -36,7 +37,7 @@ class NewtonRoute(RepeatedRoute):
         n, q, K, V = task.problem.n, learner.width + 1, plan.n_folds, learner.n_values
         each, refit = seconds_of_set(learner)
         sets = plan.likely_repeats * plan.n_sets * V
-        seconds = sets * each + plan.likely_repeats * V * n * q**2 * 1e-10 * c**2
+        seconds = CALL + sets * each + plan.likely_repeats * V * n * q**2 * 1e-10 * c**2
         offer = Offer(seconds, f"{learner.reason} ({c * q} coefficients at once)")
         if each > refit or 8 * K * (c * q) ** 2 * learner.n_weighed > MOST_HESSIAN_BYTES:
             wide = Refusal(f"it solves systems of {c * q:,} coefficients, which takes longer than refits")

@@ -16,6 +16,7 @@ from ..learners.glm_scores import Scores
 from ..typing import BoolArray, FloatArray, IntArray
 from .byestimator import scores_by_estimator
 from .contract import Engine, FoldPlan, Offer, Workers
+from .costs import CALL
 from .engine import FailureLog
 from .newton import seconds_of_set
 from .newtonalone import ABSENT
@@ -49,7 +50,7 @@ class NewtonSearchRoute(RepeatedRoute):
             return Refusal("it takes few folds, each with its statistics")
         each, refit = seconds_of_set(learner.groups[0])
         fits = plan.likely_repeats * plan.n_sets * (learner.n_splits + 1) * len(learner.places)
-        offer = Offer(fits * each, learner.reason)
+        offer = Offer(CALL + fits * each, learner.reason)
         if each > refit:
             wide = Refusal(f"its {learner.width:,} columns take longer than refits")
             return Offer(offer.seconds, offer.reason, settle=lambda: wide)

@@ -19,6 +19,7 @@ from ..linalg.operator import Operator
 from ..typing import AnyArray, BoolArray, FloatArray, IntArray
 from ..vocabulary import PREDICTIVE
 from .contract import Engine, FoldPlan, Offer, Workers
+from .costs import CALL
 from .engine import FailureLog
 from .onestepengine import make_operator
 from .repeats import RepeatedRoute
@@ -47,7 +48,8 @@ class ProcessRoute(RepeatedRoute):
         if 8 * V * n**2 > MOST_BYTES:
             return Refusal(f"operators of {n:,} rows at {V} values would take too much memory")
         rows = 2 * plan.largest_fold
-        seconds = 1e-9 * V * (10 * n**3 + plan.likely_repeats * plan.n_sets * (4 * rows**3 + n))
+        sets = plan.likely_repeats * plan.n_sets
+        seconds = CALL + 1e-9 * V * (0.15 * n**3 + sets * (0.2 * rows**3 + n))
         fits = plan.n_sets * V
         reason = f"rows are deleted from the inverse of the kernel matrix; refits would be {fits:,} fits a repeat"
         return Offer(seconds, reason, f"{rows} x {rows} (rows of two folds)")

@@ -13,6 +13,7 @@ from ..learners import EncodedSets, Learner, Refusal, SearchedLearner, SetFailur
 from ..linalg import compiled
 from ..typing import BoolArray, FloatArray, IntArray
 from .contract import Engine, FoldPlan, Offer, Workers
+from .costs import CALL
 from .engine import FailureLog
 from .features import coefficients
 from .refit import RefitEngine
@@ -40,9 +41,10 @@ class SearchedRoute(RepeatedRoute):
             return Refusal("it takes few folds, each with its statistics")
         q, n_sets = learner.width + 1, learner.n_splits + 1
         sets = plan.likely_repeats * plan.n_sets
-        systems = n_sets * len(learner.places) * (5e-6 + 1e-9 * q**3)
-        rows = task.problem.n * q * (q + len(learner.places))
-        return Offer(sets * (1e-4 + systems + 5e-10 * rows), learner.reason)
+        fits = n_sets * sum(group.set_seconds() for group in learner.groups)
+        rows = task.problem.n * q * (2.5e-10 * q + 1e-10 * len(learner.places))
+        start = CALL + max(group.start_seconds() for group in learner.groups)
+        return Offer(start + sets * (3e-4 + fits + rows), learner.reason)
 
     def engine(self, learner: Learner, task: Task, workers: Workers) -> Engine:
         """Its statistics are collected repeat by repeat."""

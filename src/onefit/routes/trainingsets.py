@@ -17,6 +17,7 @@ from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
 from .contract import FoldPlan, Offer
+from .costs import CALL
 from .engine import BLOCK_BYTES, FailureLog, Piece, SetsEngine, per_block
 from .repeats import RepeatedRoute
 
@@ -49,6 +50,9 @@ MOST_UNITS_BY_ROWS = 100
 MOST_WORK = 5e8
 """And n^2 d^3, with d columns, is at most this."""
 
+CANDIDATES = 20
+"""Penalties at which a search without a grid asks for leave-one-out in a training set, about."""
+
 SMALL_BYTES = 2**21
 """Training sets that together need less than this are one batch, unless an engine says otherwise."""
 
@@ -77,8 +81,19 @@ def offer_by_sets(learner: TunedLearner | StatisticsLearner, task: Task, plan: F
             f'; n_folds="auto" took {plan.n_folds} folds, as it leaves two out up to {most:,} rows and few columns '
             "only, and if the rule of the interval allows"
         )
-    sets = plan.likely_repeats * plan.n_sets
-    return Offer(1e-9 * sets * (learner.steps * width**3 + (n * width if learner.needs_rows else 0)), reason)
+    return Offer(_seconds_by_sets(learner, n, plan), reason)
+
+
+def _seconds_by_sets(learner: TunedLearner | StatisticsLearner, n: int, plan: FoldPlan) -> float:
+    """Rows once and once a repeat, and for each training set decompositions, and its rows if the criterion asks."""
+    d, L = learner.width, plan.likely_repeats
+    rows = n * (1e-6 + 3e-8 * d + L * (1e-6 + 5e-10 * (d**2 + plan.n_folds * d)))
+    each = 1e-4 + 1e-9 * learner.steps * d**3
+    if learner.needs_rows:
+        tuned = learner if isinstance(learner, TunedLearner) else getattr(learner, "tuned", None)
+        grid = getattr(tuned, "grid", None)
+        each += n * d * (5e-11 * d + 7e-10 * (CANDIDATES if grid is None else len(grid)))
+    return CALL + rows + L * plan.n_sets * each
 
 
 def _offer_by_pairs(learner: TunedLearner, n: int, is_trial: bool) -> Offer | Refusal:
@@ -86,7 +101,7 @@ def _offer_by_pairs(learner: TunedLearner, n: int, is_trial: bool) -> Offer | Re
     work = n**2 * (learner.width + AXIS_WIDTH)
     if is_trial and (n > MOST_STREAMED or work > MOST_STREAMED_WORK):
         return Refusal(f"it leaves two out up to {MOST_STREAMED:,} rows and few columns only")
-    return Offer(5e-8 * work, learner.reason_of_pairs)
+    return Offer(CALL + 5e-8 * work, learner.reason_of_pairs)
 
 
 class TrainingSetsRoute(RepeatedRoute):

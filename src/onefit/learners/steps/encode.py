@@ -89,6 +89,7 @@ class _OneHot(_Encoded):
         self._order = np.argsort(output, kind="stable")
         self._pattern = Pattern(np.concatenate(sources)[self._order], output[self._order], first)
         self._closed = np.concatenate(closed)
+        self.has_closed = bool((self._closed >= 0).any())
         self.n_outputs = first
 
     def learn(self, sets: SetStatistics) -> Features:
