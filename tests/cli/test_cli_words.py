@@ -88,6 +88,11 @@ def test_flags_do_not_look_as_if_they_wanted_a_value():
     assert "bool" not in onefit_cli("run", "--help").stdout.lower()
 
 
+def test_the_help_says_where_rules_are_explained():
+    words = " ".join(onefit_cli("run", "--help").stdout.replace("│", " ").split())
+    assert "the table of results says what each is" in words
+
+
 def test_all_problems_of_a_table_are_said_at_once(table):
     n = 40
     path = table(

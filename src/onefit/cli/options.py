@@ -287,7 +287,12 @@ class Validation:
     ] = ()
     interval: Annotated[
         RuleName,
-        _validation("--interval", parser=one_of(RULE_WORDS), metavar="RULE", help=f"{', '.join(RULE_WORDS)}."),
+        _validation(
+            "--interval",
+            parser=one_of(RULE_WORDS),
+            metavar="RULE",
+            help=f"{', '.join(RULE_WORDS)}; the table of results says what each is.",
+        ),
     ] = "covariance"
     level: Annotated[float, _validation("--level", metavar="NUMBER", help="Confidence level, between 0 and 1.")] = 0.95
     route: Annotated[
