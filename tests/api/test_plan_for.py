@@ -175,3 +175,14 @@ def test_an_additive_model_of_more_rows_takes_longer():
         plan = onefit.plan_for(onefit.AdditiveModel([onefit.smooth(0), onefit.smooth(1)]), X, X.sum(axis=1), n_folds=5)
         seconds.append(plan.seconds["gram"])
     assert seconds[1] > 3 * seconds[0]
+
+
+def test_training_sets_in_which_scikit_learn_searches_by_itself_are_counted():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = X[:, 0] + rng.normal(size=60)
+    alone, twice = (
+        onefit.plan_for(LassoCV(), columns, y, n_folds=5, n_repeats=1).seconds["gram"]
+        for columns in (X, np.hstack([X, X[:, :1]]))
+    )
+    assert twice > 2 * alone

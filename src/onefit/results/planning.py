@@ -12,16 +12,18 @@ import numpy as np
 
 from ..checks import check_integer
 from ..display.html import plan_html
-from ..learners import GLMLearner, RefitLearner
+from ..learners import GLMLearner, RefitLearner, SearchedLearner
 from ..routes import explain
 from ..routes.contract import LIKELY_REPEATS
 from ..routes.costs import Shape
 from ..routes.newton import NewtonRoute, mean_iterations
 from ..routes.plan import flops_of, offers_of
 from ..routes.refit import time_one_fit
+from ..routes.searched import SearchedRoute, share_asked
 from ..running.job import Job
 from ..running.progress import fine_time_text
 from ..typing import Estimator
+from ..vocabulary import CONVERGED
 
 __all__ = ["Plan", "breakeven_folds", "plan", "plan_of"]
 
@@ -153,7 +155,7 @@ def plan_of(job: Job, estimator: Estimator) -> Plan:
     likely = job.stopping.most if isinstance(bid.learner, RefitLearner) else LIKELY_REPEATS
     L = job.n_repeats or likely
     fits, V = L * K * (K + 1) // 2, bid.learner.n_values
-    seconds = {} if isinstance(bid.learner, RefitLearner) else {bid.route.name: bid.seconds}
+    seconds = {} if isinstance(bid.learner, RefitLearner) else {bid.route.name: bid.seconds + _seconds_asked(job, fits)}
     one_fit = time_one_fit(job.task, estimator)
     if one_fit is not None:
         seconds["refit"] = one_fit * fits
@@ -161,6 +163,18 @@ def plan_of(job: Job, estimator: Estimator) -> Plan:
     none, known = MappingProxyType[str, float]({}), MappingProxyType(seconds)
     is_automatic, counted = job.n_repeats is None, _iterations(job)
     return Plan(problem.n, p, K, L, V, none, known, bid.route.name, bid.reason, fits, is_automatic, counted)
+
+
+def _seconds_asked(job: Job, fits: int) -> float:
+    """What scikit-learn takes in the training sets of a search in which it is asked, by some of them and one fit."""
+    (bid,), source = job.bids, job.partitions.source
+    if not isinstance(bid.learner, SearchedLearner) or not isinstance(bid.route, SearchedRoute):
+        return 0.0
+    if bid.learner.exactness != CONVERGED or bid.seconds / fits > MOST_COUNTED:
+        return 0.0
+    share = share_asked(bid.learner, job.task, source.block(0, 1))
+    each = time_one_fit(bid.learner.task, bid.learner.estimator) if share else None
+    return share * fits * (each or 0.0)
 
 
 def _iterations(job: Job) -> float | None:

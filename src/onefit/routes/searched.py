@@ -21,10 +21,14 @@ from .repeats import RepeatedRoute
 from .splits import Splits, SplitsEngine, SplitSets
 from .trainingsets import Sets
 
-__all__ = ["SearchedEngine", "SearchedRoute"]
+__all__ = ["SearchedEngine", "SearchedRoute", "share_asked"]
 
 AGREED = 1e-11
 """Predictions of close candidates that differ by less, relative to y, are the same: whichever is best."""
+
+
+MOST_LOOKED_AT = 4
+"""Training sets that tell how many of all are searched by scikit-learn."""
 
 
 class SearchedRoute(RepeatedRoute):
@@ -50,6 +54,19 @@ class SearchedRoute(RepeatedRoute):
         """Its statistics are collected repeat by repeat."""
         assert isinstance(learner, SearchedLearner)
         return SearchedEngine(task, learner)
+
+
+def share_asked(learner: SearchedLearner, task: Task, folds: Folds) -> float:
+    """The part of the training sets without one fold of a repeat in which scikit-learn would search by itself."""
+    sets = _Sets(SearchedEngine(task, learner), folds, range(1), FailureLog(1))
+    asked = []
+    for fold in range(min(folds.n_folds, MOST_LOOKED_AT)):
+        out = np.array([[fold]])
+        try:
+            asked.append(not sets._scored(out, sets.splits(out)).is_sure[0])
+        except SetFailure:
+            asked.append(True)
+    return float(np.mean(asked))
 
 
 class SearchedEngine(SplitsEngine):
