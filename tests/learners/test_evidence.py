@@ -42,9 +42,10 @@ def check(model, X, y, route="gram", rtol=STRICT):
 def test_evidence_iterations_equal_refits(seed, shape, kind, tol, intercept, noise):
     X, y = table(seed, *shape, noise)
     model = kind(tol=tol, fit_intercept=intercept, max_iter=100)
-    # rounding errors of predictions, in much smaller residuals: an ulp in the data moves figures by 60 of these
-    rounding = np.finfo(float).eps * np.std(y) / noise
-    assert check(model, X, y, rtol=max(STRICT, 100 * rounding)).exactness == "converged"
+    # rounding errors of predictions, in much smaller residuals, and the refits are by products of columns: where their
+    # condition is 230, an ulp in the data moves the figures of refits by 450 of these
+    rounding, condition = np.finfo(float).eps * np.std(y) / noise, np.linalg.cond(X - intercept * X.mean(axis=0))
+    assert check(model, X, y, rtol=max(STRICT, rounding * max(100, condition**2))).exactness == "converged"
 
 
 @pytest.mark.parametrize(
