@@ -15,6 +15,10 @@ LOSSES_AT_ONCE = 2**17
 """Losses of a repeat that are taken together."""
 
 
+SUMMED_ALIKE = 4096
+"""Losses of a repeat up to which NumPy adds them in the same order, whatever other repeats stand beside them."""
+
+
 def spread_of_losses(losses: FloatArray, rows: RowRoles, chain: Chain) -> dict[str, FloatArray]:
     """``total``, ``cross``, ``weight`` and the paired ones of `FoldErrors`, from losses (L, n, V, R)."""
     _, n, V, R = losses.shape
@@ -23,6 +27,8 @@ def spread_of_losses(losses: FloatArray, rows: RowRoles, chain: Chain) -> dict[s
         each = [spread_of_losses(losses[..., start : start + step], rows, chain) for start in range(0, R, step)]
         weight = {"weight": each[0]["weight"]}
         return {name: np.concatenate([part[name] for part in each], axis=-1) for name in each[0]} | weight
+    if len(losses) > 1 and n * V * R > SUMMED_ALIKE:
+        return _joined([spread_of_losses(losses[at : at + 1], rows, chain) for at in range(len(losses))])
     weights = np.ones(n) if rows.weights is None else rows.weights
     if rows.groups is None and not np.isnan(losses).any():
         return _spread_between(rows.weigh(losses), weights, rows.groups, chain)
@@ -34,6 +40,11 @@ def spread_of_losses(losses: FloatArray, rows: RowRoles, chain: Chain) -> dict[s
         groups = None if rows.groups is None else np.unique(rows.groups[scored], return_inverse=True)[1]
         weighted = weights[scored, None, None] * table[scored]
         parts.append(_spread_between(weighted[None], weights[scored], groups, chain))
+    return _joined(parts)
+
+
+def _joined(parts: list[dict[str, FloatArray]]) -> dict[str, FloatArray]:
+    """Tables of repeats one after the other."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
