@@ -46,7 +46,7 @@ def table(tmp_path):
         (["--seed", "-1"], "--seed must be at least 0; see"),
         (["--seed", "abc"], "--seed needs a whole number; see"),
         (["--level", "high"], "--level needs a number; see"),
-        (["--seed"], "option '--seed' requires an argument; see"),
+        (["--seed"], "--seed lacks its value; put it behind, as in --seed N; see"),
         (["--impute", "true"], "true: that is more than one table; a column goes behind its option, and options such"),
         (["--nofolds"], "no such option: --nofolds"),
         (["--lambda", "1", "--tuned", "gcv"], "--lambda fixes the penalty and --tuned chooses it"),

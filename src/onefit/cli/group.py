@@ -58,12 +58,7 @@ class Command(_PlainHelp, TyperCommand):
             if times > 1:
                 between = "; several values go between commas" if "," in (single[name].metavar or "") else ""
                 raise typer.BadParameter(f"{name} is given {times} times and counts once{between}", ctx)
-        try:
-            return super().parse_args(ctx, args)
-        except Exception as error:
-            if getattr(error, "ctx", ctx) is None:  # of an option without its value: the help is that of the command
-                error.ctx = ctx  # type: ignore[attr-defined]
-            raise
+        return super().parse_args(ctx, args)
 
 
 def _may_repeat(parameter: Any) -> bool:
