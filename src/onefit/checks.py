@@ -40,10 +40,8 @@ def check_estimator(estimator: object) -> None:
     if not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
         shape = getattr(estimator, "shape", None)
         what = _shown(estimator) if shape is None else f"{type(estimator).__name__} of shape {shape}"
-        raise DataError(
-            f"{what} is not an estimator object with fit and predict, such as Ridge(alpha=1.0), which comes first: "
-            "then X and y."
-        )
+        order = "" if shape is None else ", which comes first: then X and y"
+        raise DataError(f"{what} is not an estimator object with fit and predict, such as Ridge(alpha=1.0){order}.")
 
 
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:

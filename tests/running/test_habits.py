@@ -66,3 +66,5 @@ def test_what_is_no_estimator_is_said_in_a_line():
         onefit.nested_cv(Ridge, X, Y)
     with pytest.raises(DataError, match=r"^ndarray of shape \(10, 2\) is not an estimator object .* comes first"):
         onefit.nested_cv(X, Y, Ridge())
+    with pytest.raises(DataError, match=r"^3 is not an estimator object with fit and predict, such as \S+\.$"):
+        onefit.compare({"a": Ridge(), "b": 3}, X, Y)
