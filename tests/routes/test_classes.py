@@ -257,10 +257,16 @@ def test_a_value_that_fails_in_a_training_set_leaves_the_others_their_figures(st
     )
     assert fast.results[1].route == "gram"
     np.testing.assert_allclose(fast.estimate, slow.estimate, rtol=1e-9)
-    assert np.isnan(fast.estimate).tolist() == [True, False, False]
+    try:
+        quietly(last.fit, X, y)  # scikit-learn 1.6 warns, and fits
+        is_refused = False
+    except linalg.LinAlgError:
+        is_refused = True
+    assert np.isnan(fast.estimate).tolist() == [is_refused, False, False]
     assert fast.reasons == slow.reasons
-    with pytest.raises(RefitError, match="not full rank"):
-        quietly(onefit.nested_cv, model, X, y, n_folds=4, n_repeats=1, route="gram")
+    if is_refused:
+        with pytest.raises(RefitError, match="not full rank"):
+            quietly(onefit.nested_cv, model, X, y, n_folds=4, n_repeats=1, route="gram")
 
 
 def test_fixed_transformers_may_stand_before_it():
