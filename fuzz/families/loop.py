@@ -216,9 +216,8 @@ def _losses(loss: str, fitted: Any, X: Any, y: np.ndarray, labels: np.ndarray | 
         return (y - predicted) ** 2 if loss == "squared_error" else np.abs(y - predicted)
     if loss == "zero_one":
         return (np.asarray(fitted.predict(X)) != y).astype(float)
-    if len(fitted.classes_) != len(labels):
-        raise ValueError("a training set lacks a class")
-    chance = np.asarray(fitted.predict_proba(X), dtype=float)
+    chance = np.zeros((len(y), len(labels)))  # a class that the training set lacks has none
+    chance[:, np.searchsorted(labels, fitted.classes_)] = fitted.predict_proba(X)
     own = y[:, None] == labels
     if loss == "log_loss":
         tiny = np.finfo(float).eps

@@ -528,6 +528,26 @@ def test_rare_columns_that_are_proportional_in_training_share_their_coefficient(
     np.testing.assert_allclose(result.heldout["prediction"][1:3], expected, rtol=1e-7)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_columns_of_unlike_sizes_that_outnumber_the_rows_are_right_or_refused(seed):
+    """Weights round the largest columns by more than the smallest are: predictions could be 1e-5 off."""
+    rng = np.random.default_rng(seed)
+    n, p, alpha = 10, 16, 4.7e-7
+    X = rng.normal(size=(n, p)) * 10.0 ** rng.uniform(21, 32, p)
+    X[:, :5] = X[:, 5:10] * 0.3
+    y, w, ids = rng.normal(size=n), 10.0 ** rng.uniform(-10, -1, n), np.arange(n) % 5
+    model = Ridge(alpha=alpha, fit_intercept=False)
+    try:
+        result = quiet_nested_cv(model, X, y, folds=ids, sample_weight=w, route="gram")
+    except TrainingSetError as error:
+        assert "more columns than rows, of sizes so different" in str(error)  # noqa: PT017
+        return
+    train = ids != 1
+    coef = exact_ridge(X[train], y[train], w[train], alpha)
+    expected = [float(sum(Fraction(v) * b for v, b in zip(row, coef, strict=True))) for row in X[~train]]
+    np.testing.assert_allclose(result.heldout["prediction"][~train], expected, rtol=1e-7)
+
+
 def test_a_penalty_far_below_others_of_its_curve_knows_the_directions_of_small_columns():
     """In the middle between the penalties the columns are next to nothing, but at the least they are not."""
     rng = np.random.default_rng(2)

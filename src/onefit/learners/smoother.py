@@ -14,6 +14,7 @@ from ..criteria import criterion_values, edf, spectrum_of_rows
 from ..errors import DataError, RouteError, TrainingSetError
 from ..linalg.columns import Columns, Shift, span_beyond_digits
 from ..linalg.dual import Dual
+from ..linalg.exactridge import MOST_EXACT_ROWS, predict_exactly
 from ..linalg.refined import ExactRows, can_be_refined, refine
 from ..linalg.reinsch import Reinsch, spans
 from ..linalg.stacked import fit_stacked
@@ -30,6 +31,11 @@ MOST_RATIO_OF_PENALTIES = 1e16
 
 MOST_DENSE_BYTES = 2**28
 """A sparse design up to this size is made dense for its scores."""
+
+UNEVEN_COLUMNS = (
+    "it has more columns than rows, of sizes so different that rounding errors may decide its predictions; scale the "
+    "columns, or use a larger penalty"
+)
 
 NOT_UNIQUE = (
     'so the fit is not unique. Drop such columns or use a penalty; or use route="refit", where the estimator\'s own '
@@ -196,11 +202,29 @@ class Smoother(FitRows, Learner):
         a, b = fit_stacked(columns, root[:, None] * y[rows], lam)
         exact = self.exact_rows(shift) if can_be_refined(columns) else None
         if exact is not None:
-            coefficients = refine(exact(rows), root, columns, y[rows], lam, np.vstack([a, b]))
+            coefficients, is_better = refine(exact(rows), root, columns, y[rows], lam, np.vstack([a, b]))
+            if not is_better and columns.E.shape[1] > len(rows):
+                return self._predict_exactly(rows, y, lam, new)
             return exact(new).times(coefficients).astype(np.float64)
         others = self.take(new).moved(shift)
         predictions: FloatArray = others.E @ a + others.N @ b
         return predictions
+
+    def _predict_exactly(self, rows: IntArray, y: FloatArray, lam: float, new: IntArray) -> FloatArray:
+        """The same in whole numbers, if rows are few.
+
+        Rounding errors of the largest columns, moved and weighted, may be larger than the smallest columns: then a fit
+        in double precision is that of other columns, and no test of it says so.
+        """
+        X = self.plain_rows(np.append(rows, new))
+        if X is None or len(rows) > MOST_EXACT_ROWS or not lam > 0:
+            raise TrainingSetError(UNEVEN_COLUMNS)
+        weights = np.ones(len(rows)) if self.weights is None else self.weights[rows]
+        return predict_exactly(X[: len(rows)], y[rows], weights, lam, self.fit_intercept, X[len(rows) :])
+
+    def plain_rows(self, rows: IntArray) -> FloatArray | None:
+        """Rows of the data, if their columns are penalized as they are, all alike; else None."""
+        return None
 
     def exact_rows(self, shift: Shift | None) -> Callable[[IntArray], ExactRows] | None:
         """How rows are had to all digits of the data, less a shift; None if the design in double precision is all."""

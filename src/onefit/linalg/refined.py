@@ -83,8 +83,10 @@ def can_be_refined(columns: Columns) -> bool:
 
 def refine(
     exact: ExactRows, root: FloatArray, columns: Columns, y: FloatArray, lam: float, start: FloatArray
-) -> Extended:
+) -> tuple[Extended, bool]:
     """Coefficients (r + k, Q) of ``min ||y - E a - N b||^2 + lam ||a||^2`` from those of a fit in double precision.
+
+    Returns them, and whether they are any better than the start.
 
     ``exact`` are the rows of ``columns`` and y without their factors ``root``. The residuals of the normal equations
     and of the rows, with the penalty's below them, are both unknowns, ``[I A; A' 0] [rho; x] = [f; 0]`` (Björck,
@@ -98,10 +100,10 @@ def refine(
     weight = root.astype(np.longdouble)[:, None]
     factor = Reflections(_stacked(columns, lam))
     if not np.diag(factor.R).all():
-        return start.astype(np.longdouble)
+        return start.astype(np.longdouble), False
     x = start.astype(np.longdouble)
     rho = np.concatenate([weight * (y - exact.times(x)), -root_lam * x[:r]])
-    found, first, last = start.astype(np.longdouble), np.inf, np.inf
+    found, first, last, is_better = start.astype(np.longdouble), np.inf, np.inf, False
     for at in range(MOST_STEPS):
         of_rows = np.concatenate([weight * (y - exact.times(x)), -root_lam * x[:r]]) - rho
         of_columns = -exact.transpose_times(weight * rho[:n])
@@ -114,17 +116,18 @@ def refine(
         size = float(np.abs(factor.size[:, None] * step).max(initial=0.0))
         if not size < last / 2:
             if last <= SHRUNK * first:
-                found = x - step  # as it was before it stopped getting better
+                found, is_better = x - step, True  # as it was before it stopped getting better
             break
         first = size if np.isinf(first) else first
         if size <= EPS * float(np.abs(factor.size[:, None] * x).max(initial=0.0)):
-            found = x  # other rows may see more of a coefficient than these, so go on as long as it gets better
+            # other rows may see more of a coefficient than these, so go on as long as it gets better
+            found, is_better = x, True
         last = size
     # as in a fit from its rows: of a column that is small beside the penalty, or zero here and large in other rows, the
     # steps know the coefficient to the last bit of larger ones only
     small = norms(columns.E) < root_lam
     found[:r][small] = columns.E[:, small].T @ (weight * (y - exact.times(found))) / np.longdouble(lam)
-    return found
+    return found, is_better
 
 
 def _stacked(columns: Columns, lam: float) -> FloatArray:
