@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from onefit.metrics.scored import SAME_SCORE
+
 from ..figures import Figures, differences, sizes
 from ..judge import AGREES, ALLOWED, COPIES, STEADY, VERDICTS, Verdict, same_bits
 from ..library import Answer
@@ -16,8 +18,8 @@ __all__ = ["judge_trial", "judge_trial_answer"]
 ON_TABLES = ("RouteError", "TrainingSetError")
 """What rows that are read in pieces are refused for: medians, more columns than rows, sums that have lost digits."""
 
-LAST_BITS = 1000 * np.finfo(float).eps
-"""Rounding errors of a loss, relative to it: exponentials of logarithms of determinants have some hundred last bits."""
+KNOWN_TO = SAME_SCORE
+"""Part of a loss to which losses of probabilities are known: scores that differ by less are taken for ties."""
 
 UNKNOWN = "FloatingPointError"
 """A reference that does not come to its end: nothing is known."""
@@ -35,9 +37,7 @@ def judge_trial(trial: Trial) -> Verdict:
 def judge_trial_answer(trial: Trial, answer: Answer) -> Verdict:
     """The worst verdict over the candidates; what leaks out is worse than a refusal, and a wrong number worst."""
     leaks = answer.leaks
-    if (
-        leaks and answer.figures
-    ):  # training sets that are left to scikit-learn may warn as a refit does, of nothing else
+    if leaks and answer.figures:  # training sets that are left to scikit-learn may warn as a refit does
         known = warned_by_refits(trial)
         leaks = [leak for leak in leaks if leak not in known]
     leaked = Verdict("leaked", leaks[0]) if leaks else None
@@ -90,11 +90,9 @@ def _relative(trial: Trial, actual: Figures, expected: Figures) -> dict[str, np.
     mine = Figures({name: actual.tables[name] for name in names})
     right = Figures({name: expected.tables[name] for name in names}, response=expected.response)
     gaps, size = differences(mine, right, loss), sizes(right, loss)
-    if (
-        loss == "given"
-    ):  # losses are known to their last bit, and no better is their deviation where they are nearly equal
+    if loss == "given":  # deviations of losses that are nearly equal are known no better than the losses
         level = np.nanmax(np.abs(right.tables["e_out"]), axis=(0, 1))
-        size["v_out"] = np.maximum(size["v_out"], LAST_BITS * level / AGREES)
+        size["v_out"] = np.maximum(size["v_out"], KNOWN_TO * level / AGREES)
     return {name: gaps[name] / size[name] for name in names}
 
 
