@@ -20,6 +20,7 @@ MODELS = {
     "logistic": LogisticRegression(C=np.inf, **TIGHT),
     "poisson": PoissonRegressor(alpha=0.0, **TIGHT),
     "gamma": GammaRegressor(alpha=0.0, **TIGHT),
+    "balanced": LogisticRegression(C=np.inf, class_weight="balanced", **TIGHT),
     "no intercept": PoissonRegressor(alpha=0.0, fit_intercept=False, **TIGHT),
 }
 
@@ -31,7 +32,7 @@ def rare_column(name, rows=(3, 7), constant=0.0):
     X[:, 2] = constant
     X[list(rows), 2] = constant + rng.uniform(1.0, 2.0, len(rows))
     eta = X[:, 0] / 2 + (X[:, 2] - constant)
-    if name == "logistic":
+    if name in ("logistic", "balanced"):
         y = (rng.random(80) < 1 / (1 + np.exp(-eta))).astype(int)
         y[list(rows)] = [0, 1]
     else:
@@ -62,7 +63,9 @@ def test_a_column_of_zeros_has_the_coefficient_of_a_refit(name, steps, kernel):
     X, y = rare_column(name)
     model = make_pipeline(*map(clone, steps), MODELS[name])
     with compiled.switched(kernel):
-        result = quiet_nested_cv(model, X, y, folds=FOLDS, loss="brier" if name == "logistic" else "squared_error")
+        result = quiet_nested_cv(
+            model, X, y, folds=FOLDS, loss="brier" if hasattr(model, "predict_proba") else "squared_error"
+        )
     assert result.route == "newton"
     expected = np.square(y - predictions_of(model, X, y))
     np.testing.assert_allclose(losses_of(result), expected, rtol=1e-5, atol=1e-6)
@@ -107,3 +110,27 @@ def test_rows_on_disk(tmp_path, constant):
     found = quiet_nested_cv(MODELS["poisson"], table, "y", **keywords)
     expected = quiet_nested_cv(MODELS["poisson"], frame, "y", **keywords)
     np.testing.assert_allclose(found.cv_estimate, expected.cv_estimate, rtol=1e-8)
+
+
+@pytest.mark.parametrize("kernel", [True, False], ids=["kernel", "numpy"])
+@pytest.mark.parametrize("size", [1.0, 1e5], ids=["even", "large elsewhere"])
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("name", ["logistic", "balanced", "poisson"])
+def test_columns_that_depend_on_each_other_in_a_training_set_are_refused(name, seed, size, kernel):
+    """Where the Hessian is expected at the end it may be definite, or by rounding errors of what is taken away."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((80, 4))
+    X[:40, 3] *= size
+    X[40:, 3] = X[40:, 1] + X[40:, 2]  # in all rows but those of the first two folds
+    y = rng.integers(0, 2, 80) if name in ("logistic", "balanced") else rng.poisson(np.exp(X[:, 0] / 2))
+    with compiled.switched(kernel), pytest.raises(TrainingSetError, match=r"folds 0 and 1 held out.*not determine"):
+        onefit.nested_cv(MODELS[name], X, y, folds=FOLDS)
+
+
+def test_a_constant_in_one_fold_of_three_is_refused():
+    """Its shift is not zero in that fold, as the middle of all rows is elsewhere."""
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((90, 3)), rng.integers(0, 2, 90)
+    X[:60, 2], X[60:, 2] = rng.uniform(1.0, 2.0, 60), 1.0
+    with pytest.raises(TrainingSetError, match=r"folds 0 and 1 held out.*does not determine"):
+        onefit.nested_cv(MODELS["logistic"], X, y, folds=np.repeat(np.arange(3), 30))

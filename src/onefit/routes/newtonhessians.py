@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 
+from ..linalg.columns import EPS
 from ..typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["LEAST_PIVOT", "Hessians", "Inverses", "Memory", "dots", "preconditioners"]
@@ -19,6 +20,12 @@ MOST_BENT = 10.0
 
 FEW = 32
 """Systems up to this size are inverted: products of all inverses at once take less than solving one by one."""
+
+HELD = 1e-6
+"""Penalties above this part of the diagonal of a Hessian keep it far from singular."""
+
+AT_ONCE = 2**20
+"""Numbers of Hessians that are made at a time, only to look at them."""
 
 MEMORY = 12
 """Steps that are remembered."""
@@ -33,11 +40,17 @@ class Hessians:
     pieces : (M, d, d)
     made : (S, 3) or None, a piece, and two that are taken away from it or -1; None if the pieces are the Hessians
     bends : (M, d, d) or None, how Hessians change until the end for each piece that is taken away, as expected
+    before : (M, d) or None, diagonals of what pieces were taken away from
     """
 
     pieces: FloatArray
     made: IntArray | None = None
     bends: FloatArray | None = None
+    before: FloatArray | None = None
+
+    def of(self, some: IntArray) -> Hessians:
+        """Those of some of the training sets, as they start."""
+        return Hessians(self.pieces[some]) if self.made is None else Hessians(self.pieces, self.made[some])
 
     def whole(self, penalty: FloatArray) -> FloatArray:
         """The Hessians themselves (S, d, d), with penalties (S, p)."""
@@ -62,6 +75,35 @@ class Hessians:
             is_bent &= is_definite
             found, is_definite = preconditioners(np.where(is_bent[:, None, None], ahead, start))
         return found, is_definite, is_bent
+
+    def are_definite(self, penalty: FloatArray) -> BoolArray:
+        """Where those of the start are surely far from singular (S,).
+
+        What is bent may be so although they are not, and rounding errors of rows that are taken away look like pivots.
+        """
+        found = np.ones(len(penalty), dtype=bool)
+        d, p = self.pieces.shape[1], penalty.shape[1]
+        own = np.einsum("mii->mi", self.pieces)
+        of_all = self.before
+        if self.made is not None:
+            diagonals, of_all = own, own[self.made[:, 0]]
+            own = of_all.copy()
+            for less in self.made.T[1:]:
+                own[less >= 0] -= diagonals[less[less >= 0]]
+        if of_all is None:
+            return found
+        held = np.tile(penalty, (1, d // p))
+        weak = np.flatnonzero((held <= HELD * own).sum(axis=1) > d // p)  # an intercept alone is no matter
+        step = max(1, AT_ONCE // d**2)
+        for start in range(0, len(weak), step):
+            some = weak[start : start + step]
+            hessians = self.of(some).whole(penalty[some])
+            _, found[some] = _factored(hessians)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                lost = 100 * d * EPS * (of_all[some] / (own + held)[some]).max(axis=1)
+            for at in np.flatnonzero(found[some]):  # one over the norm of the inverse
+                found[some[at]] = lapack.dpocon(hessians[at].T, 1.0, uplo="L")[0] > lost[at]
+        return found
 
     def bent(self, start: FloatArray) -> tuple[FloatArray, BoolArray]:
         """Hessians at the end from those at the start, and where that can be told: its diagonal changes little."""
@@ -111,8 +153,8 @@ class Inverses:
         return np.asarray(self._scale * found)
 
 
-def preconditioners(hessians: FloatArray) -> tuple[Inverses, BoolArray]:
-    """Inverses of Hessians (S, d, d), which are overwritten, and which of these are far enough from singular."""
+def _factored(hessians: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Scales (S, d) of Hessians, which become their factors, and which of these are far enough from singular."""
     S, d, _ = hessians.shape
     at = np.arange(d)
     diagonal = hessians[:, at, at]
@@ -124,7 +166,13 @@ def preconditioners(hessians: FloatArray) -> tuple[Inverses, BoolArray]:
     failed = np.zeros(S, dtype=bool)
     for index, system in enumerate(hessians):  # in place: the transpose is in the order of LAPACK
         failed[index] = lapack.dpotrf(system.T, lower=1, clean=0, overwrite_a=1)[1] != 0
-    is_definite = ~failed & (hessians[:, at, at].min(axis=1) ** 2 > LEAST_PIVOT)
+    return scale, ~failed & (hessians[:, at, at].min(axis=1) ** 2 > LEAST_PIVOT)
+
+
+def preconditioners(hessians: FloatArray) -> tuple[Inverses, BoolArray]:
+    """Inverses of Hessians (S, d, d), which are overwritten, and which of these are far enough from singular."""
+    d = hessians.shape[1]
+    scale, is_definite = _factored(hessians)
     if d > FEW:
         return Inverses(scale, None, [system.T for system in hessians]), is_definite
     for one in np.flatnonzero(is_definite):

@@ -111,11 +111,13 @@ class _Sets(LoneSets):
             first = self._first_descent(sets, sums, values)
         solution = NewtonBatch(engine.shared, self._cells(repeat), sets).solve(start, first)
         V, c, at = len(values), start.shape[1], 0
+        # along a direction that a training set does not have, any coefficient has converged
+        is_converged = solution.is_converged & sets.hessians.are_definite(sets.penalty)
         found_at = solution.theta
-        if not solution.is_converged.all():  # others may be anywhere, and are fitted by themselves
-            found_at = np.where(solution.is_converged[:, None, None], found_at, start)
+        if not is_converged.all():  # others may be anywhere, and are fitted by themselves
+            found_at = np.where(is_converged[:, None, None], found_at, start)
         thetas, begun = (each.reshape(V, -1, *each.shape[1:]) for each in (found_at, start))
-        is_converged = solution.is_converged.reshape(V, -1)
+        is_converged = is_converged.reshape(V, -1)
         for chunk, found in zip(chunks, tables, strict=True):
             some = slice(at, at + len(chunk.out))
             theta, at = thetas[:, some], some.stop
@@ -175,7 +177,18 @@ class _Sets(LoneSets):
         H = np.concatenate([self._hessians(chunk, repeat, value) for value in values for chunk in chunks])
         T = len(weight)
         mapped = [engine.mapped(H[at : at + T], maps) for at in range(0, len(H), T)]
-        return NewtonSets(factors, maps, penalty, Hessians(np.concatenate(mapped)), curvature)
+        before = (
+            None
+            if maps is not None
+            else np.concatenate(
+                [
+                    np.einsum("sg,gii->si", chunk.factors, engine.full[value].hessians)
+                    for value in values
+                    for chunk in chunks
+                ]
+            )
+        )
+        return NewtonSets(factors, maps, penalty, Hessians(np.concatenate(mapped), before=before), curvature)
 
     def _layout(self, chunks: Sequence[Chunk]) -> tuple[FloatArray, IntArray | None]:
         """Factors (cells, T) of the weights of rows, and the folds (T, 2) that are out, -1 for none, if that is all.
