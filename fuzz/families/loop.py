@@ -180,7 +180,7 @@ def lacks_rank(trial: Trial) -> bool:
 
 def warned_by_refits(trial: Trial) -> set[str]:
     """What scikit-learn warns of where the estimators themselves are fitted to the training sets and predict."""
-    with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for estimator in trial.candidates(tight=False):
             for rows in _training_sets(trial):
