@@ -548,6 +548,30 @@ def test_columns_of_unlike_sizes_that_outnumber_the_rows_are_right_or_refused(se
     np.testing.assert_allclose(result.heldout["prediction"][~train], expected, rtol=1e-7)
 
 
+def test_a_penalty_that_uneven_columns_refuse_leaves_the_others_of_its_curve():
+    rng = np.random.default_rng(0)
+    n, p = 60, 90
+    X = rng.normal(size=(n, p)) * 10.0 ** rng.uniform(21, 32, p)
+    X[:, :5] = X[:, 5:10] * 0.3
+    y, w, ids = rng.normal(size=n), 10.0 ** rng.uniform(-10, -1, n), np.arange(n) % 5
+    keywords = {"folds": ids, "sample_weight": w}
+    curve = quietly(
+        onefit.error_curve,
+        Ridge(),
+        X,
+        y,
+        param_name="alpha",
+        param_range=[4.7e-7, 1e50, 1e60],
+        route="gram",
+        **keywords,
+    )
+    frame = curve.to_frame()
+    assert frame["estimate"].isna().tolist() == [True, False, False]
+    assert "of sizes so different" in frame["reason"].iloc[0]
+    with pytest.raises(TrainingSetError, match=r"^In repeat 0 with fold.*held out, the training set of .*so different"):
+        onefit.nested_cv(RidgeCV(alphas=[1e-7, 1e-6]), X, y, **keywords)
+
+
 def test_a_penalty_far_below_others_of_its_curve_knows_the_directions_of_small_columns():
     """In the middle between the penalties the columns are next to nothing, but at the least they are not."""
     rng = np.random.default_rng(2)

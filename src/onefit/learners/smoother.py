@@ -218,7 +218,9 @@ class Smoother(FitRows, Learner):
         """
         X = self.plain_rows(np.append(rows, new))
         if X is None or len(rows) > MOST_EXACT_ROWS or not lam > 0:
-            raise TrainingSetError(UNEVEN_COLUMNS)
+            error = TrainingSetError(UNEVEN_COLUMNS)
+            error.lam = lam  # a larger one may do
+            raise error
         weights = np.ones(len(rows)) if self.weights is None else self.weights[rows]
         return predict_exactly(X[: len(rows)], y[rows], weights, lam, self.fit_intercept, X[len(rows) :])
 

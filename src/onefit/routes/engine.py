@@ -27,6 +27,7 @@ __all__ = [
     "Piece",
     "SetsEngine",
     "SmootherEngine",
+    "failure_at",
     "per_block",
     "refit_or_log",
     "refit_residuals",
@@ -292,9 +293,15 @@ def refit_residuals(
     try:
         residuals = y[new] - smoother.predict(rows, y, lam, new)
     except TrainingSetError as error:
-        where = folds.words(repeat, out)
-        failure = TrainingSetError(f"{where}, the training set of {len(rows)} rows cannot be fitted: {error}.")
-        failure.remedy, failure.held_out = smoother.remedy, new.tolist()
-        failure.lam = error.lam if error.lam is not None or lam > 0 else 0.0
-        raise failure from None
+        raise failure_at(error, smoother, lam, folds.words(repeat, out), len(rows), new) from None
     return np.split(residuals, np.cumsum([len(each) for each in held_out])[:-1])
+
+
+def failure_at(
+    error: TrainingSetError, smoother: Smoother, lam: float, where: str, n_rows: int, new: IntArray
+) -> TrainingSetError:
+    """The same error with its training set, in words, and the rows that this lacks."""
+    failure = TrainingSetError(f"{where}, the training set of {n_rows} rows cannot be fitted: {error}.")
+    failure.remedy, failure.held_out = smoother.remedy, new.tolist()
+    failure.lam = error.lam if error.lam is not None or lam > 0 else 0.0
+    return failure

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from ..criteria import NEARLY_REACHED, PairSearch, RowFit, RowPart, SetRows, spectrum_of_rows
+from ..errors import TrainingSetError
 from ..folds import Folds
 from ..learners import DesignSmoother, Learner, Task, TunedLearner
 from ..linalg.columns import Columns
@@ -17,7 +18,7 @@ from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
 from .contract import Engine, Workers
-from .engine import BLOCK_BYTES, FailureLog, per_block, refit_residuals
+from .engine import BLOCK_BYTES, FailureLog, failure_at, per_block, refit_residuals
 from .gramstream import StreamedEngine
 from .rowpasses import can_stream
 from .spectra import Middle, SetBases, SetSpectra, keeps_squares, middle_of
@@ -310,5 +311,10 @@ class _Sets(BasisSets):
         residuals = np.empty((len(new), y.shape[1]))
         for lam in np.unique(lams):
             at = np.flatnonzero(lams == lam)
-            residuals[:, at] = y[np.ix_(new, at)] - engine.smoother.predict(rows, y[:, at], float(lam), new)
+            try:
+                predicted = engine.smoother.predict(rows, y[:, at], float(lam), new)
+            except TrainingSetError as error:
+                where = self.folds.words(*self.place(out))
+                raise failure_at(error, engine.smoother, float(lam), where, len(rows), new) from None
+            residuals[:, at] = y[np.ix_(new, at)] - predicted
         return np.split(residuals, np.cumsum([len(part) for part in held_out])[:-1])
