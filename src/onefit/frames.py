@@ -129,6 +129,7 @@ def split_columns(X: Any, **roles: Any) -> tuple[Any, dict[str, Any]]:
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise DataError(f"{role}={name!r} is no column of X{hint}")
     assert frame is not None
+    _refuse_twice(frame.names, "X")  # pandas allows it, and columns then have no names to be taken out by
     taken = {role: frame.table.get_column(name).to_native() for role, name in named.items()}
     rest = frame.table.drop(*dict.fromkeys(named.values())).to_native()
     if not len(frame.names) > len(set(named.values())):
@@ -201,7 +202,7 @@ def _is_plain(dtype: DType) -> bool:
     return dtype == nw.Boolean or (dtype.is_numeric() and not dtype.is_decimal())
 
 
-def _refuse_twice(names: Sequence[str], what: str) -> None:
+def _refuse_twice(names: Sequence[Hashable], what: str) -> None:
     counts = Counter(names)
     if len(counts) < len(names):
         name = counts.most_common(1)[0][0]

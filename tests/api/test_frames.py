@@ -17,6 +17,7 @@ from helpers import (
     optional,
     quiet_nested_cv,
 )
+from onefit.errors import DataError
 
 pa, pl = optional("pyarrow"), optional("polars")
 
@@ -153,3 +154,10 @@ def test_heldout_is_indexed_by_row(regression):
     assert isinstance(heldout, pd.DataFrame)
     assert len(heldout) == 40
     assert heldout.notna().all(axis=None)
+
+
+@pytest.mark.parametrize("names", [["a", "a", "b", "y"], ["a", "b", "y", "y"]])
+def test_a_target_that_is_named_needs_columns_with_names_of_their_own(names):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 4)), columns=names)
+    with pytest.raises(DataError, match=r"Two columns of X are named '[ay]'; give each a name of its own"):
+        quiet_nested_cv(Ridge(), X, "y", **SETTINGS)

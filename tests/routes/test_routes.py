@@ -28,6 +28,7 @@ from helpers import (
     relative_gap,
     tolerance,
 )
+from onefit.linalg import compiled
 
 fast = pytest.mark.parametrize("route", FAST_ROUTES)
 every = pytest.mark.parametrize("route", ROUTES)
@@ -414,3 +415,14 @@ def test_null_space_of_the_penalty_that_a_training_set_cannot_fit_raises(route):
     estimator = onefit.PenalizedRegression(root.T @ root, 1.0, fit_intercept=False)
     with pytest.raises(onefit.errors.OneFitError, match='route="refit"'):
         quiet_nested_cv(estimator, X, rng.standard_normal(30), folds=folds, route=route)
+
+
+@pytest.mark.parametrize("compiled_kernel", [True, False])
+@pytest.mark.parametrize("route", ["gram", "onestep"])
+def test_a_kernel_that_is_zero_everywhere_predicts_zero(route, compiled_kernel):
+    y = np.random.default_rng(0).normal(size=20)
+    folds = np.arange(20)[None] % 4
+    with compiled.switched(compiled_kernel and compiled.is_there()):
+        result = onefit.nested_cv(KernelRidge(), np.zeros((20, 2)), y, folds=folds, route=route)
+    np.testing.assert_allclose(result.cv_estimate, np.mean(y**2), rtol=1e-14)
+    np.testing.assert_array_equal(result.heldout["prediction"], 0.0)

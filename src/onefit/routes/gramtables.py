@@ -104,7 +104,7 @@ class _Block:
         everyone = np.arange(len(self.y))
         projected = basis.transpose_times(engine.weigh(engine.weigh(self.y, everyone), everyone))
         coefficients = np.square(downdate.scales).T[:, :, None] * projected[:, None, :]  # (d, V, Q)
-        fitted = basis.times(coefficients.reshape(self.d, -1)).reshape(-1, self.V, self.Q)
+        fitted = basis.times(coefficients.reshape(self.d, self.V * self.Q)).reshape(-1, self.V, self.Q)
         residuals = np.vstack([self.y[:, None] - fitted, np.zeros((1, self.V, self.Q))])
         least = [engine.smoother.least_trusted(self.y, lam) for lam in downdate.lams]
         self.scale = np.maximum(self._error_scale(np.moveaxis(residuals[:-1], 1, 0)), np.array(least) / batched.TRUSTED)
@@ -201,7 +201,7 @@ class _Block:
             rows = folds.members[part].reshape(-1, m)
             Zf = None
             if self.sparse is None:
-                Zf = self.basis.take(rows) if kept is None else kept[part].reshape(-1, m, self.d)
+                Zf = self.basis.take(rows) if kept is None else kept[part].reshape(len(rows), m, self.d)
             repeat, fold = (index.ravel() for index in np.mgrid[part])
             yield repeat, fold, rows, Zf
 
@@ -303,7 +303,7 @@ class _Block:
         if self.engine.is_compiled and self.table is not None:
             weights = self.engine.loss_weights(np.arange(len(self.table)))
             compiled.predict(self.table, self.residuals, change, weights, sizes, sets, tables, members)
-        elif self.engine.is_compiled and self.kept is not None:
+        elif self.engine.is_compiled and d > 0 and self.kept is not None:
             compiled.predict(self.kept, self.r, change, self.engine.loss_weights(members), sizes, sets, tables)
         else:
             jj, kk = sets.T

@@ -38,8 +38,11 @@ def systems(
 
 
 def collects(d: int) -> bool:
-    """Whether `collect` is faster than BLAS: with two lanes only if there are few columns, else (measured) always."""
-    return is_on() and (d <= FEW_COLUMNS or instructions() != "baseline")
+    """Whether `collect` is faster than BLAS: with two lanes only if there are few columns, else (measured) always.
+
+    Without columns (all of X is zero) there is nothing to collect.
+    """
+    return is_on() and d > 0 and (d <= FEW_COLUMNS or instructions() != "baseline")
 
 
 def collect(
