@@ -37,7 +37,7 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, PolynomialFeature
 import onefit
 from helpers import STRICT, quiet_nested_cv
 from onefit.errors import DataError, RefitError
-from onefit.learners import features, search
+from onefit.learners import fixedfeatures, search
 from onefit.linalg import compiled
 from onefit.routes.searched import SearchedEngine, _Sets
 
@@ -207,7 +207,7 @@ def test_searches_among_encodings(frame, data, model):
 @pytest.mark.parametrize("is_compiled", [True, False])
 @pytest.mark.slow
 def test_features_may_be_sparse_and_kernels_absent(frame, data, is_compiled, monkeypatch):
-    monkeypatch.setattr(features, "MOST_DENSE_BYTES", 0)
+    monkeypatch.setattr(fixedfeatures, "MOST_DENSE_BYTES", 0)
     with compiled.switched(is_compiled):
         assert_equals_refits(GridSearchCV(make_pipeline(encoder(), Ridge()), OF_RIDGE, cv=3), frame, data[1])
         assert_equals_refits(GridSearchCV(Ridge(), {"alpha": ALPHAS}, cv=3), *data)

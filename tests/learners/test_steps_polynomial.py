@@ -14,7 +14,7 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, PolynomialFeature
 
 import onefit
 from helpers import STRICT, quiet_nested_cv, quietly
-from onefit.learners import features
+from onefit.learners import fixedfeatures
 
 N = 70
 OPTIONS = {"n_folds": 3, "n_repeats": 1, "random_state": 0}
@@ -103,7 +103,7 @@ def test_a_curve_over_the_degree(frame):
 
 
 def test_products_of_sparse_fixed_features(frame, monkeypatch):
-    monkeypatch.setattr(features, "MOST_DENSE_BYTES", 0)
+    monkeypatch.setattr(fixedfeatures, "MOST_DENSE_BYTES", 0)
     table, y = frame
     X = with_gaps(table[["a", "b"]])
     model = make_pipeline(SimpleImputer(), StandardScaler(), PolynomialFeatures(), Ridge())

@@ -263,7 +263,10 @@ def test_plot_draws_models_and_pairs(n_outputs):
         (Ridge(), "dictionary"),
         ({"ridge": Ridge(), "class": RidgeClassifier()}, "classifiers"),
         ({"ridge": Ridge(), "nothing": None}, "fit and predict"),
-        ({"ridge": Ridge(), "type": LinearRegression}, "fit and predict"),
+        (
+            {"ridge": Ridge(), "type": LinearRegression},
+            "is a class, not an estimator object: write",
+        ),
         ({"ridge": Ridge(), "scaler": StandardScaler()}, "fit and predict"),
         ({1: Ridge(), "1": LinearRegression()}, "name"),
     ],

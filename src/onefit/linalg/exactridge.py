@@ -10,7 +10,7 @@ from ..typing import FloatArray
 
 __all__ = ["MOST_EXACT_ROWS", "predict_exactly"]
 
-MOST_EXACT_ROWS = 30
+MOST_EXACT_ROWS = 24
 """Rows of a fit up to which this takes a second or less: the numbers grow by some hundred bits a row."""
 
 Whole: TypeAlias = list[list[int]]
@@ -43,7 +43,11 @@ def predict_exactly(
         reach = [_dot(row, each) * w for each, w in zip(rows, heavy, strict=True)]
         reach += [1 << (2 * s + t)] * int(fit_intercept)
         for output in range(y.shape[1]):
-            found[place, output] = _dot(reach, [line[output] for line in ends]) / (size << (2 * s + t))
+            total = _dot(reach, [line[output] for line in ends])
+            try:
+                found[place, output] = total / (size << (2 * s + t))
+            except OverflowError:  # beyond the largest double
+                found[place, output] = np.inf if (total > 0) == (size > 0) else -np.inf
     return found
 
 

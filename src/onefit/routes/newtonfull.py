@@ -37,6 +37,9 @@ from .rowsets import Ends, MaskedStatistics
 
 __all__ = ["Full", "FullEngine"]
 
+WEAK = 1e-5
+"""Penalties above this part of the diagonal of a Hessian hold all directions, in any training set."""
+
 REACH = 1.0
 """Change of a linear predictor up to which its third derivative tells how the Hessian changes."""
 
@@ -87,6 +90,7 @@ class FullEngine(FeaturesEngine, ABC):
         self.by_newton: list[int] = []  # values of training sets that were fitted by themselves; appending is atomic
         self.n_fits: list[int] = []
         self.n_steps: list[int] = []
+        self._weak: dict[int, bool] = {}
         self._aheads: dict[int, tuple[Third, FloatArray] | None] = {}
         B = self.rows[: problem.n]
         if not learner.has_steps and not learner.fit_intercept:
@@ -129,6 +133,16 @@ class FullEngine(FeaturesEngine, ABC):
     def penalties(self, value: int, weight: FloatArray, width: int) -> FloatArray:
         """Of the columns, (S, p), in training sets with these sums of weights."""
         return penalties_of(self.learner, value, weight, width)
+
+    def is_weak(self, value: int) -> bool:
+        """Whether the penalty at a value may leave the Hessian of a training set nearly singular."""
+        if value not in self._weak:
+            full, learner = self.full[value], self.learner
+            penalty = self.penalties(value, learner.row_weights.sum(keepdims=True), full.gamma.shape[1])
+            size = np.einsum("gii->i", full.hessians).reshape(full.gamma.shape)
+            is_free = int(learner.fit_intercept)
+            self._weak[value] = not learner.has_steps and bool(((penalty <= WEAK * size).sum(axis=1) > is_free).any())
+        return self._weak[value]
 
     def leaves_free(self, value: int, unseen: BoolArray) -> BoolArray:
         """Training sets (S,) in which a column (S, p) that is zero in all rows has no penalty: any coefficient fits."""

@@ -111,8 +111,11 @@ class _Sets(LoneSets):
             first = self._first_descent(sets, sums, values)
         solution = NewtonBatch(engine.shared, self._cells(repeat), sets).solve(start, first)
         V, c, at = len(values), start.shape[1], 0
-        # along a direction that a training set does not have, any coefficient has converged
-        is_converged = solution.is_converged & sets.hessians.are_definite(sets.penalty)
+        is_converged = solution.is_converged
+        if any(
+            map(engine.is_weak, values)
+        ):  # along a direction that a set does not have, any coefficient has converged
+            is_converged = is_converged & sets.hessians.are_definite(sets.penalty)
         found_at = solution.theta
         if not is_converged.all():  # others may be anywhere, and are fitted by themselves
             found_at = np.where(is_converged[:, None, None], found_at, start)
@@ -177,17 +180,10 @@ class _Sets(LoneSets):
         H = np.concatenate([self._hessians(chunk, repeat, value) for value in values for chunk in chunks])
         T = len(weight)
         mapped = [engine.mapped(H[at : at + T], maps) for at in range(0, len(H), T)]
-        before = (
-            None
-            if maps is not None
-            else np.concatenate(
-                [
-                    np.einsum("sg,gii->si", chunk.factors, engine.full[value].hessians)
-                    for value in values
-                    for chunk in chunks
-                ]
-            )
-        )
+        before = None
+        if maps is None and any(map(engine.is_weak, values)):
+            every = [(chunk.factors, engine.full[value].hessians) for value in values for chunk in chunks]
+            before = np.concatenate([np.einsum("sg,gii->si", *each) for each in every])
         return NewtonSets(factors, maps, penalty, Hessians(np.concatenate(mapped), before=before), curvature)
 
     def _layout(self, chunks: Sequence[Chunk]) -> tuple[FloatArray, IntArray | None]:
