@@ -134,3 +134,20 @@ def test_a_constant_in_one_fold_of_three_is_refused():
     X[:60, 2], X[60:, 2] = rng.uniform(1.0, 2.0, 60), 1.0
     with pytest.raises(TrainingSetError, match=r"folds 0 and 1 held out.*does not determine"):
         onefit.nested_cv(MODELS["logistic"], X, y, folds=np.repeat(np.arange(3), 30))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("steps", [(), (StandardScaler(),)], ids=["alone", "scaled"])
+def test_a_row_with_a_column_of_its_own_has_no_finite_fit_however_many_classes_there_are(n_classes, steps):
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.standard_normal((120, 4)), np.zeros(120)]
+    X[5, 4] = 1.0
+    y = np.digitize(X[:, 0] + rng.standard_normal(120), [-0.6, 0.6][: n_classes - 1])
+    model, folds = make_pipeline(*steps, LogisticRegression(C=np.inf, **TIGHT)), np.arange(120)[None] % 5
+    result = quiet_nested_cv(model, X, y, folds=folds, loss="log_loss")
+    assert result.route == "refit"
+    assert "no maximum" in result.route_reason
+    if not steps:
+        table = onefit.scan(pd.DataFrame(X, columns=list("abcde")).assign(y=y))
+        with pytest.raises(TrainingSetError, match="no maximum"):
+            onefit.nested_cv(model[-1], table, "y", folds=folds, loss="log_loss")

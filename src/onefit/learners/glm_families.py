@@ -106,9 +106,13 @@ class Multinomial(Family):
         self.kernel = (5, 0.0) if n_classes <= MOST_CLASSES else None
 
     def residual(self, eta: FloatArray, y: FloatArray) -> FloatArray:
-        """Indicators of the classes less their probabilities."""
+        """Indicators of the classes less their probabilities; a row's own is the sum of the others."""
         self._to_probabilities(eta)
-        return np.subtract(y > 0, eta, out=eta)
+        is_own = y > 0
+        np.negative(eta, out=eta)
+        np.copyto(eta, 0.0, where=is_own)
+        np.copyto(eta, -eta.sum(axis=0), where=is_own)
+        return eta
 
     def _to_probabilities(self, eta: FloatArray) -> None:
         eta -= eta.max(axis=0)
@@ -116,12 +120,9 @@ class Multinomial(Family):
         eta /= eta.sum(axis=0)
 
     def curvature(self, eta: FloatArray, y: FloatArray) -> FloatArray:
-        """Of the probabilities p, ``diag(p) - pp'`` in the basis."""
-        p = eta.copy()
-        self._to_probabilities(p)
-        q = self.basis.T @ p
-        own: FloatArray = np.einsum("pa,pb,pn->abn", self.basis, self.basis, p)
-        return own - q[:, None] * q[None]
+        """Of the probabilities p, ``diag(p) - pp'`` in the basis: a product, as the difference cancels where p is 1."""
+        root = self.root_curvature(eta, y)
+        return np.asarray(np.einsum("pan,pbn->abn", root, root))
 
     def root_curvature(self, eta: FloatArray, y: FloatArray) -> FloatArray:
         """``diag(p)^1/2 (I - 1p')`` in the basis."""
