@@ -5,7 +5,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from onefit.linalg.columns import Penalty
 from onefit.linalg.exactridge import predict_exactly
+
+
+def plain(p):
+    return Penalty(None, np.zeros((p, 0)))
 
 
 def by_fractions(X, y, w, lam, new):
@@ -29,12 +34,30 @@ def test_predictions_are_those_of_fractions_to_the_last_bit(n, p, lam):
     X = rng.normal(size=(n + 3, p)) * 10.0 ** rng.uniform(-12, 20, p)
     X[:, 0] = 3 * X[:, -1]
     y, w = rng.normal(size=(n, 2)), 10.0 ** rng.uniform(-10, 3, n)
-    found = predict_exactly(X[:n], y, w, lam, True, X[n:])
+    found = predict_exactly(X[:n], plain(p), y, w, lam, True, X[n:])
     for output in range(2):
         np.testing.assert_array_equal(found[:, output], by_fractions(X[:n], y[:, output], w, lam, X[n:]))
 
 
 def test_without_an_intercept_a_shift_of_y_is_seen():
     X, w = np.array([[2.0], [1.0]]), np.array([1.0, 0.5])
-    found = predict_exactly(X, np.array([[1.0], [4.0]]), w, 0.25, False, np.array([[3.0], [0.0]]))
+    found = predict_exactly(X, plain(1), np.array([[1.0], [4.0]]), w, 0.25, False, np.array([[3.0], [0.0]]))
     np.testing.assert_array_equal(found[:, 0], [3 * (2 + 2) / (4 + 0.5 + 0.25), 0.0])
+
+
+def test_columns_that_are_mixed_and_free_ones_are_those_of_the_maps():
+    """As columns of their own, with a penalty so small that the free ones have none beside it."""
+    rng = np.random.default_rng(3)
+    X, y, w = rng.normal(size=(9, 4)), rng.normal(size=(6, 1)), rng.random(6) + 0.1
+    maps = Penalty(rng.normal(size=(4, 3)), rng.normal(size=(4, 1)))
+    found = predict_exactly(X[:6], maps, y, w, 0.3, True, X[6:])
+    A = np.c_[X @ maps.penalized, X @ maps.free, np.ones(9)]
+    gram = A[:6].T @ (w[:, None] * A[:6]) + np.diag([0.3, 0.3, 0.3, 0.0, 0.0])
+    expected = A[6:] @ np.linalg.solve(gram, A[:6].T @ (w[:, None] * y))
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+def test_what_is_beyond_the_largest_double_is_infinite():
+    X, new = np.array([[1e-200], [2e-200]]), np.array([[1e300], [-1e300]])
+    found = predict_exactly(X, plain(1), np.array([[1.0], [2.0]]), np.ones(2), 1e-300, False, new)
+    assert found[:, 0].tolist() == [np.inf, -np.inf]

@@ -396,6 +396,18 @@ def test_a_value_of_a_curve_that_has_no_fit_is_left_out_and_named():
     assert curve.estimate[1] == pytest.approx(quiet_nested_cv(model, X, y, folds=folds).estimate, rel=1e-12)
 
 
+def test_classes_that_are_equally_likely_are_decided_as_in_a_refit():
+    """A refit begins at zero, and stays there to the last bit: the first class. Rounding errors decided before."""
+    rng = np.random.default_rng(8)
+    X = np.where(rng.random((36, 1)) < 0.2, 0.0, 1.75106205)
+    y = rng.permutation(np.arange(36) % 2)
+    model = LogisticRegression(C=0.21, fit_intercept=False)
+    keywords = {"n_folds": 6, "n_repeats": 8, "random_state": 0, "loss": "zero_one"}
+    found, expected = (quiet_nested_cv(model, X, y, route=route, **keywords) for route in ("newton", "refit"))
+    for name in ("e_in", "e_out"):
+        np.testing.assert_allclose(getattr(found.fold_errors, name), getattr(expected.fold_errors, name), atol=1e-12)
+
+
 def test_separation_names_the_training_set():
     """Two rows alone keep the classes from being told apart; without them there is no fit."""
     x = np.concatenate([np.arange(20.0), [3.5, 15.5]])

@@ -160,11 +160,9 @@ class DesignSmoother(Smoother):
         """How rows are had to all digits of the data, less a shift."""
         return lambda rows: ExactRows.of(self._X[rows], self._map.centre, self._map.maps, shift)
 
-    def plain_rows(self, rows: IntArray) -> FloatArray | None:
-        """Rows of the data, if their columns are penalized as they are, all alike; else None."""
-        maps = self._map.maps
-        is_plain = maps.penalized is None and not maps.free.shape[1]
-        return np.asarray(self._X[rows]) if is_plain else None
+    def data_and_maps(self) -> tuple[FloatArray, Penalty]:
+        """The data, and how penalized and free columns are made of them."""
+        return self._X, self._map.maps
 
     def _is_far_from_singular(self) -> bool:
         """Whether the columns surely do not depend on each other in all rows."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from copy import copy
 from functools import cached_property
 from typing import Self
@@ -12,7 +13,7 @@ import numpy as np
 
 from ..criteria import criterion_values, edf, spectrum_of_rows
 from ..errors import DataError, RouteError, TrainingSetError
-from ..linalg.columns import Columns, Shift, span_beyond_digits
+from ..linalg.columns import Columns, Penalty, Shift, span_beyond_digits
 from ..linalg.dual import Dual
 from ..linalg.exactridge import MOST_EXACT_ROWS, predict_exactly
 from ..linalg.refined import ExactRows, can_be_refined, refine
@@ -216,17 +217,18 @@ class Smoother(FitRows, Learner):
         Rounding errors of the largest columns, moved and weighted, may be larger than the smallest columns: then a fit
         in double precision is that of other columns, and no test of it says so.
         """
-        X = self.plain_rows(np.append(rows, new))
-        if X is None or len(rows) > MOST_EXACT_ROWS or not lam > 0:
-            error = TrainingSetError(UNEVEN_COLUMNS)
-            error.lam = lam  # a larger one may do
-            raise error
-        weights = np.ones(len(rows)) if self.weights is None else self.weights[rows]
-        return predict_exactly(X[: len(rows)], y[rows], weights, lam, self.fit_intercept, X[len(rows) :])
+        if len(rows) <= MOST_EXACT_ROWS and lam > 0:
+            weights = np.ones(len(rows)) if self.weights is None else self.weights[rows]
+            X, maps = self.data_and_maps()
+            with suppress(ZeroDivisionError):
+                return predict_exactly(X[rows], maps, y[rows], weights, lam, self.fit_intercept, X[new])
+        error = TrainingSetError(UNEVEN_COLUMNS)
+        error.lam = lam  # a larger one may do
+        raise error
 
-    def plain_rows(self, rows: IntArray) -> FloatArray | None:
-        """Rows of the data, if their columns are penalized as they are, all alike; else None."""
-        return None
+    def data_and_maps(self) -> tuple[FloatArray, Penalty]:
+        """The data, and how penalized and free columns are made of them, where `exact_rows` is known."""
+        raise NotImplementedError
 
     def exact_rows(self, shift: Shift | None) -> Callable[[IntArray], ExactRows] | None:
         """How rows are had to all digits of the data, less a shift; None if the design in double precision is all."""

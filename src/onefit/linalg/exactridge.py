@@ -7,6 +7,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ..typing import FloatArray
+from .penalty import Penalty
 
 __all__ = ["MOST_EXACT_ROWS", "predict_exactly"]
 
@@ -17,47 +18,71 @@ Whole: TypeAlias = list[list[int]]
 
 
 def predict_exactly(
-    X: FloatArray, y: FloatArray, weights: FloatArray, lam: float, fit_intercept: bool, new: FloatArray
+    X: FloatArray, maps: Penalty, y: FloatArray, weights: FloatArray, lam: float, fit_intercept: bool, new: FloatArray
 ) -> FloatArray:
-    r"""Predictions (m, Q) at rows ``new`` of ``min sum w (y - X a - b)^2 + lam ||a||^2``, correctly rounded.
+    r"""Predictions (m, Q) at rows ``new`` of ``min sum w (y - E a - N b)^2 + lam ||a||^2``, correctly rounded.
 
-    With ``a = X'W v`` it is ``(XX'W + lam I) v + b = y`` and ``w'v = 0``. Numbers in double precision are whole ones
-    times a power of two, and elimination without fractions (Bareiss, 1968) keeps them whole: all leading minors are
-    positive, as those of ``XX' + lam W^-1`` are, so that it needs no exchange of rows.
+    The columns E and N, a constant among them if there is an intercept, are made of X by ``maps``. With ``a = E'W v``
+    it is ``(EE'W + lam I) v + N b = y`` and ``N'W v = 0``. Numbers in double precision are whole ones times a power of
+    two, and elimination without fractions (Bareiss, 1968) keeps them whole: leading minors are not zero, as those of
+    ``EE' + lam W^-1`` are positive, so that it needs no exchange of rows. ZeroDivisionError if N has not full rank.
     """
-    (rows, others), s = _whole(X, new)
-    ((heavy,),), t = _whole(weights[None])
+    n = len(y)
+    tables, s, z = _columns(np.vstack([X, new]), maps, fit_intercept)
+    (E, N), (E_new, N_new) = ([table[:n] for table in tables], [table[n:] for table in tables])
+    (heavy,), t = _whole(weights[None])
     ((penalty,),), u = _whole(np.array([[lam]]))
-    (target,), e = _whole(y)
-    shift = max(2 * s + t, u, e)  # all equations times two to this power
-    by, n = 1 << (shift - 2 * s - t), len(y)
-    system = [[_dot(one, other) * w * by for other, w in zip(rows, heavy, strict=True)] for one in rows]
-    for at in range(n):
-        system[at][at] += penalty[0] << (shift - u)
-    if fit_intercept:
-        system = [[*line, 1 << shift] for line in system] + [[*heavy, 0]]
-    right = [[value << (shift - e) for value in line] for line in target] + [[0] * y.shape[1]] * int(fit_intercept)
-    ends, size = _eliminated([line + each for line, each in zip(system, right, strict=True)])
+    target, e = _whole(y)
+    power = max(2 * s + t, u, e, z)  # all equations times two to this power
+    free = range(len(N[0]))
+    system = []
+    for at, (one, beside, right) in enumerate(zip(E, N, target, strict=True)):
+        line = [(_dot(one, other) * w) << (power - 2 * s - t) for other, w in zip(E, heavy, strict=True)]
+        line[at] += penalty << (power - u)
+        system.append(line + [value << (power - z) for value in beside] + [value << (power - e) for value in right])
+    for k in free:
+        system.append([beside[k] * w for beside, w in zip(N, heavy, strict=True)] + [0] * (len(free) + y.shape[1]))
+    ends, size = _eliminated(system)
+    over = max(2 * s + t, z)
     found = np.empty((len(new), y.shape[1]))
-    for place, row in enumerate(others):
-        reach = [_dot(row, each) * w for each, w in zip(rows, heavy, strict=True)]
-        reach += [1 << (2 * s + t)] * int(fit_intercept)
+    for place, (row, beside) in enumerate(zip(E_new, N_new, strict=True)):
+        reach = [(_dot(row, each) * w) << (over - 2 * s - t) for each, w in zip(E, heavy, strict=True)]
+        reach += [value << (over - z) for value in beside]
         for output in range(y.shape[1]):
-            total = _dot(reach, [line[output] for line in ends])
-            try:
-                found[place, output] = total / (size << (2 * s + t))
-            except OverflowError:  # beyond the largest double
-                found[place, output] = np.inf if (total > 0) == (size > 0) else -np.inf
+            found[place, output] = _divided(_dot(reach, [line[output] for line in ends]), size << over)
     return found
 
 
-def _whole(*tables: FloatArray) -> tuple[list[Whole], int]:
-    """Tables of doubles as whole numbers over one power of two, and its exponent, which is not negative."""
-    ratios = [[[value.as_integer_ratio() for value in line] for line in table.tolist()] for table in tables]
-    exponent = max((below.bit_length() - 1 for each in ratios for line in each for _, below in line), default=0)
-    return [
-        [[above << (exponent - below.bit_length() + 1) for above, below in line] for line in each] for each in ratios
-    ], exponent
+def _columns(X: FloatArray, maps: Penalty, fit_intercept: bool) -> tuple[tuple[Whole, Whole], int, int]:
+    """Penalized and free columns of some rows in whole numbers, with the exponents of the powers below them."""
+    rows, s = _whole(X)
+    E, exponent = rows, s
+    if maps.penalized is not None:
+        E, exponent = _product(rows, s, maps.penalized)
+    N, z = _product(rows, s, maps.free)
+    if fit_intercept:
+        N = [[1 << z, *line] for line in N]
+    return (E, N), exponent, z
+
+
+def _product(rows: Whole, exponent: int, table: FloatArray) -> tuple[Whole, int]:
+    columns, more = _whole(table.T)
+    return [[_dot(row, column) for column in columns] for row in rows], exponent + more
+
+
+def _divided(above: int, below: int) -> float:
+    """Correctly rounded; infinite beyond the largest double."""
+    try:
+        return above / below
+    except OverflowError:
+        return float("inf") if (above > 0) == (below > 0) else float("-inf")
+
+
+def _whole(table: FloatArray) -> tuple[Whole, int]:
+    """A table of doubles as whole numbers over one power of two, and its exponent, which is not negative."""
+    ratios = [[value.as_integer_ratio() for value in line] for line in table.tolist()]
+    exponent = max((below.bit_length() - 1 for line in ratios for _, below in line), default=0)
+    return [[above << (exponent - below.bit_length() + 1) for above, below in line] for line in ratios], exponent
 
 
 def _dot(one: list[int], other: list[int]) -> int:

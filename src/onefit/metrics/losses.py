@@ -19,6 +19,10 @@ from ..typing import AnyArray, ArrayLike, BoolArray, FloatArray, IntArray
 __all__ = ["NAMED", "Classes", "KeptScores", "Loss", "LossFunction", "class_error", "huber", "nonnegative", "pinball"]
 
 
+SAME = 1e-12
+"""Scores of classes that differ by no more are equal: a refit that begins at zero leaves them so to the last bit."""
+
+
 @dataclass(frozen=True)
 class Classes:
     """Class labels, coded as RidgeClassifier codes them: -1 and 1, with a column a class if there are more than two."""
@@ -32,8 +36,11 @@ class Classes:
         return np.where(np.asarray(index)[..., None] == np.arange(len(self.labels)), 1.0, -1.0)
 
     def decide(self, scores: FloatArray) -> IntArray:
-        """Class numbers of scores (..., Q)."""
-        return (scores[..., 0] > 0).astype(np.intp) if len(self.labels) == 2 else scores.argmax(axis=-1)
+        """Class numbers of scores (..., Q); of those that are equal up to rounding errors, the first one."""
+        if len(self.labels) == 2:
+            return (scores[..., 0] > SAME).astype(np.intp)
+        is_best: BoolArray = scores >= scores.max(axis=-1, keepdims=True) - SAME
+        return np.asarray(is_best.argmax(axis=-1))
 
 
 LossFunction: TypeAlias = Callable[[AnyArray, AnyArray], ArrayLike]
