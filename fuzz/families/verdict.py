@@ -90,7 +90,9 @@ def _relative(trial: Trial, actual: Figures, expected: Figures) -> dict[str, np.
     mine = Figures({name: actual.tables[name] for name in names})
     right = Figures({name: expected.tables[name] for name in names}, response=expected.response)
     gaps, size = differences(mine, right, loss), sizes(right, loss)
-    if loss == "given":  # deviations of losses that are nearly equal are known no better than the losses
+    if (
+        loss == "given" and "v_out" in size
+    ):  # deviations of losses that are nearly equal are known no better than the losses
         level = np.nanmax(np.abs(right.tables["e_out"]), axis=(0, 1))
         size["v_out"] = np.maximum(size["v_out"], KNOWN_TO * level / AGREES)
     return {name: gaps[name] / size[name] for name in names}

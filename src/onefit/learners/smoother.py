@@ -16,7 +16,7 @@ from ..errors import DataError, RouteError, TrainingSetError
 from ..linalg.columns import Columns, Penalty, Shift, span_beyond_digits
 from ..linalg.dual import Dual
 from ..linalg.exactridge import MOST_EXACT_ROWS, predict_exactly
-from ..linalg.refined import ExactRows, can_be_refined, refine
+from ..linalg.refined import ExactRows, can_be_refined, refine, rounding_of_small
 from ..linalg.reinsch import Reinsch, spans
 from ..linalg.stacked import fit_stacked
 from ..linalg.weights import MOST_RATIO, weight_ratio
@@ -32,6 +32,9 @@ MOST_RATIO_OF_PENALTIES = 1e16
 
 MOST_DENSE_BYTES = 2**28
 """A sparse design up to this size is made dense for its scores."""
+
+MOST_ROUNDING = 1e-7
+"""Rounding errors of the largest columns, of the smallest that the penalty lets count, with which a fit is trusted."""
 
 UNEVEN_COLUMNS = (
     "it has more columns than rows, of sizes so different that rounding errors may decide its predictions; scale the "
@@ -204,7 +207,7 @@ class Smoother(FitRows, Learner):
         exact = self.exact_rows(shift) if can_be_refined(columns) else None
         if exact is not None:
             coefficients, is_better = refine(exact(rows), root, columns, y[rows], lam, np.vstack([a, b]))
-            if not is_better and columns.E.shape[1] > len(rows):
+            if not is_better and columns.E.shape[1] > len(rows) and rounding_of_small(columns, lam) > MOST_ROUNDING:
                 return self._predict_exactly(rows, y, lam, new)
             return exact(new).times(coefficients).astype(np.float64)
         others = self.take(new).moved(shift)

@@ -11,7 +11,7 @@ from ..typing import FloatArray
 from .columns import EPS, Columns, Penalty, Shift, norms
 from .reflections import Reflections
 
-__all__ = ["ExactRows", "can_be_refined", "refine"]
+__all__ = ["ExactRows", "can_be_refined", "refine", "rounding_of_small"]
 
 Extended = NDArray[np.longdouble]
 
@@ -79,6 +79,13 @@ def can_be_refined(columns: Columns) -> bool:
     has_digits = np.finfo(np.longdouble).eps < EPS
     is_small = r <= max(2 * n, MOST_COLUMNS) and n * r <= MOST_ENTRIES
     return bool(has_digits and n and is_small and columns.is_uneven)
+
+
+def rounding_of_small(columns: Columns, lam: float) -> float:
+    """Rounding errors of the largest columns, relative to the smallest that are not small beside the penalty."""
+    size = norms(columns.E)
+    least = max(float(size[size > 0].min(initial=np.inf)), float(np.sqrt(lam)))
+    return float(EPS * size.max(initial=0.0) / least)
 
 
 def refine(
