@@ -396,6 +396,11 @@ def test_a_value_of_a_curve_that_has_no_fit_is_left_out_and_named():
     assert curve.estimate[1] == pytest.approx(quiet_nested_cv(model, X, y, folds=folds).estimate, rel=1e-12)
 
 
+@pytest.mark.filterwarnings("error")
+def test_rows_that_are_surely_right_have_no_residual_and_no_warning():
+    assert Binomial().residual(np.array([[800.0, -800.0, 0.0]]), np.array([[1.0, -1.0, 1.0]])).tolist() == [[0, 0, 0.5]]
+
+
 def test_classes_that_are_equally_likely_are_decided_as_in_a_refit():
     """A refit begins at zero, and stays there to the last bit: the first class. Rounding errors decided before."""
     rng = np.random.default_rng(8)

@@ -79,7 +79,8 @@ class Binomial(Family):
     def residual(self, eta: FloatArray, y: FloatArray) -> FloatArray:
         """``y / (1 + exp(y eta))``, without a difference that would cancel."""
         eta *= y
-        np.exp(eta, out=eta)
+        with np.errstate(over="ignore"):  # a row that is surely right has no residual
+            np.exp(eta, out=eta)
         eta += 1.0
         return np.divide(y, eta, out=eta)
 
