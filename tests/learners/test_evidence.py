@@ -7,11 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import ARDRegression, BayesianRidge
+from sklearn.model_selection import TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import onefit
 from helpers import STRICT, quietly
+from onefit.errors import OneFitError
 
 FOLDS = {"n_folds": 4, "n_repeats": 1, "random_state": 0}
 
@@ -82,3 +84,10 @@ def test_weights_several_outputs_and_wide_tables_are_refitted():
     assert "counts weights" in weighted.route_reason
     wide = quietly(onefit.nested_cv, BayesianRidge(), np.hstack([X] * 8), y, **FOLDS)
     assert "too many for their Gram matrices" in wide.route_reason
+
+
+def test_a_training_set_of_one_row_is_refused_as_scikit_learn_does():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((24, 3)), rng.standard_normal(24)
+    with pytest.raises(OneFitError, match="minimum of 2 is required by ARDRegression"):
+        onefit.nested_cv(ARDRegression(), X, y, cv=TimeSeriesSplit(5, gap=3))

@@ -122,6 +122,7 @@ class BayesianLearner(EvidenceLearner):
         ratio = lam / alpha
         found = (V @ (g / (mu + ratio[:, None]))[:, :, None])[:, None]
         is_known &= mu[:, 0] + ratio > LEAST_EIGENVALUE * mu[:, -1]
+        is_known &= n > 1  # scikit-learn says whether one row is enough
         return found, is_known & np.isfinite(found).all(axis=(1, 2, 3))
 
 
@@ -158,7 +159,8 @@ class RelevanceLearner(EvidenceLearner):
             if not len(at):
                 break
         found, _, is_sound = _posterior(A, h, state.lam, state.alpha, state.lam < model.threshold_lambda, every)
-        return found[:, None, :, None], state.is_known & is_sound & np.isfinite(found).all(axis=1)
+        is_enough = sets.moments.n > 1  # scikit-learn says whether one row is
+        return found[:, None, :, None], state.is_known & is_sound & is_enough & np.isfinite(found).all(axis=1)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,15 @@ from .scored import Scored, probabilities
 
 __all__ = ["brier", "log_loss", "percentage_error", "squared_log_error", "top_k_misses", "tweedie"]
 
+LEAST_SHARE = 1e-8
+"""Predictions below this part of what was observed are known to too few digits for their logarithm."""
+
+TOO_NEAR_ZERO = (
+    "{name} needs predictions that are positive, and some held-out ones are below 1e-8 of what was observed: the "
+    "model says that this could not be, and the mean would be of such rows alone. Give the model a larger penalty, "
+    "drop columns that tell few rows apart, or use another metric."
+)
+
 # ------------------------------------------------------------------------------ numbers
 
 
@@ -63,6 +72,8 @@ class _Tweedie:
             _require(self.name, "observed", y >= 0, "zero or more")
         predicted = y - u
         _require(self.name, "predicted", predicted > 0, "positive")
+        if (predicted < LEAST_SHARE * y).any():
+            raise DataError(TOO_NEAR_ZERO.format(name=self.name))
         return self.deviance(y, predicted)
 
     def deviance(self, y: FloatArray, mean: FloatArray) -> FloatArray:
