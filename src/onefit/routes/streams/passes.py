@@ -210,8 +210,3 @@ class ScoreTask:
 
 def _nothing() -> None:
     """Count nothing: pieces are counted where they are added up."""
-
-
-def with_repeats(reader: RowReader, repeats: Sequence[int]) -> RowReader:
-    """The same for other repeats."""
-    return replace(reader, repeats=tuple(repeats))
