@@ -87,6 +87,16 @@ def test_a_constant_that_a_scaler_makes_zero_is_not_refused():
     np.testing.assert_allclose(losses_of(result), expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("constant", [0.0, 0.1, 1 / 3])
+def test_a_mean_of_equal_values_has_no_rounding_errors_of_the_rows_that_are_out(constant):
+    """The rare rows lie in two folds, so that sums of the pair's training set are downdated to what is nearly zero."""
+    X, y = rare_column("poisson", rows=(3, 7, 25), constant=constant)
+    X[[3, 7, 25], 2] = constant + np.array([46.3398, 110.126363, 200.637869])
+    model = make_pipeline(StandardScaler(), MODELS["poisson"])
+    found, refits = (quiet_nested_cv(model, X, y, folds=FOLDS, route=route) for route in ("newton", "refit"))
+    np.testing.assert_allclose(found.raw_estimate, refits.raw_estimate, rtol=1e-7)
+
+
 def test_a_column_that_never_varies_does_not_matter():
     X, y = rare_column("poisson")
     X[:, 2] = 5.0

@@ -33,6 +33,8 @@ class _Standard(_Scaled):
         """About the mean, over the deviation; a constant column keeps its unit."""
         found = self.inner.learn(sets)
         mean, variance = sets.moments.means(found), sets.moments.variances(found)
+        # the extremes are those of rows: a mean that was subtracted from that of more rows leaves rounding errors
+        mean = np.where(found.low == found.high, found.low, mean)
         n = sets.n[:, None]
         # scikit-learn's bound, below which a column is constant up to rounding
         is_constant = variance <= n * EPS * variance + np.square(n * mean * EPS)
