@@ -103,8 +103,9 @@ def is_ours(warning: warnings.WarningMessage) -> bool:
 
 
 def warned(warning: warnings.WarningMessage) -> str:
-    """A warning and the place that it came from."""
-    return f"{warning.category.__name__}: {warning.message} ({_short(warning.filename)}:{warning.lineno})"
+    """The first line of a warning, as tracebacks below it depend on who called, and the place that it came from."""
+    text = str(warning.message).partition("\n")[0]
+    return f"{warning.category.__name__}: {text} ({_short(warning.filename)}:{warning.lineno})"
 
 
 def _short(filename: str) -> str:
