@@ -393,11 +393,12 @@ def test_the_page_is_small(result, curve, comparison, data):
     assert len(render(result=result, curve=curve, comparison=comparison, y=data[1]).encode()) < 1_500_000
 
 
-def test_the_paragraph_for_a_paper_has_the_figures_and_what_it_cites(result, comparison):
+def test_the_paragraph_for_a_paper_has_the_figures_and_what_it_cites(result, curve, comparison):
     page = unescape(render(result=result))
     assert result.methods() in page
     assert "doi:10.1080/01621459.2023.2197686" in page
-    assert "Models were compared by paired differences" in unescape(render(comparison=comparison))
+    assert comparison.methods() in unescape(render(comparison=comparison))
+    assert curve.methods() in unescape(render(curve=curve))
 
 
 def test_headings_are_in_order_and_tables_and_charts_are_labelled(result, curve, comparison, data):

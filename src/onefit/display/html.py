@@ -21,7 +21,7 @@ from .shown import ShownComparison, ShownCurve, ShownPlan, ShownResult
 from .style import loss_label
 from .verdicts import baseline_text, calibration_text, favours, other_metrics
 
-__all__ = ["at", "comparison_html", "curve_html", "plan_html", "r2_text", "result_html", "selections"]
+__all__ = ["at", "comparison_html", "curve_html", "interval_rows", "plan_html", "r2_text", "result_html", "selections"]
 
 CELL = "padding:.2em .8em;text-align:right;font-variant-numeric:tabular-nums"
 NAME = "padding:.2em .8em .2em 0;text-align:left;font-weight:600"
@@ -93,10 +93,12 @@ def comparison_html(comparison: ShownComparison) -> str:
     """Tables of a `Comparison`: the models, and their paired differences."""
     level = percent(comparison.confidence_level)
     columns = ["", "estimate", f"{level} from", "to"]
-    models = _block(f"{loss_label(comparison.loss).capitalize()} by model", columns, _rows(comparison.models), [])
+    models = _block(
+        f"{loss_label(comparison.loss).capitalize()} by model", columns, interval_rows(comparison.models), []
+    )
     notes = [f"first minus second on the same rows: {favours(comparison.greater_is_better)}"]
     notes += [f"{name} could not be fitted: {reason}" for name, reason in comparison.reasons.items()]
-    return models + _block("Paired differences", columns, _rows(comparison.differences), notes)
+    return models + _block("Paired differences", columns, interval_rows(comparison.differences), notes)
 
 
 def selections(curve: ShownCurve, output: int = 0) -> dict[int, list[SelectionName]]:
@@ -146,7 +148,7 @@ def at(value: float | FloatArray, output: int) -> float:
     return float(np.atleast_1d(value)[output])
 
 
-def _rows(table: pd.DataFrame) -> list[Sequence[str]]:
+def interval_rows(table: pd.DataFrame) -> list[Sequence[str]]:
     """Label, estimate and ends of each row of a DataFrame of intervals."""
     names = [" − ".join(_pair(key, [str(level) for level in table.index.names])) for key in table.index]
     ends = zip(table["estimate"], table["low"], table["high"], strict=True)

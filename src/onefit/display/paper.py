@@ -1,17 +1,19 @@
-"""A result as it stands in a paper: the sentence of its methods, and the table of its figures."""
+"""Results as they stand in the methods of a paper: the sentences, and what these cite."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 
-import pandas as pd
-
 from ..vocabulary import RULE_WORDS
-from .numbers import interval_text
-from .shown import ShownResult
+from .estimators import short_name
+from .html import at, interval_rows, selections, span
+from .numbers import interval_text, number_text
+from .shown import ShownComparison, ShownCurve, ShownResult
 from .style import loss_label
+from .verdicts import metric_texts
 
-__all__ = ["latex_table", "methods_sentence", "references_of"]
+__all__ = ["comparison_sentences", "curve_sentences", "methods_sentence", "references_of"]
 
 CITATIONS = {
     "covariance": "by the covariance rule of onefit, version {version}",
@@ -40,14 +42,60 @@ CAO = "Cao S, Stringer A (2026). Fast computation of nested cross-validation for
 NADEAU = "Nadeau C, Bengio Y (2003). Inference for the generalization error. Machine Learning 52, 239-281."
 MLR3 = "Fischer S, Schulz-Kümpel H. mlr3inferr: inference on the generalization error. R package."
 
-SPECIAL = {character: f"\\{character}" for character in "&%$#_{}"}
-SPECIAL |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-"""Characters that LaTeX would take for commands."""
-
 
 def methods_sentence(result: ShownResult) -> str:
-    """How the figures were computed, for the methods of a paper."""
-    way = WAYS["refit"] if result.route == "refit" else WAYS.get(result.exactness, WAYS["exact"])
+    """How the figures of a result were computed, and what they are."""
+    level = result.confidence_level
+    figures = [f"{name} was {_stated(texts, level)}" for name, texts in metric_texts(result.metrics)]
+    return f"Generalization was estimated {_design({'': result})} The estimated {'; the '.join(figures)}."
+
+
+def comparison_sentences(comparison: ShownComparison) -> str:
+    """The same of several models, and the paired difference of the first, the best on the whole, from every other."""
+    level, table = comparison.confidence_level, comparison.differences
+    best = comparison.models.index.get_level_values("model")[0]
+    pairs = interval_rows(table[table.index.get_level_values("first") == best])
+    models, differences = (
+        "; ".join(f"{_stated(texts, level)} for {name}" for name, *texts in rows)
+        for rows in (interval_rows(comparison.models), pairs)
+    )
+    rules = {result.rule for result in comparison.results.values()}
+    own = "" if rules == {"covariance"} else f", with intervals {_rule_text('covariance', comparison.rule_version)},"
+    return (
+        f"Generalization of {len(comparison.results)} models was compared on the same rows and folds "
+        f"{_design(comparison.results)} The estimated {loss_label(comparison.loss)} was {models}. The paired difference"
+        f"{own} was {differences}; its intervals do not allow for the choice of the best model on the same rows."
+    )
+
+
+def curve_sentences(curve: ShownCurve) -> str:
+    """The same of the values of a parameter: the best one, those not told from it, and what one_se selects."""
+    outputs = curve.output_names or ("",)
+    name = short_name(curve.param_name)
+    best = next(result for result in curve.results if result is not None)
+    same = curve.indistinguishable()
+    sentences = []
+    for q, output in enumerate(outputs):
+        chosen = {rule: position for position, rules in selections(curve, q).items() for rule in rules}
+        where, simple = chosen["min"], curve.values[chosen["one_se"]]
+        texts = interval_text(*(at(part[where], q) for part in (curve.estimate, curve.low, curve.high)))
+        inside = same[q] if curve.output_names else same
+        sentences.append(
+            f"{f'Of {output}, the' if output else 'The'} best estimate of the {loss_label(curve.loss)} was "
+            f"{_stated(texts, curve.confidence_level)} at {name} {number_text(curve.values[where])}; {len(inside)} of "
+            f"{len(curve.values)} values{span(inside)} could not be told from it by their paired differences, and the "
+            f"simplest within one standard error was {number_text(simple)}."
+        )
+    return (
+        f"Generalization at {len(curve.values)} values of {name}{span(curve.values)} was estimated "
+        f"{_design({'': best})} {' '.join(sentences)} The intervals do not allow for the choice of the "
+        "value on the same rows."
+    )
+
+
+def _design(results: Mapping[str, ShownResult]) -> str:
+    """Folds, repeats, way and rule of results on the same folds, to the end of the sentence; who took which way."""
+    result = next(iter(results.values()))
     single = result.n_folds == len(result.heldout)
     folds = "leaving out two rows at a time" if single else f"with {result.n_folds} folds"
     repeats = "" if single else f" and {result.n_repeats} repeat{'s' if result.n_repeats > 1 else ''}"
@@ -55,56 +103,34 @@ def methods_sentence(result: ShownResult) -> str:
     if result.dependence is not None:
         folds, repeats = f"with {result.n_folds} folds for rows that depend on their neighbours", ""
         meant = f" What is estimated is {result.dependence.meaning} ({result.dependence.short()})."
-    rule = CITATIONS.get(result.rule, RULE_WORDS.get(result.rule, result.rule)).format(version=result.rule_version)
-    level = f"{100 * result.confidence_level:g}%"
-    figures = [
-        f"{name} was {figure} ({level} confidence interval {low} to {high})"
-        for name, (figure, low, high) in _figures(result.metrics)
-    ]
-    return (
-        f"Generalization was estimated by nested cross-validation {folds}{repeats}, computed {way}, with intervals "
-        f"{rule}.{meant} The estimated {'; the '.join(figures)}."
-    )
+    ways: dict[str, list[str]] = {}
+    for name, each in results.items():
+        ways.setdefault(_way(each), []).append(name)
+    named = [way if len(ways) == 1 else f"{way} for {', '.join(names)}" for way, names in ways.items()]
+    rule = _rule_text(result.rule, result.rule_version)
+    return f"by nested cross-validation {folds}{repeats}, computed {'; '.join(named)}, with intervals {rule}.{meant}"
 
 
-def references_of(result: ShownResult) -> list[str]:
-    """What a paper with the sentence cites: nested cross-validation, how it was computed, the rule, the software."""
+def _way(result: ShownResult) -> str:
+    return WAYS["refit"] if result.route == "refit" else WAYS.get(result.exactness, WAYS["exact"])
+
+
+def _rule_text(rule: str, rule_version: int) -> str:
+    return CITATIONS.get(rule, RULE_WORDS.get(rule, rule)).format(version=rule_version)
+
+
+def _stated(texts: Sequence[str], level: float) -> str:
+    """An estimate with its interval, as it stands in a sentence."""
+    estimate, low, high = texts
+    return f"{estimate} ({100 * level:g}% confidence interval {low} to {high})"
+
+
+def references_of(results: Sequence[ShownResult]) -> list[str]:
+    """What a paper with the sentences cites: nested cross-validation, how it was computed, the rules, the software."""
     found = [BATES]
-    if result.rule == "paper" or (result.route != "refit" and result.exactness == "exact"):
-        found.append(CAO)
-    found += {"corrected_t": [NADEAU], "mlr3": [MLR3]}.get(result.rule, [])
-    return [*found, f"onefit {version('onefit')}: exact nested cross-validation from one fit. Python package."]
-
-
-def _figures(metrics: pd.DataFrame) -> list[tuple[str, tuple[str, str, str]]]:
-    """Names of the metrics, and their estimates with both ends as text."""
-    rows = []
-    for key, row in metrics.iterrows():
-        names = key if isinstance(key, tuple) else (key,)
-        name = " of ".join(loss_label(str(part)) for part in names)
-        rows.append((name, interval_text(row["estimate"], row["low"], row["high"])))
-    return rows
-
-
-def latex_table(result: ShownResult) -> str:
-    """All metrics with their intervals, as a tabular of booktabs."""
-    level = f"{100 * result.confidence_level:g}\\%"
-    lines = [
-        "\\begin{tabular}{lrr}",
-        "\\toprule",
-        f"metric & estimate & {level} interval \\\\",
-        "\\midrule",
-    ]
-    for name, (estimate, low, high) in _figures(result.metrics):
-        lines.append(f"{_escaped(name)} & {_math(estimate)} & {_math(low)} to {_math(high)} \\\\")
-    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"])
-
-
-def _escaped(text: str) -> str:
-    """Text without what LaTeX would take for commands."""
-    return "".join(SPECIAL.get(character, character) for character in text)
-
-
-def _math(number: str) -> str:
-    """A number with a minus sign that LaTeX knows."""
-    return f"${number.replace('−', '-').replace(',', '{,}')}$" if number not in ("–", "∞") else "--"
+    for result in results:
+        if result.rule == "paper" or (result.route != "refit" and result.exactness == "exact"):
+            found.append(CAO)
+        found += {"corrected_t": [NADEAU], "mlr3": [MLR3]}.get(result.rule, [])
+    software = f"onefit {version('onefit')}: exact nested cross-validation from one fit. Python package."
+    return [*dict.fromkeys(found), software]

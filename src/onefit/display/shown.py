@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import pandas as pd
 
-from ..typing import AnyArray, FloatArray
+from ..typing import AnyArray, FloatArray, IntArray
 from ..vocabulary import SelectionName
 
 __all__ = ["Computed", "ShownComparison", "ShownCurve", "ShownFinding", "ShownPlan", "ShownResult"]
@@ -89,6 +89,17 @@ class ShownResult(Computed, Protocol):
     def skill(self) -> Triple: ...
 
 
+class ShownDifference(Protocol):
+    """A `Difference`."""
+
+    @property
+    def estimate(self) -> FloatArray: ...
+    @property
+    def low(self) -> FloatArray: ...
+    @property
+    def high(self) -> FloatArray: ...
+
+
 class ShownCurve(Protocol):
     """An `ErrorCurve`; its values are numbers or names, as they were given."""
 
@@ -100,6 +111,12 @@ class ShownCurve(Protocol):
     def low(self) -> FloatArray: ...
     @property
     def high(self) -> FloatArray: ...
+    @property
+    def difference(self) -> ShownDifference: ...
+    @property
+    def best(self) -> int | IntArray: ...
+    @property
+    def results(self) -> Sequence[ShownResult | None]: ...
     @property
     def edf(self) -> FloatArray | None: ...
     @property
@@ -123,6 +140,10 @@ class ShownComparison(Protocol):
     def models(self) -> pd.DataFrame: ...
     @property
     def differences(self) -> pd.DataFrame: ...
+    @property
+    def results(self) -> Mapping[str, ShownResult]: ...
+    @property
+    def rule_version(self) -> int: ...
     @property
     def reasons(self) -> dict[str, str]: ...
     @property

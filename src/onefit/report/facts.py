@@ -159,15 +159,10 @@ def _names(fitted: Any) -> AnyArray | None:
 
 
 def methods_text(subject: Subject) -> str:
-    """The paragraph for the methods of a paper, and what it cites."""
-    result = subject.main(0)
-    text = result.methods()
-    if subject.comparison is not None:
-        text += (
-            " Models were compared by paired differences on the same rows and folds; those of the model with the best "
-            "estimate are reported, which was chosen on the same rows."
-        )
-    return "\n".join([text, "", *references_of(result)])
+    """The paragraphs for the methods of a paper, and what they cite."""
+    paragraphs = [part.methods() for part in subject.parts]
+    models = [] if subject.comparison is None else subject.comparison.results.values()
+    return "\n".join(["\n\n".join(paragraphs), "", *references_of([subject.main(0), *models])])
 
 
 def python_call(subject: Subject) -> str:

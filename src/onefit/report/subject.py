@@ -51,19 +51,20 @@ class Subject:
     def __post_init__(self) -> None:
         if self.result is None and self.curve is None and self.comparison is None:
             raise DataError("A report needs something to report: give `result`, `curve` or `comparison`.")
-        if len({part.output_names for part in self._parts}) > 1:
+        if len({part.output_names for part in self.parts}) > 1:
             raise DataError("The results given have different outputs; write a report for each y.")
         if self.y is not None and len(self.y) != self.n_rows:
             raise DataError(f"`y` has {len(self.y)} rows and the result {self.n_rows}: give the y of the same rows.")
 
     @property
-    def _parts(self) -> list[NestedCVResult | ErrorCurve | Comparison]:
+    def parts(self) -> list[NestedCVResult | ErrorCurve | Comparison]:
+        """What was computed."""
         return [part for part in (self.result, self.curve, self.comparison) if part is not None]
 
     @property
     def output_names(self) -> tuple[str, ...] | None:
         """Names of the outputs, None if y is a vector."""
-        return self._parts[0].output_names
+        return self.parts[0].output_names
 
     @property
     def n_outputs(self) -> int:
@@ -73,17 +74,17 @@ class Subject:
     @property
     def confidence_level(self) -> float:
         """Level of the intervals."""
-        return self._parts[0].confidence_level
+        return self.parts[0].confidence_level
 
     @property
     def loss(self) -> str:
         """Name of the loss."""
-        return self._parts[0].loss
+        return self.parts[0].loss
 
     @property
     def greater_is_better(self) -> bool:
         """Whether the figures are scores."""
-        return self._parts[0].greater_is_better
+        return self.parts[0].greater_is_better
 
     @property
     def n_rows(self) -> int:

@@ -12,6 +12,8 @@ import pandas as pd
 from .. import display
 from ..checks import check_choice
 from ..display.html import comparison_html
+from ..display.latex import comparison_latex
+from ..display.paper import comparison_sentences
 from ..display.style import loss_label
 from ..typing import BoolArray, FloatArray
 from .nested import NestedCVResult
@@ -72,6 +74,14 @@ class Comparison:
             f"{loss_label(self.loss)} with {level} intervals\n{self.models.to_string()}\n\n"
             f"paired differences (first minus second)\n{self.differences.to_string()}{lost}"
         )
+
+    def methods(self) -> str:
+        """Return the sentences for the methods and results of a paper: models, and how the best differs from each."""
+        return comparison_sentences(self)
+
+    def to_latex(self) -> str:
+        """Return both tables, with every metric of each model, as a LaTeX tabular with the rules of booktabs."""
+        return comparison_latex(self)
 
     def __repr__(self) -> str:
         return f"<Comparison\n{self.summary()}\n>"

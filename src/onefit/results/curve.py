@@ -16,6 +16,8 @@ from sklearn.linear_model import Ridge
 from .. import display
 from ..checks import check_choice, check_level
 from ..display.html import curve_html
+from ..display.latex import curve_latex
+from ..display.paper import curve_sentences
 from ..errors import DataError
 from ..inference.figures import Figure
 from ..learners.refitted import fit_parameters
@@ -253,6 +255,14 @@ class ErrorCurve:
             frame["reason"] = list(self.reasons)
             frames.append(frame if name is None else frame.assign(output=name).set_index("output", append=True))
         return pd.concat(frames)
+
+    def methods(self) -> str:
+        """Return the sentences for the methods and results of a paper: the best value, and those not told from it."""
+        return curve_sentences(self)
+
+    def to_latex(self) -> str:
+        """Return each value's error and paired difference from the best, as a LaTeX tabular with booktabs' rules."""
+        return curve_latex(self)
 
     def __repr__(self) -> str:
         low, high = (_short(value) for value in (self.values[0], self.values[-1]))

@@ -15,7 +15,8 @@ import pandas as pd
 from ..checks import check_choice
 from ..display import AxesArray, plot_intervals
 from ..display.html import result_html
-from ..display.paper import latex_table, methods_sentence
+from ..display.latex import result_latex
+from ..display.paper import methods_sentence
 from ..errors import OneFitError
 from ..inference.figures import Figure
 from ..typing import BoolArray, FloatArray, IntArray
@@ -215,7 +216,7 @@ class NestedCVResult:
 
     def to_latex(self) -> str:
         """Return the table of metrics with their intervals, as a LaTeX tabular with the rules of booktabs."""
-        return latex_table(self)
+        return result_latex(self)
 
     def __repr__(self) -> str:
         return f"<NestedCVResult\n{self.summary()}\n>"
