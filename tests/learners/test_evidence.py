@@ -65,6 +65,16 @@ def test_every_parameter_counts(model):
     check(model, *table(1, 50, 6))
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_columns_over_nine_decades_keep_the_digits_of_small_ones(seed):
+    """The first steps have almost no penalty, so that eigenvalues of small columns count there."""
+    rng = np.random.default_rng(seed)
+    scales = 10.0 ** np.array([-3.2, 5.4, 5.7, 2.7, 3.6, -1.8, -1.2, -3.2])
+    X = (rng.normal(size=(47, 8)) + 3.0) * scales
+    y = X @ (rng.normal(size=8) / scales) + rng.normal(size=47)
+    check(BayesianRidge(), X, y, rtol=1e-11)
+
+
 def test_after_steps_that_learn():
     X, y = table(2, 60, 3)
     frame = pd.DataFrame(X, columns=list("abc")).assign(kind=np.arange(60) % 4)

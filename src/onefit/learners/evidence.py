@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+from scipy import linalg
 from sklearn.base import clone
 from sklearn.linear_model import ARDRegression, BayesianRidge
 
 from ..errors import RouteError
+from ..linalg.jacobi import svd_by_jacobi
 from ..typing import BoolArray, FloatArray, IntArray
 from ..vocabulary import CONVERGED
 from .contract import Path, Task
@@ -95,16 +97,32 @@ class BayesianLearner(EvidenceLearner):
     def fit(self, sets: EncodedSets) -> tuple[FloatArray, BoolArray]:
         """Coefficients (S, 1, p, 1), and which training sets have those of a refit to all digits."""
         A, h, squares, variance = self._about_mean(sets)
-        mu, V = np.linalg.eigh(A)
+        found, is_known, is_doubted = self._iterated(*np.linalg.eigh(A), h, squares, variance, sets.moments.n)
+        if is_doubted.any():  # uneven columns, while iterations begin with almost no penalty
+            mu, V, is_sound = _spectra_of_uneven(A[is_doubted])
+            some = (each[is_doubted] for each in (h, squares, variance, sets.moments.n))
+            found[is_doubted], is_known[is_doubted], _ = self._iterated(mu, V, *some)
+            is_known[is_doubted] &= is_sound
+        is_known &= sets.moments.n > 1  # scikit-learn says whether one row is enough
+        found = found[:, None, :, None]
+        return found, is_known & np.isfinite(found).all(axis=(1, 2, 3))
+
+    def _iterated(
+        self, mu: FloatArray, V: FloatArray, h: FloatArray, squares: FloatArray, variance: FloatArray, n: FloatArray
+    ) -> tuple[FloatArray, BoolArray, BoolArray]:
+        """Coefficients (S, p) from ascending spectra, which are known but for them, and where these lack digits."""
         mu = np.maximum(mu, 0.0)
         g = (np.swapaxes(V, 1, 2) @ h[:, :, None])[:, :, 0]
-        model, n = self.estimator, sets.moments.n
+        model = self.estimator
         alpha = 1.0 / (variance + EPS) if model.alpha_init is None else np.full(len(n), float(model.alpha_init))
         lam = np.full(len(n), 1.0 if model.lambda_init is None else float(model.lambda_init))
         old, running = np.zeros(h.shape), np.ones(len(n), dtype=bool)
         is_known: BoolArray = np.ones(len(n), dtype=bool)
+        is_doubted: BoolArray = np.zeros(len(n), dtype=bool)
         for step in range(int(model.max_iter)):
-            c = g / (mu + (lam / alpha)[:, None])
+            ratio = lam / alpha
+            is_doubted |= ~(mu[:, 0] + ratio > LEAST_EIGENVALUE * mu[:, -1])
+            c = g / (mu + ratio[:, None])
             coef = (V @ c[:, :, None])[:, :, 0]
             left = squares - 2.0 * (c * g).sum(axis=1) + (np.square(c) * mu).sum(axis=1)
             is_known &= ~running | (left > LEAST_LEFT * squares)
@@ -120,10 +138,28 @@ class BayesianLearner(EvidenceLearner):
                     break
             old = coef
         ratio = lam / alpha
-        found = (V @ (g / (mu + ratio[:, None]))[:, :, None])[:, None]
-        is_known &= mu[:, 0] + ratio > LEAST_EIGENVALUE * mu[:, -1]
-        is_known &= n > 1  # scikit-learn says whether one row is enough
-        return found, is_known & np.isfinite(found).all(axis=(1, 2, 3))
+        is_doubted |= ~(mu[:, 0] + ratio > LEAST_EIGENVALUE * mu[:, -1])
+        return (V @ (g / (mu + ratio[:, None]))[:, :, None])[:, :, 0], is_known, is_doubted
+
+
+def _spectra_of_uneven(A: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Eigenvalues (S, p), ascending, and vectors (S, p, p) of Gram matrices, and which have all their digits.
+
+    They are singular values of a triangle whose columns have the units of the table, which Jacobi's method finds with
+    digits of their own, if the columns are far from dependent in equal units.
+    """
+    size = np.sqrt(np.einsum("spp->sp", A))
+    unit = np.where(size > 0, size, 1.0)
+    even = A / (unit[:, :, None] * unit[:, None])
+    at = np.arange(A.shape[1])
+    even[:, at, at] = 1.0  # of columns of zeros, too, which get their zeros back below
+    is_sound: BoolArray = np.linalg.eigvalsh(even)[:, 0] > LEAST_EIGENVALUE
+    mu, V = np.zeros(size.shape), np.zeros(A.shape)
+    for place in np.flatnonzero(is_sound):
+        triangle = linalg.cholesky(even[place], check_finite=False) * size[place]
+        _, lengths, right = svd_by_jacobi(triangle)
+        mu[place], V[place] = np.square(lengths[::-1]), right[:, ::-1]
+    return mu, V, is_sound
 
 
 class RelevanceLearner(EvidenceLearner):
