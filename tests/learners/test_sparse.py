@@ -15,6 +15,7 @@ from helpers import (
     assert_same_results,
     badly_scaled,
     quiet_nested_cv,
+    quietly,
     random_folds,
     random_groups,
     random_weights,
@@ -114,6 +115,25 @@ def test_sparse_columns_that_are_nearly_lost_equal_refits():
         losses = reference.fold_losses(y, folds, reference.refitter(X, y, lam))
         result = quiet_nested_cv(Ridge(lam), sparse.csr_matrix(X), y, folds=folds)
         assert_equals_reference(result, losses, tolerance(X, folds, lam))
+
+
+def test_a_value_keeps_its_digits_beside_a_far_smaller_one_on_a_curve():
+    """They share a basis about their middle, in which the larger one lost as many digits as it is above it."""
+    X, y = sparse_data(18, 58, seed=5)
+    alphas, folds = [7e-11, 7e-3], random_folds(18, 5, 2, unscored=2)
+    curve = quietly(
+        onefit.error_curve,
+        Ridge(),
+        sparse.csr_matrix(X),
+        y,
+        param_name="alpha",
+        param_range=alphas,
+        folds=folds,
+        route="gram",
+    )
+    for lam, result in zip(alphas, curve.results, strict=True):
+        losses = reference.fold_losses(y, folds, reference.refitter(X, y, lam))
+        assert_equals_reference(result, losses, 1e-9)
 
 
 @pytest.mark.parametrize("gap", [1e-3, 1e-6])

@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from onefit.linalg import sparse as module
+from onefit.linalg.precondition import rotate
 from onefit.linalg.sparse import Density, SparseBasis, first_basis, sparse_reinsch
 
 EPS = np.finfo(float).eps
@@ -98,3 +99,20 @@ def test_badly_scaled_columns_stay_sharp():
     assert first_basis(scaled, np.ones(8), [0.0], None).is_sharp
     plain, other = (SparseBasis(S, first_basis(S, np.ones(8), [0.0], None).T, True) for S in (X, scaled))
     np.testing.assert_allclose(plain.fold_grams(ids, 4), other.fold_grams(ids, 4), atol=1e-13)
+
+
+def off_diagonal(X, T, found, lam):
+    """How far data and penalty are from diagonal in the basis ``X T``, in extended precision."""
+    Z, T, g = X.astype(np.longdouble) @ T, T.astype(np.longdouble), found.scale(lam)
+    return np.abs((g * (Z.T @ Z + lam * T.T @ T)).T * g - np.eye(len(g))).max()
+
+
+def test_far_above_the_middle_of_the_penalties_a_basis_loses_a_root_of_the_ratio_only(monkeypatch):
+    lam, tau, bases = 0.1, 1e-5, []
+    wide = np.random.default_rng(3).standard_normal((60, 100))
+    monkeypatch.setattr(module, "_basis", lambda X, T, is_sharp: bases.append(T))
+    found = sparse_reinsch(sparse.csr_matrix(wide), np.ones(100), [tau**2 / lam, lam], None)
+    assert off_diagonal(wide, bases[0], found, lam) < 10 * EPS * np.sqrt(lam / tau)
+    uneven = np.random.default_rng(3).standard_normal((400, 40)) * np.logspace(-4, 0, 40)
+    turned = rotate(uneven.T @ uneven, np.eye(40), tau, 0, lam)
+    assert off_diagonal(uneven, turned.B, turned, lam) < 10 * EPS * np.sqrt(lam / tau)

@@ -10,7 +10,7 @@ from scipy import linalg
 from ..typing import FloatArray, IntArray
 from . import compiled
 from .columns import Columns, norms
-from .reinsch import scale_of
+from .reinsch import along_penalty, scale_of
 
 __all__ = ["Coordinates", "Rotation", "precondition", "rotate", "sample_rows", "whiten"]
 
@@ -133,13 +133,15 @@ def whiten(M: FloatArray) -> FloatArray | None:
     return A
 
 
-def rotate(G: FloatArray, P: FloatArray, tau: float, n_free: int) -> Rotation | None:
-    """Diagonalize the Gram matrix G and the penalty P of some coordinates together; None if digits would be lost."""
+def rotate(G: FloatArray, P: FloatArray, tau: float, n_free: int, most: float = 0.0) -> Rotation | None:
+    """Diagonalize the Gram matrix G and the penalty P of some coordinates together; None if digits would be lost.
+
+    About a penalty tau; ``most`` is the largest that will be asked for, if that is more.
+    """
     A = whiten(G + tau * P)
     if A is None:
         return None
-    s, U = linalg.eigh(A.T @ P @ A)
+    B, s = along_penalty(A, lambda columns: P @ columns, tau, most)
     s[:n_free] = 0.0  # the free directions, which a large penalty must not find
-    B = A @ U
     x = np.einsum("ij,ij->j", B, G @ B)
     return Rotation(B, np.maximum(x, 0.0), np.maximum(s, 0.0))

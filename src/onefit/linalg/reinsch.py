@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -19,6 +19,7 @@ __all__ = [
     "Diagonal",
     "Reinsch",
     "ReinschBasis",
+    "along_penalty",
     "demmler_reinsch",
     "geometric_mean",
     "middle_penalty",
@@ -29,6 +30,12 @@ __all__ = [
 
 SMALL_PART = 1e-2
 """Squared length of a direction in the data below which the penalty does not say which direction it is."""
+
+HELD_LITTLE = 1e-2
+"""Part of the largest penalty of a direction below which others are told apart by themselves."""
+
+SHARP = 2e-14
+"""Times the root of the width: a deviation from orthonormal columns that costs no digits that matter."""
 
 
 class ReinschBasis(Protocol):
@@ -127,6 +134,35 @@ def spans(lams: FloatArray, most: float) -> list[IntArray]:
 def geometric_mean(lams: Sequence[float]) -> float:
     """Value about which the path is decomposed."""
     return float(np.exp(np.mean(np.log(lams))))
+
+
+def along_penalty(
+    T: FloatArray, penalty: Callable[[FloatArray], FloatArray], tau: float, most: float
+) -> tuple[FloatArray, FloatArray]:
+    """``T V`` and s, in rising order, with V orthogonal so that ``V'T'PTV = diag(s)`` for ``penalty`` P times columns.
+
+    Columns of T are orthonormal with the penalty tau; ``most`` is the largest that will be asked for. The errors of an
+    eigendecomposition have the size of the largest s, in all others too. Far above tau they count as many times more in
+    directions that the penalty holds little, so these are taken apart once more, from what it is of them alone.
+    """
+    s, V = linalg.eigh(T.T @ penalty(T))
+    T = T @ V
+    little = int((s < HELD_LITTLE * s[-1:]).sum())
+    if little > 1 and _mixing(T, penalty, s, tau, most) > SHARP * np.sqrt(len(s)):
+        part = T[:, :little]
+        s[:little], V = linalg.eigh(part.T @ penalty(part))
+        T[:, :little] = part @ V
+    return T, s
+
+
+def _mixing(T: FloatArray, penalty: Callable[[FloatArray], FloatArray], s: FloatArray, tau: float, lam: float) -> float:
+    """How far ``I + (lam - tau) T'PT`` is from diagonal, scaled to ones, in its product with a random vector."""
+    if not lam > tau:
+        return 0.0
+    scale = 1.0 / np.sqrt(1.0 + (lam - tau) * np.maximum(s, 0.0))
+    probe = scale * np.random.default_rng(0).choice([-1.0, 1.0], size=len(s))
+    off = T.T @ penalty((T @ probe)[:, None])[:, 0] - s * probe
+    return float(np.abs((lam - tau) * scale * off).max(initial=0.0))
 
 
 def demmler_reinsch(columns: Columns, lams: Sequence[float], weights: FloatArray | None = None) -> Reinsch:

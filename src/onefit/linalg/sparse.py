@@ -11,15 +11,12 @@ from scipy import linalg, sparse
 
 from ..errors import TrainingSetError
 from ..typing import FloatArray, IntArray
-from .reinsch import DenseBasis, Reinsch, ReinschBasis, middle_penalty
+from .reinsch import SHARP, DenseBasis, Reinsch, ReinschBasis, along_penalty, middle_penalty
 
 __all__ = ["Density", "FirstBasis", "SparseBasis", "first_basis", "sparse_reinsch"]
 
 FIRST_ACCURACY = 1e-4
 """The first Cholesky factor must make the columns orthonormal to this: then the second does to the last digits."""
-
-SHARP = 2e-14
-"""Times the root of the width: a `deviation` that costs no digits that matter; rounding alone leaves a tenth of it."""
 
 PAIR, MIXED, PRODUCT, SQUARE = 8.0, 0.28, 0.04, 0.022
 """Nanoseconds of a multiplication and addition: of two entries of a sparse row, of an entry with a dense row, in a
@@ -215,9 +212,8 @@ def sparse_reinsch(
         T = T @ _inverse_root(G)
     if min(lams) == max(lams):
         return Reinsch(_basis(X, T, first.is_sharp), np.ones(T.shape[1]), np.zeros(T.shape[1]))
-    s, V = linalg.eigh((T.T * penalized) @ T)
+    T, s = along_penalty(T, lambda columns: penalized[:, None] * columns, first.tau, max(lams))
     s[: int((penalized == 0).sum())] = 0.0  # the free directions, which a large penalty must not find
-    T = T @ V
     x = sum((np.square(Z).sum(axis=0) for Z in _blocks(weighted, T)), start=np.zeros(len(s)))
     return Reinsch(_basis(X, T, first.is_sharp), x, np.maximum(s, 0.0))
 
