@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
+from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import _check_sample_weight
 
 __all__ = ["PreciseElasticNet", "PreciseFamily", "PreciseLogistic"]
@@ -183,8 +185,12 @@ class PreciseLogistic(ClassifierMixin, _Newton):
         return value, gradient, size, hessian
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of the classes."""
-        return self._probabilities(self._scores(X)).astype(float)
+        """Probabilities of the classes, rounded as scikit-learn does it: what it takes for ties are ties."""
+        scores = self._scores(X).astype(float)
+        if self._count > 1:
+            return softmax(scores)
+        upper = expit(scores)
+        return np.hstack([1 - upper, upper])
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores."""

@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 from sklearn.linear_model import GammaRegressor, LogisticRegression, PoissonRegressor, TweedieRegressor
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import KFold
 
 import onefit
 from helpers import quiet_nested_cv
+from onefit.dealing import DealtClasses
 from onefit.errors import TrainingSetError
+from onefit.learners.glm_scores import score_of_classes
 
 LONG = np.longdouble
 
@@ -173,3 +176,35 @@ def test_weights_that_leave_nothing_to_fit_are_said_for_all_rows_too(model, y, s
     X = np.random.default_rng(5).standard_normal((20, 2))
     with pytest.raises(TrainingSetError, match=f"In the fit to all rows {said}"):
         onefit.nested_cv(model, X, y, sample_weight=1.0 - y, n_folds=4, n_repeats=1, random_state=0)
+
+
+@pytest.mark.parametrize("source", ["memory", "table"])
+def test_log_losses_of_rows_that_are_surely_misclassified_are_those_of_refits(source):
+    """Scikit-learn takes the probability of the first class from one: of 1e-14 a hundredth may be lost."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((90, 3))
+    y = (X @ [3.0, 2.0, -1.0] + rng.logistic(size=90) > 0).astype(int)
+    X[0], y[0] = [6.0, 4.0, -2.0], 0
+    folds = DealtClasses(np.bincount(y), 3, 0).ids(y, [0, 0], 0)
+    model = LogisticRegression(C=1e3, solver="newton-cholesky", tol=1e-13, max_iter=500)
+    others = folds != folds[0]
+    assert 25 < model.fit(X[others], y[others]).decision_function(X[:1]) < 36
+    if source == "table":
+        pa = pytest.importorskip("pyarrow")
+        table = pa.table({f"x{at}": column for at, column in enumerate(X.T)} | {"y": y})
+        keywords = {"n_repeats": 1, "n_folds": 3, "random_state": 0}
+        found = quiet_nested_cv(model, onefit.scan(table), "y", scoring="neg_log_loss", **keywords)
+    else:
+        found = quiet_nested_cv(model, X, y, scoring="neg_log_loss", folds=folds, route="newton")
+    refits = quiet_nested_cv(model, X, y, scoring="neg_log_loss", folds=folds, route="refit")
+    assert found.raw_estimate == pytest.approx(refits.raw_estimate, rel=1e-10)
+    assert found.cv_estimate == pytest.approx(refits.cv_estimate, rel=1e-10)
+
+
+def test_areas_inside_a_search_rank_decisions_whose_probabilities_are_all_one():
+    decisions, y = np.array([38.0, 41.0, 40.0, 60.0, 39.0, -2.0]), np.array([0.0, 0, 1, 1, 1, 0])
+    score = score_of_classes("roc_auc", np.array([0, 1]), is_sum=False, is_weighted=False)
+    assert score.response == "decision_function"
+    right = roc_auc_score(y, decisions)
+    for of in (score.of, score.exact):
+        assert of(y, decisions[:, None, None], np.full(6, 1 / 6)) == pytest.approx([right])

@@ -29,7 +29,16 @@ from .glm_families import Binomial, Family, Gamma, Multinomial, Normal, Poisson,
 from .interpolation import WEAK
 from .steps.table import RawTable, as_block
 
-__all__ = ["GLMLearner", "OutOfRangeError", "encoded_glm", "encoded_logistic", "glm", "logistic", "penalized_glm"]
+__all__ = [
+    "GLMLearner",
+    "OutOfRangeError",
+    "encoded_glm",
+    "encoded_logistic",
+    "glm",
+    "logistic",
+    "logistic_chances",
+    "penalized_glm",
+]
 
 Mean: TypeAlias = PoissonRegressor | GammaRegressor | TweedieRegressor
 
@@ -157,9 +166,9 @@ class GLMLearner(FeatureRows, Learner):
         """Decisions as they are, or their probabilities."""
         if kind != "predict_proba":
             return super().respond(kind, scores)
-        if len(self.y) == 1:
-            scores = np.concatenate([-scores, scores], axis=-1) / 2.0
-        return np.asarray(special.softmax(scores, axis=-1))
+        if self.held is not None and len(self.y) == 1:  # of onefit's own models, whose tails keep their digits
+            return np.concatenate([special.expit(-scores), special.expit(scores)], axis=-1)
+        return logistic_chances(scores)
 
     def family_of(self, classes: IntArray) -> Family:
         """The loss that scikit-learn takes for so many of the classes."""
@@ -168,6 +177,17 @@ class GLMLearner(FeatureRows, Learner):
     def penalty(self, value: int, weight: FloatArray | float) -> FloatArray | float:
         """Of a training set with this sum of weights."""
         return float(self.lams[value]) * (weight if self.is_mean else 1.0)
+
+
+def logistic_chances(scores: FloatArray) -> FloatArray:
+    """Probabilities (..., C) of decisions (..., Q) as LogisticRegression rounds them.
+
+    Of two classes the first has one less the other's: of 1e-13 three digits are left, and log losses show it.
+    """
+    if scores.shape[-1] > 1:
+        return np.asarray(special.softmax(scores, axis=-1))
+    upper = special.expit(scores)
+    return np.concatenate([1.0 - upper, upper], axis=-1)
 
 
 def _family_of_classes(n_classes: int) -> Family:

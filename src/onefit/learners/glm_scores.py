@@ -20,7 +20,9 @@ CLOSE = 1e-9
 """Candidates whose scores differ by less, relative to the best, are told apart by scikit-learn itself."""
 
 Scores: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
-"""Of observed values (m,), predictions (m, V) or probabilities (m, V, C), and weights (m,) of a sum of one: (V,)."""
+"""Of observed values (m,), responses, and weights (m,) of a sum of one: (V,).
+
+Responses are predictions (m, V), probabilities (m, V, C) or decisions (m, V, 1)."""
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -41,6 +43,8 @@ class GLMScore:
         Whether scores of splits are added, as in LogisticRegressionCV, rather than averaged.
     is_weighted : bool
         Whether rows count by their weights.
+    response : str
+        What of a classifier it takes. Ranks are those of decisions: probabilities of one and of next to one are ties.
     """
 
     name: str
@@ -49,6 +53,7 @@ class GLMScore:
     is_sum: bool = False
     is_weighted: bool = False
     exact: Scores | None = None
+    response: str = "predict_proba"
 
     def means(self, scores: FloatArray) -> FloatArray:
         """What candidates are compared by, (V,), from scores (splits, V)."""
@@ -80,7 +85,7 @@ def _of_classes(name: str | None, classes: AnyArray, is_sum: bool) -> GLMScore:
     if name == "neg_log_loss":
         return GLMScore(name, _neg_log_loss)
     if n_classes == 2 and name == "roc_auc":
-        return GLMScore(name, _roc_auc, exact=_its_roc_auc)
+        return GLMScore(name, _roc_auc, exact=_its_roc_auc, response="decision_function")
     if n_classes == 2 and name == "neg_brier_score" and (has_signs or is_sum):
         return GLMScore(name, _neg_brier)
     if n_classes == 2 and name == "neg_brier_score":
@@ -123,25 +128,25 @@ def _neg_brier(y: FloatArray, probabilities: FloatArray, w: FloatArray) -> Float
     return np.asarray(-(w @ np.square(probabilities[..., 1] - y[:, None])))
 
 
-def _roc_auc(y: FloatArray, probabilities: FloatArray, w: FloatArray) -> FloatArray:
+def _roc_auc(y: FloatArray, decisions: FloatArray, w: FloatArray) -> FloatArray:
     """NaN where ranks are so close that rounding errors may decide them."""
-    scores = special.logit(probabilities[..., 1])
+    scores = decisions[..., 0]
     gaps = np.diff(np.sort(scores, axis=0), axis=0)
     is_close = ((gaps > 0) & (gaps <= CLOSE * np.abs(scores).max(axis=0, initial=1.0))).any(axis=0)
     if len(np.unique(y)) < 2 or is_close.all():
         return np.full(scores.shape[1], np.nan)
     if not (w == w[0]).all():
-        return np.where(is_close, np.nan, _its_roc_auc(y, probabilities, w))
+        return np.where(is_close, np.nan, _its_roc_auc(y, decisions, w))
     n_first = float((y > 0).sum())
     ranks = (y > 0) @ stats.rankdata(scores, axis=0)
     area = (ranks - n_first * (n_first + 1) / 2) / (n_first * (len(y) - n_first))
     return np.where(is_close, np.nan, area)
 
 
-def _its_roc_auc(y: FloatArray, probabilities: FloatArray, w: FloatArray) -> FloatArray:
+def _its_roc_auc(y: FloatArray, decisions: FloatArray, w: FloatArray) -> FloatArray:
     """By scikit-learn itself."""
     weights = None if (w == w[0]).all() else w
-    return np.array([roc_auc_score(y, each, sample_weight=weights) for each in special.logit(probabilities[..., 1]).T])
+    return np.array([roc_auc_score(y, each, sample_weight=weights) for each in decisions[..., 0].T])
 
 
 # ------------------------------------------------------------------------------------------------------------- of means

@@ -298,12 +298,12 @@ class _Sets(SplitSets):
         return found
 
     def _means(self, rows: IntArray, group: int, gamma: FloatArray) -> FloatArray:
-        """Means (m,) of some rows, or their probabilities (m, C)."""
+        """Means (m,) of some rows, their probabilities (m, C) or decisions (m, Q): what the score is of."""
         own = self.engine.engines[group]
         eta = _predictors(own, rows, gamma)
         if not own.learner.has_classes:
             return np.asarray(own.learner.family.predicted(eta)[:, 0])
-        return own.learner.respond("predict_proba", eta)
+        return own.learner.respond(self.engine.learner.score.response, eta)
 
     def _predicted(self, out: IntArray, group: int, gamma: FloatArray) -> FloatArray:
         """Residuals (t, m, Q) of the folds that are out."""

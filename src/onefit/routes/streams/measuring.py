@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from ...learners import Learner
+from ...learners.glm import logistic_chances
 from ...metrics import Loss, Metric
 from ...metrics.counts import Counts
 from ...metrics.functions import Explained, FunctionMetric, RootMean, class_shares, mean_constant
@@ -41,13 +41,11 @@ class Chances:
     is_constant: bool
 
     def of(self, scores: FloatArray) -> FloatArray:
-        """Of scores (..., Q), (..., C): a softmax, or of a constant the shares that its codes are means of."""
+        """Of scores (..., Q), (..., C): as logistic regression has them, or the shares that a constant is."""
         if self.is_constant:
             shares = (1.0 + scores) / 2.0
             return shares if scores.shape[-1] > 1 else np.concatenate([1.0 - shares, shares], axis=-1)
-        if scores.shape[-1] == 1:
-            scores = np.concatenate([-scores, scores], axis=-1) / 2.0
-        return np.asarray(special.softmax(scores, axis=-1))
+        return logistic_chances(scores)
 
 
 @dataclass(frozen=True)
