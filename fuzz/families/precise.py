@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.linear_model import Lasso
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import _check_sample_weight
@@ -19,6 +20,10 @@ LONG = np.longdouble
 MOST_STEPS = 300
 SMALL = LONG(1e-17)
 """Gradients relative to the sizes of their terms; the precision is 1e-19."""
+TIED, DEPENDENT = 1e-9, 1e-12
+"""Columns so near to taking part in a lasso count; singular values below which such columns depend on each other."""
+MOST_SWEEPS = 200_000
+"""Of scikit-learn's descent."""
 
 
 def solve(A: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -219,12 +224,31 @@ class PreciseElasticNet(RegressorMixin, BaseEstimator):
         ratio = LONG(self.l1_ratio)
         gram = A.T @ (w[:, None] * A) + LONG(self.alpha) * (1 - ratio) * np.eye(X.shape[1], dtype=LONG)
         noise = LONG(1e-16) * np.sqrt(np.diagonal(gram) * (w @ r**2))
-        self.coef_ = _feature_sign(gram, A.T @ (w * r), LONG(self.alpha) * ratio, noise)
+        penalty, right = LONG(self.alpha) * ratio, A.T @ (w * r)
+        self.coef_ = _feature_sign(gram, right, penalty, noise)
+        near = np.abs(right - gram @ self.coef_) >= penalty - TIED * np.abs(right).max(initial=0)
+        if ratio == 1 and _depend(np.sqrt(w)[:, None] * A[:, near]):
+            self.coef_ = self._descended(X, y, sample_weight)
         return self
+
+    def _descended(self, X: np.ndarray, y: np.ndarray, weights: Any) -> np.ndarray:
+        """One of many solutions, which predict other rows differently: the one that scikit-learn's descent ends at."""
+        model = Lasso(self.alpha, fit_intercept=self.fit_intercept, tol=1e-14, max_iter=MOST_SWEEPS)
+        model.fit(X.astype(float), y.astype(float), sample_weight=weights)
+        if model.n_iter_ >= MOST_SWEEPS:
+            raise FloatingPointError("the lasso has many solutions, and scikit-learn's descent does not end at one")
+        return model.coef_.astype(LONG)
 
     def predict(self, X: Any) -> np.ndarray:
         """The fitted line."""
         return (self.mean_ + (np.asarray(X, dtype=LONG) - self.place_) @ self.coef_).astype(float)
+
+
+def _depend(columns: np.ndarray) -> bool:
+    """Whether columns depend on each other, as far as the digits of doubles tell."""
+    size = np.sqrt((columns**2).sum(axis=0))
+    spread = np.linalg.svd((columns[:, size > 0] / size[size > 0]).astype(float), compute_uv=False)
+    return bool((size > 0).sum() > len(columns) or spread.min(initial=1.0) < DEPENDENT)
 
 
 def _feature_sign(gram: np.ndarray, right: np.ndarray, penalty: np.ndarray, noise: np.ndarray) -> np.ndarray:
