@@ -75,6 +75,22 @@ def test_columns_over_nine_decades_keep_the_digits_of_small_ones(seed):
     check(BayesianRidge(), X, y, rtol=1e-11)
 
 
+def test_bits_of_a_training_set_depend_on_no_other():
+    """Sets keep different numbers of columns, and more jobs put others beside them."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(54, 9)) + 1.0
+    y = X[:, 0] + 0.3 * X[:, 1] + rng.normal(size=54)
+    keywords = {"n_folds": 4, "n_repeats": 4, "random_state": 0}
+    one, two = (
+        quietly(onefit.nested_cv, ARDRegression(threshold_lambda=30.0), X, y, **keywords, n_jobs=jobs)
+        for jobs in (1, 2)
+    )
+    assert one.route == "gram"
+    assert one.estimate == two.estimate
+    assert one.standard_error == two.standard_error
+    np.testing.assert_array_equal(one.heldout["loss"], two.heldout["loss"])
+
+
 def test_after_steps_that_learn():
     X, y = table(2, 60, 3)
     frame = pd.DataFrame(X, columns=list("abc")).assign(kind=np.arange(60) % 4)

@@ -36,6 +36,9 @@ MOST_INFLATED = 1e6
 CLOSE = 1e-8
 """Decisions that are closer than this, relative to what they compare, are left to scikit-learn."""
 
+SIZES = 8
+"""Systems of columns that are kept have a multiple of it as their size, so that few sizes serve all training sets."""
+
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -219,25 +222,43 @@ def _posterior(
 ) -> tuple[FloatArray, FloatArray, BoolArray]:
     """Means and variances (S, p) of the coefficients that some sets keep, and which are known; the others are zero.
 
-    Those of each training set stand first, so that the systems are no larger than the most that one of them keeps.
+    Systems have the size that their own set asks for, whatever sets are beside it: their bits depend on nothing else.
     """
-    m = int(keep.sum(axis=1).max(initial=0))
-    order = np.argsort(~keep, axis=1, kind="stable")[:, :m]
-    inside = np.take_along_axis(keep, order, axis=1)
-    systems = alpha[:, None, None] * A[sets[:, None, None], order[:, :, None], order[:, None]]
-    systems *= inside[:, :, None] & inside[:, None]
-    at = np.arange(m)
-    systems[:, at, at] += np.where(inside, np.take_along_axis(lam, order, axis=1), 1.0)
+    coef, diagonal = np.zeros((2, *h.shape))
+    is_sound: BoolArray = np.ones(len(h), dtype=bool)
+    sizes = np.minimum(-(-keep.sum(axis=1) // SIZES) * SIZES, h.shape[1])
+    for m in np.unique(sizes):
+        at = np.flatnonzero(sizes == m)
+        order = np.argsort(~keep[at], axis=1, kind="stable")[:, :m]  # those that are kept stand first
+        inside = np.take_along_axis(keep[at], order, axis=1)
+        systems = A[sets[at][:, None, None], order[:, :, None], order[:, None]]
+        penalties = np.take_along_axis(lam[at], order, axis=1)
+        right = np.take_along_axis(h[at], order, axis=1)
+        means, variances, is_sound[at] = _posterior_inside(systems, right, penalties, alpha[at], inside)
+        coef[at[:, None], order], diagonal[at[:, None], order] = means, variances
+    return coef, diagonal, is_sound
+
+
+def _posterior_inside(
+    systems: FloatArray, right: FloatArray, penalties: FloatArray, alpha: FloatArray, inside: BoolArray
+) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Means and variances (S, m) of systems of one size, zero where columns are not inside, and which are known."""
+    systems = alpha[:, None, None] * systems * (inside[:, :, None] & inside[:, None])
+    at = np.arange(systems.shape[1])
+    systems[:, at, at] += np.where(inside, penalties, 1.0)
     size = np.einsum("smm->sm", systems).copy()
     try:
         sigma = np.linalg.inv(systems)
-    except np.linalg.LinAlgError:
-        sigma = np.stack([np.linalg.pinv(system) for system in systems])
+    except np.linalg.LinAlgError:  # of one of them, which must not change the others
+        sigma = np.stack([_inverse(system) for system in systems])
     variances = np.einsum("smm->sm", sigma) * inside
-    right = np.take_along_axis(h, order, axis=1) * inside
-    means = alpha[:, None] * (sigma @ right[:, :, None])[:, :, 0]
-    coef, diagonal = np.zeros((2, *h.shape))
-    np.put_along_axis(coef, order, means, axis=1)
-    np.put_along_axis(diagonal, order, variances, axis=1)
+    means = alpha[:, None] * (sigma @ (right * inside)[:, :, None])[:, :, 0]
     is_sound: BoolArray = (variances * size <= MOST_INFLATED).all(axis=1)
-    return coef, diagonal, is_sound
+    return means, variances, is_sound
+
+
+def _inverse(system: FloatArray) -> FloatArray:
+    try:
+        return np.asarray(np.linalg.inv(system))
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.pinv(system))
