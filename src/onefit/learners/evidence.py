@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.linear_model import ARDRegression, BayesianRidge
 
 from ..errors import RouteError
+from ..linalg import batched
 from ..linalg.jacobi import svd_by_jacobi
 from ..typing import BoolArray, FloatArray, IntArray
 from ..vocabulary import CONVERGED
@@ -247,18 +248,10 @@ def _posterior_inside(
     at = np.arange(systems.shape[1])
     systems[:, at, at] += np.where(inside, penalties, 1.0)
     size = np.einsum("smm->sm", systems).copy()
-    try:
-        sigma = np.linalg.inv(systems)
-    except np.linalg.LinAlgError:  # of one of them, which must not change the others
-        sigma = np.stack([_inverse(system) for system in systems])
+    sigma = batched.inverses(systems)
+    for place in np.flatnonzero(np.isnan(sigma).any(axis=(1, 2))):
+        sigma[place] = np.linalg.pinv(systems[place])
     variances = np.einsum("smm->sm", sigma) * inside
     means = alpha[:, None] * (sigma @ (right * inside)[:, :, None])[:, :, 0]
     is_sound: BoolArray = (variances * size <= MOST_INFLATED).all(axis=1)
     return means, variances, is_sound
-
-
-def _inverse(system: FloatArray) -> FloatArray:
-    try:
-        return np.asarray(np.linalg.inv(system))
-    except np.linalg.LinAlgError:
-        return np.asarray(np.linalg.pinv(system))

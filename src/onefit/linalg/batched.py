@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import lru_cache
 
 import numpy as np
@@ -14,6 +15,7 @@ __all__ = [
     "doubtful",
     "error_scale",
     "error_scale_of",
+    "inverses",
     "probe",
     "smallest_eigenvalues",
     "solve",
@@ -52,6 +54,18 @@ def solve(systems: FloatArray, right: FloatArray) -> FloatArray:
             except np.linalg.LinAlgError:
                 continue
     return solution
+
+
+def inverses(systems: FloatArray) -> FloatArray:
+    """Inverses of systems (S, d, d), each by itself; NaN where one is singular to the last bit."""
+    try:
+        return np.asarray(np.linalg.inv(systems), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        found = np.full(systems.shape, np.nan)
+        for index, system in enumerate(systems):
+            with suppress(np.linalg.LinAlgError):
+                found[index] = np.linalg.inv(system)
+        return found
 
 
 def solve_definite(systems: FloatArray, right: FloatArray) -> FloatArray:

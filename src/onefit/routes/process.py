@@ -200,10 +200,7 @@ class ProcessSets(Sets):
 
 def _inverses(blocks: FloatArray, operator: Operator) -> tuple[FloatArray, BoolArray]:
     """Inverses of blocks (B, d, d), and which of them can be trusted: as other blocks of the operator."""
-    try:
-        inverse: FloatArray = np.asarray(np.linalg.inv(blocks), dtype=np.float64)
-    except np.linalg.LinAlgError:
-        return np.zeros(blocks.shape), np.zeros(len(blocks), dtype=bool)
+    inverse = np.nan_to_num(batched.inverses(blocks))
     least = batched.TRUSTED * operator.trusted_scale
     trace = np.einsum("bii->b", inverse)
     is_sound: BoolArray = trace * least < 1.0  # the trace is at least the inverse of the smallest eigenvalue
