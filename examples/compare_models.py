@@ -36,7 +36,7 @@ print(comparison.models[["estimate", "low", "high", "route"]].round(0))
 print(comparison.to_frame()[["estimate", "low", "high"]].round(0))
 
 # %%
-# On the left the errors, whose intervals all overlap; on the right the differences. Where an interval of a difference
+# Above the errors, whose intervals all overlap; below the differences. Where an interval of a difference
 # does not reach zero, the data tell the two models apart. Each interval is for a pair that was chosen in advance: among
 # many pairs, some will differ by chance.
 

@@ -1,4 +1,5 @@
 import builtins
+import itertools
 import sys
 
 import matplotlib as mpl
@@ -479,3 +480,62 @@ def test_the_legend_of_blocks_of_time_stands_on_a_ground_of_its_own():
     )
     assert ax.get_legend().get_frame_on()
     assert ax.get_legend().get_frame().get_alpha() >= 0.9
+
+
+def written(figure):
+    """Boxes in pixels of all texts of a figure as it is drawn: titles, names of axes, labels of ticks."""
+    figure.draw_without_rendering()
+    texts = []
+    for axes in figure.axes:
+        texts += [axes.title, axes._left_title, axes.xaxis.label, axes.yaxis.label, *axes.texts]
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            labels = zip(axis.get_ticklocs(), axis.get_ticklabels(), strict=True)
+            # boxes of slanted names overlap where the names do not
+            texts += [label for at, label in labels if low <= at <= high and label.get_rotation() in (0, 90)]
+    return [(text.get_text(), text.get_window_extent()) for text in texts if text.get_text()]
+
+
+def overlapping(figure):
+    """Pairs of texts that lie on one another, and texts that the edge of the figure cuts."""
+    boxes, edge = written(figure), figure.bbox
+    pairs = [
+        (a, b)
+        for (a, one), (b, other) in itertools.combinations(boxes, 2)
+        if min(one.x1, other.x1) - max(one.x0, other.x0) > 1 and min(one.y1, other.y1) - max(one.y0, other.y0) > 2
+    ]
+    cut = [a for a, box in boxes if box.x0 < -1 or box.x1 > edge.width + 1 or box.y0 < -1 or box.y1 > edge.height + 1]
+    return pairs + cut
+
+
+@pytest.mark.parametrize("width", [4.0, 6.0])
+@pytest.mark.parametrize(
+    "names", [["ridge", "random forest"], ["ridge regression", "least squares", "neighbours", "tree"]]
+)
+def test_texts_of_a_comparison_keep_apart_in_a_small_figure(names, width):
+    pairs = list(itertools.combinations(names, 2))
+    errors, differences = 3000.0 + 300 * np.arange(len(names)), -700.0 + 150 * np.arange(len(pairs))
+    above, _ = display.plot_comparison(
+        names, errors, errors - 400, errors + 400, pairs, differences, differences - 400, differences + 400,
+        loss="squared_error", confidence_level=0.95,
+    )  # fmt: skip
+    figure = above.figure
+    assert figure.get_figwidth() <= 6  # 400 pixels of it are 67 to the inch, at which small text is still read
+    figure.set_size_inches(width, figure.get_figheight())
+    assert overlapping(figure) == []
+
+
+@pytest.mark.parametrize("width", [4.0, 6.4])
+def test_texts_of_terms_keep_apart_in_a_small_figure(width):
+    x = np.linspace(20, 200, 50)
+    levels = ["harbour", "north", "old town", "south", "university"]
+    panels = [
+        display.TermPanel(x, x - 100, x - 110, x - 90, "floor_area", "s(floor_area, 1.6)", x),
+        display.TermPanel(x, x - 100, x - 110, x - 90, "age", "s(age, 6.0)", x),
+        display.TermPanel(levels, np.arange(5), np.arange(5) - 1, np.arange(5) + 1, "district", "effect of district"),
+    ]
+    axes = display.plot_terms(panels)
+    figure = axes[0].figure
+    assert figure.get_figwidth() <= 6.4
+    figure.set_size_inches(width, figure.get_figheight())
+    assert overlapping(figure) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .rows import draw_row, label_rows, row_limits, tidy_rows
-from .style import OTHER, AxesArray, given_axes, loss_label, new_axes, title_of_level
+from .style import NARROW, OTHER, AxesArray, given_axes, loss_label, new_axes, room, set_texts, title_of_level, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["plot_comparison"]
 
 PARTS = ("the error of each model", "their differences")
+WIDTH = 6.0  # inches; names are still read where a page shows the picture 400 pixels wide
 
 
 def plot_comparison(
@@ -35,7 +35,7 @@ def plot_comparison(
     greater_is_better: bool = False,
     axes: Sequence[Axes] | AxesArray | None = None,
 ) -> AxesArray:
-    """Draw the error of each model on the left, and every pairwise difference of errors on the right.
+    """Draw the error of each model, and below them every pairwise difference of errors.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def plot_comparison(
     greater_is_better : bool, default=False
         Whether the figures are scores rather than errors.
     axes : sequence of two matplotlib.axes.Axes, optional
-        Where to draw; a new figure by default.
+        Where to draw; a new figure by default. Small ones need a figure with ``layout="constrained"``.
 
     Returns
     -------
@@ -68,35 +68,42 @@ def plot_comparison(
 
     Notes
     -----
-    Differences whose interval excludes zero are emphasised. Overlap of the intervals on the left is no test of a
-    difference: the models meet the same rows, so the paired intervals on the right are the ones to read.
+    Differences whose interval excludes zero are emphasised. Overlap of the models' own intervals is no test of a
+    difference: the models meet the same rows, so the paired intervals below are the ones to read.
 
     Examples
     --------
     >>> from onefit.display import plot_comparison
-    >>> left, right = plot_comparison(["ridge", "lasso"], [3.1, 3.4], [2.7, 2.9], [3.6, 4.0], [("ridge", "lasso")],
+    >>> above, below = plot_comparison(["ridge", "lasso"], [3.1, 3.4], [2.7, 2.9], [3.6, 4.0], [("ridge", "lasso")],
     ...                               [-0.3], [-0.5], [-0.1], loss="squared_error", confidence_level=0.95)
-    >>> [label.get_text() for label in right.get_yticklabels()]
+    >>> [label.get_text() for label in below.get_yticklabels()]
     ['ridge - lasso']
     """
-    lines = [sum(_wrapped(label).count("\n") + 1 for label in labels) for labels in (names, map(" - ".join, pairs))]
-    size = (9.0, 1.6 + 0.3 * max(*lines, 2))
-    both = new_axes(1, 2, size) if axes is None else given_axes(axes, PARTS)
-    left, right = both
-    _draw_rows(left, [_wrapped(name) for name in names], estimates, lows, highs, zero=False)
-    left.set_xlabel(loss_label(loss))
-    left.set_title(title_of_level(confidence_level, greater_is_better), loc="left", fontsize="medium")
-    labels = [_wrapped(f"{first} - {second}") for first, second in pairs]
-    _draw_rows(right, labels, difference, difference_low, difference_high, zero=True)
-    right.set_xlabel(
-        f"difference in {loss_label(loss)}\n({'above' if greater_is_better else 'below'} 0: the first is better)"
-    )
-    right.set_title("Paired differences", loc="left", fontsize="medium")
+    labels = [(name,) for name in names], list(pairs)
+    both = _new_axes(labels) if axes is None else given_axes(axes, PARTS)
+    above, below = both
+    _draw_rows(above, labels[0], estimates, lows, highs, zero=False)
+    set_texts(above, title_of_level(confidence_level, greater_is_better), loss_label(loss))
+    _draw_rows(below, labels[1], difference, difference_low, difference_high, zero=True)
+    way = "above" if greater_is_better else "below"
+    set_texts(below, "Paired differences", f"difference in {loss_label(loss)}\n({way} 0: the first is better)")
     return both
 
 
+def _new_axes(labels: Sequence[Sequence[tuple[str, ...]]]) -> AxesArray:
+    """Panels of a new figure, one above the other, as high as their names."""
+    lines = [max(2, sum(_lines(label, NARROW).count("\n") + 1 for label in each)) for each in labels]
+    return new_axes(2, 1, (WIDTH, 1.9 + 0.3 * sum(lines)), height_ratios=lines)
+
+
 def _draw_rows(
-    axes: Axes, labels: list[str], estimates: ArrayLike, lows: ArrayLike, highs: ArrayLike, *, zero: bool
+    axes: Axes,
+    labels: Sequence[tuple[str, ...]],
+    estimates: ArrayLike,
+    lows: ArrayLike,
+    highs: ArrayLike,
+    *,
+    zero: bool,
 ) -> None:
     """Draw one interval a row, with a line at zero if asked for and the intervals that exclude it emphasised."""
     estimate, low, high = (np.asarray(values, dtype=float) for values in (estimates, lows, highs))
@@ -108,11 +115,14 @@ def _draw_rows(
         draw_row(axes, row, estimate[row], low[row], high[row], emphasised=bool(strong))
     if zero:
         axes.axvline(0.0, color=OTHER, linewidth=1.0, zorder=2)
-    label_rows(axes, labels, excludes, np.isfinite(estimate))
+    letters = room(axes)
+    names = [_lines(label, min(NARROW, letters)) for label in labels]
+    label_rows(axes, names, excludes, np.isfinite(estimate))
     tidy_rows(axes)
-    axes.locator_params(axis="x", nbins=5)  # two panels share the width
+    axes.locator_params(axis="x", nbins=4 if letters > NARROW else 2)
 
 
-def _wrapped(label: str) -> str:
-    """A long label on several lines, so that it leaves room for the panel."""
-    return "\n".join(textwrap.wrap(label, 24, break_long_words=True))
+def _lines(parts: tuple[str, ...], letters: int) -> str:
+    """A model, or the difference of two, in one line if it is short; a difference breaks behind its sign first."""
+    whole = " - ".join(parts)
+    return whole if len(whole) <= letters else " -\n".join(wrapped(part, letters - 2) for part in parts)

@@ -100,6 +100,7 @@ def plot_differences(
         f"{100 * confidence_level:g}%",
         loc="left",
         fontsize="medium",
+        wrap=True,
     )
     for spine in ax.spines.values():
         spine.set_color(OTHER)

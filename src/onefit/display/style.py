@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -19,6 +20,7 @@ __all__ = [
     "ABSENT",
     "CHOSEN",
     "GRID",
+    "NARROW",
     "OTHER",
     "SELECTED",
     "SHADE",
@@ -28,7 +30,10 @@ __all__ = [
     "loss_label",
     "new_axes",
     "number",
+    "room",
+    "set_texts",
     "title_of_level",
+    "wrapped",
 ]
 
 AxesArray: TypeAlias = npt.NDArray[np.object_]
@@ -50,6 +55,10 @@ SELECTED: tuple[tuple[str, LineStyle], ...] = (
     ("#8A6100", (0, (4, 1.5, 1, 1.5, 1, 1.5))),
     ("#3B4A9B", (0, (1, 3))),
 )
+
+LETTER_INCHES = 0.08  # width of a letter of medium size
+NARROW = 24  # letters; panels that have no room for more have small ones
+MOST_NARROW = 12  # letters that every panel is taken to have room for
 
 
 def loss_label(loss: str) -> str:
@@ -75,6 +84,26 @@ def new_axes(n_rows: int, n_columns: int, size: tuple[float, float], **options: 
         raise OneFitError(f"Plots need matplotlib, which is not installed: {how_to_install('plot')}.") from error
     _, axes = plt.subplots(n_rows, n_columns, figsize=size, layout="constrained", squeeze=False, **options)
     return np.asarray(axes, dtype=object).ravel()
+
+
+def room(axes: Axes) -> int:
+    """Letters of medium size that stand side by side across a panel, before any layout."""
+    return max(MOST_NARROW, int(axes.get_window_extent().width / axes.figure.dpi / LETTER_INCHES))
+
+
+def set_texts(axes: Axes, title: str, x: str) -> None:
+    """Title and name of the horizontal axis on the lines that the panel needs; titles on more in a smaller figure."""
+    letters = room(axes)
+    size = "medium" if letters > NARROW else "x-small"
+    axes.set_title(wrapped(title, letters), loc="left", fontsize=size, wrap=True)
+    axes.set_xlabel(wrapped(x, letters), fontsize=size)
+    axes.tick_params(labelsize=size)
+
+
+def wrapped(text: str, letters: int) -> str:
+    """Text on lines of so many letters; lines that it has stay lines."""
+    lines = [textwrap.wrap(line, letters, break_long_words=True) for line in text.split("\n")]
+    return "\n".join(part for parts in lines for part in parts)
 
 
 def one_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TermPanel", "plot_terms"]
 
-MOST_COLUMNS = 3
-PANEL_SIZE = (3.6, 3.0)
+MOST_COLUMNS = 2  # names are still read where a page shows the picture 400 pixels wide
+PANEL_SIZE = (3.2, 2.7)
 MOST_LETTERS = 16  # of a level: a longer name would take the room of the panel
 MOST_UPRIGHT = 24  # letters of all levels that fit below a panel side by side
 
@@ -66,6 +66,7 @@ def plot_terms(panels: Sequence[TermPanel], *, axes: Sequence[Axes] | AxesArray 
     panels : sequence of TermPanel
     axes : sequence of matplotlib.axes.Axes, optional
         Where to draw, one for each term; a new figure by default, whose panels share the axis of effects.
+        Small ones need a figure with ``layout="constrained"``.
 
     Returns
     -------
@@ -98,7 +99,7 @@ def plot_terms(panels: Sequence[TermPanel], *, axes: Sequence[Axes] | AxesArray 
 
 
 def _new_axes(count: int) -> AxesArray:
-    """Panels of a new figure, at most three side by side; those left over are removed."""
+    """Panels of a new figure, at most two side by side; those left over are removed."""
     n_columns = min(count, MOST_COLUMNS)
     n_rows = -(-count // n_columns)
     width, height = PANEL_SIZE

@@ -96,7 +96,7 @@ class Comparison:
         *,
         kind: str = "intervals",
     ) -> display.AxesArray | Axes:
-        """Draw the models' errors, and beside them their paired differences; or these alone, as a map of colours.
+        """Draw the models' errors, and below them their paired differences; or these alone, as a map of colours.
 
         Parameters
         ----------
