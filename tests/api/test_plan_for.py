@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 
 import numpy as np
 import pandas as pd
@@ -18,8 +19,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 import onefit
-from helpers import quietly
+from helpers import data, quietly
 from onefit.errors import OneFitError
+from onefit.running.progress import Bar, about_text
 
 
 def table(n=60, n_numbers=2):
@@ -120,11 +122,12 @@ def test_nothing_is_left_of_the_fit_that_is_timed():
 def test_a_plan_of_a_job_is_shown_and_pickled():
     X, y = table()
     plan = onefit.plan_for(encoded(Ridge()), X, y, n_folds=10)
-    first, chosen, refits, reason = str(plan).splitlines()
+    first, chosen, refits, most, reason = str(plan).splitlines()
     assert first == "n=60 rows, p=3 columns, K=10 folds, L=about 5 repeats:"
     assert chosen.startswith(" -> gram     about ")
     assert refits.startswith("    refit    about ")
     assert refits.endswith("275 fits")
+    assert most.startswith("repeats go on until the Monte Carlo error is small: at most 200, about ")
     assert reason == plan.reason
     assert "refits would be 55 fits a repeat" in plan.reason
     assert "gram (taken)" in plan._repr_html_()
@@ -186,3 +189,52 @@ def test_training_sets_in_which_scikit_learn_searches_by_itself_are_counted():
         for columns in (X, np.hstack([X, X[:, :1]]))
     )
     assert twice > 2 * alone
+
+
+def test_a_plan_says_what_repeats_may_come_to():
+    X, y = data(60, 3, seed=0)
+    automatic = onefit.plan_for(Ridge(), X, y, n_folds=5, route="gram", random_state=0)
+    asked = onefit.plan_for(Ridge(), X, y, n_folds=5, n_repeats=7, random_state=0)
+    refits = onefit.plan_for(Ridge(), X, y, n_folds=5, route="refit", max_fits=60, random_state=0)
+    assert (automatic.n_repeats, automatic.most_repeats) == (5, 200)
+    assert (asked.n_repeats, asked.most_repeats) == (7, 7)
+    assert (refits.n_repeats, refits.most_repeats) == (4, 4)
+    most = f"at most 200, about {40 * automatic.seconds['gram']:.2g} s"
+    assert most in str(automatic)
+    assert most in automatic._repr_html_()
+    assert "at most" not in str(asked) + str(refits)
+
+
+def test_the_words_before_a_job_have_the_likely_and_the_most_repeats(capsys):
+    X, y = data(60, 3, seed=0)
+    words = []
+
+    class Told(Bar):
+        def plan(self, text, is_long=False):
+            words.append(text)
+
+    quietly(
+        onefit.nested_cv,
+        Ridge(),
+        X,
+        y,
+        n_folds=5,
+        route="gram",
+        random_state=0,
+        progress=Told(sys.stderr, is_asked_for=False),
+    )
+    assert words == ["5 folds, about 5 repeats (at most 200), by gram: less than a second"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (5400, "90 min"),
+        (36_000, "10.0 h"),
+        (864_000, "10 days"),
+        (3.2e8, "10 years"),
+        (1e20, "more than a thousand years"),
+    ],
+)
+def test_times_have_units_that_one_believes(seconds, text):
+    assert about_text(seconds).removeprefix("about ") == text

@@ -640,6 +640,37 @@ def test_plan_prints_the_plan():
     assert onefit_cli("plan", "--rows", 5, "--columns", 2, "--folds", 10).exit_code == 1
 
 
+def test_plan_of_more_than_a_machine_holds_says_so_in_words():
+    outcome = onefit_cli("plan", "--rows", "1e12", "--columns", 10)
+    assert outcome.exit_code == 0
+    assert "n=1,000,000,000,000 rows" in outcome.stdout
+    assert "more than a thousand years" in outcome.stdout  # by systems of 1e11 rows
+    assert "more than a million times faster" in outcome.stdout
+    assert not re.search(r"\d{4} ?(h|days|years)", outcome.stdout)
+    assert "1,000,000,000,000 rows of 10 numbers take 80 TB, and this machine has" in outcome.stderr
+    assert "take fewer columns" in onefit_cli("plan", "--rows", 1000, "--columns", "1e11").stderr
+    assert onefit_cli("plan", "--rows", 500, "--columns", 10).stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("0", "is too small; give at least 3"),
+        ("-5", "is too small; give at least 3"),
+        ("1.5e1.5", "is no number; give a whole one"),
+        ("nan", "is no number; give a whole one"),
+        ("3.5", "is not whole; give a number such as 1000"),
+        ("1e300", "is more than any table has; give at most 1e15"),
+        ("1e999999999", "is more than any table has; give at most 1e15"),
+    ],
+)
+def test_sizes_that_no_table_has_are_one_line(given, said):
+    outcome = onefit_cli("plan", "--rows", given, "--columns", 10)
+    assert outcome.exit_code == 2
+    assert outcome.stderr == f"onefit: --rows: {given!r} {said}{outcome.stderr.partition(said)[2]}"
+    assert outcome.stderr.count("\n") == 1
+
+
 def test_plan_of_a_table_is_that_of_the_job():
     outcome = onefit_cli("plan", HOUSES, "--target", "price", *DROPPED, "--repeats", 3)
     assert outcome.exit_code == 0

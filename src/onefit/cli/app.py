@@ -11,6 +11,7 @@ from .asking import Ask, check_usage
 from .ending import INTERRUPTED
 from .group import COMMAND, Command, Guarded, will_write
 from .options import STANDARD_INPUT, Debugging, Writing
+from .parsing import whole_number
 from .signatures import with_options
 
 if TYPE_CHECKING:
@@ -121,12 +122,18 @@ def compare(ctx: typer.Context, ask: Ask) -> None:
 @with_options
 def plan(
     *,
-    rows: Annotated[int | None, typer.Option("--rows", min=3, help="Rows, without a table.")] = None,
+    rows: Annotated[
+        int | None, typer.Option("--rows", parser=whole_number(3), metavar="N", help="Rows, without a table.")
+    ] = None,
     columns: Annotated[
-        int | None, typer.Option("--columns", min=1, help="Columns of the design, the intercept among them.")
+        int | None,
+        typer.Option(
+            "--columns", parser=whole_number(1), metavar="N", help="Columns of the design, the intercept among them."
+        ),
     ] = None,
     n_values: Annotated[
-        int | None, typer.Option("--values", min=1, help="Values of a parameter, without a table.")
+        int | None,
+        typer.Option("--values", parser=whole_number(1), metavar="N", help="Values of a parameter, without a table."),
     ] = None,
     ask: Ask,
 ) -> None:
@@ -144,9 +151,13 @@ def plan(
         raise typer.BadParameter("give a table with --target, or --rows and --columns without a table")
     import onefit
 
+    from .streaming import memory_notes
+    from .texts import show_lines
+
     folds = {"auto": 10, "n": rows}.get(str(ask.folds), ask.folds)
     repeats = 1 if ask.repeats == "auto" else ask.repeats
     typer.echo(str(onefit.plan(rows, columns, int(folds), int(repeats), n_values or 1)))
+    show_lines("note", memory_notes(rows, columns))
 
 
 @app.command(cls=Command)

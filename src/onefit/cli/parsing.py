@@ -6,6 +6,7 @@ import difflib
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import typer
@@ -28,6 +29,7 @@ __all__ = [
     "parse_repeats",
     "parse_scoring",
     "parse_values",
+    "whole_number",
 ]
 
 LOSS_FORMS = {"huber": "huber:DELTA", "pinball": "pinball:QUANTILE"}
@@ -87,6 +89,27 @@ def _number(text: str, what: str) -> float:
     if not math.isfinite(number):
         raise typer.BadParameter(f"{text!r} is not a number; {what}")
     return number
+
+
+def whole_number(least: int, most: int = 10**15) -> Callable[[str], int]:
+    """A parser of a whole number in a range, also of 1e6."""
+
+    def parse(text: str) -> int:
+        try:
+            number = Decimal(text)
+        except InvalidOperation:
+            number = Decimal("nan")
+        if not number.is_finite():
+            raise typer.BadParameter(f"{text!r} is no number; give a whole one, such as 1000 or 1e6")
+        if number.adjusted() > 20 or number > most:
+            raise typer.BadParameter(f"{text!r} is more than any table has; give at most {most:g}".replace("e+", "e"))
+        if number < least:
+            raise typer.BadParameter(f"{text!r} is too small; give at least {least}")
+        if number != int(number):
+            raise typer.BadParameter(f"{text!r} is not whole; give a number such as 1000 or 1e6")
+        return int(number)
+
+    return parse
 
 
 def parse_penalties(text: str) -> Penalties:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import math
 import os
 from dataclasses import replace
 from typing import Any
@@ -173,6 +174,26 @@ def _bytes(source: Source) -> float:
         )
     names = [source.data] if os.path.isfile(source.data) else glob.glob(source.data, recursive=True)
     return float(sum(os.path.getsize(name) for name in names if os.path.isfile(name)))
+
+
+def memory_notes(rows: int, columns: int) -> list[str]:
+    """Whether a design of this size is more than the memory of this machine, and what then."""
+    needed, free = 8.0 * rows * columns, free_memory()
+    if needed <= free:
+        return []
+    remedy = (
+        "take fewer columns"
+        if columns > rows
+        else "keep them in files, which are read in pieces (Parquet; onefit plan 'data/*.parquet' --target COLUMN)"
+    )
+    sizes = f"{rows:,} rows of {columns:,} numbers take {_size_text(needed)}"
+    return [f"{sizes}, and this machine has {_size_text(free)} free: {remedy}."]
+
+
+def _size_text(size: float) -> str:
+    """Bytes in the unit that suits them."""
+    power = min(6, max(2, int(math.log10(size)) // 3))
+    return f"{size / 1000**power:,.3g} {' kMGTPE'[power]}B" if size < 1e21 else "more than an exabyte"
 
 
 def free_memory() -> float:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import DataError
+from ..running.progress import about_text, fine_time_text
 from ..typing import AnyArray, FloatArray
 from ..vocabulary import SelectionName
 from .estimators import short_name
@@ -81,12 +82,12 @@ def plan_html(plan: ShownPlan) -> str:
         [
             f"{route} (taken)" if route == plan.choice else route,
             f"{plan.flops[route]:.3g}" if route in plan.flops else "",
-            f"{plan.seconds[route]:.2g}" if route in plan.seconds else "",
+            about_text(plan.seconds[route], fine_time_text) if route in plan.seconds else "",
         ]
         for route in dict.fromkeys([*plan.flops, plan.choice, *plan.seconds])
     ]
-    title = f"{plan.n:,} rows, {plan.p:,} columns, {plan.n_folds:,} folds, {plan.n_repeats:,} repeats"
-    return _block(title, ["route", "flops", "about, seconds"], rows, [plan.reason])
+    title = f"{plan.n:,} rows, {plan.p:,} columns, {plan.n_folds:,} folds, {plan.repeats_text()}"
+    return _block(title, ["route", "flops", "time"], rows, [*plan.notes(), plan.reason])
 
 
 def comparison_html(comparison: ShownComparison) -> str:

@@ -14,18 +14,20 @@ from ..checks import check_integer
 from ..display.html import plan_html
 from ..learners import GLMLearner, RefitLearner, SearchedLearner
 from ..routes import explain
-from ..routes.contract import LIKELY_REPEATS
 from ..routes.costs import Shape
 from ..routes.newton import NewtonRoute, mean_iterations
 from ..routes.plan import flops_of, offers_of
 from ..routes.refit import time_one_fit
 from ..routes.searched import SearchedRoute, share_asked
 from ..running.job import Job
-from ..running.progress import fine_time_text
+from ..running.progress import about_text, fine_time_text
 from ..typing import Estimator
 from ..vocabulary import CONVERGED
 
 __all__ = ["Plan", "breakeven_folds", "plan", "plan_of"]
+
+MOST_PLANNED = 10**15
+"""Of rows, columns, repeats and values: beyond it there is no such table, and powers of sizes overflow."""
 
 MOST_COUNTED = 2.0
 """Seconds of a repeat up to which iterations are counted."""
@@ -54,6 +56,8 @@ class Plan:
     is_automatic : bool
         Whether ``n_repeats`` is what ``n_repeats="auto"`` is reckoned to take: 5 repeats, or for refits at most those
         that ``max_fits`` allows.
+    most_repeats : int
+        Repeats at the latest: with "auto" they go on until the Monte Carlo error is small.
     iterations : float or None
         Of the route "newton" in a plan of `plan_for`: how many each training set takes on average, counted in the
         folds of the first repeat; None for other routes, and where counting would take seconds.
@@ -71,6 +75,7 @@ class Plan:
     n_fits: int = 0
     is_automatic: bool = False
     iterations: float | None = None
+    most_repeats: int = 0
 
     def __getstate__(self) -> dict[str, object]:
         return {**vars(self), "flops": dict(self.flops), "seconds": dict(self.seconds)}
@@ -80,16 +85,29 @@ class Plan:
         self.__dict__.update(state, **views)
 
     def __str__(self) -> str:
-        some = "about " if self.is_automatic else ""
-        lines = [f"n={self.n} rows, p={self.p} columns, K={self.n_folds} folds, L={some}{self.n_repeats} repeats:"]
+        sizes = f"n={self.n:,} rows, p={self.p:,} columns, K={self.n_folds:,} folds"
+        lines = [f"{sizes}, L={self.repeats_text()}:"]
         for route in dict.fromkeys([*self.flops, self.choice, *self.seconds]):
             what = [f"{self.flops[route]:10.3g} flops"] if route in self.flops else []
-            what += [f"about {fine_time_text(self.seconds[route])}"] if route in self.seconds else []
+            what += [about_text(self.seconds[route], fine_time_text)] if route in self.seconds else []
             what += [f"{self.n_fits:,} fits"] if route == "refit" and not self.flops else []
             lines.append(f" {'->' if route == self.choice else '  '} {route:<8} {', '.join(what)}".rstrip())
+        return "\n".join([*lines, *self.notes(), self.reason])
+
+    def repeats_text(self) -> str:
+        """How many repeats, and whether that is a guess."""
+        return f"{'about ' if self.is_automatic else ''}{self.n_repeats:,} repeat{'s' if self.n_repeats > 1 else ''}"
+
+    def notes(self) -> list[str]:
+        """What repeats and iterations may come to."""
+        found = []
+        if self.most_repeats > self.n_repeats:
+            share, seconds = self.most_repeats / self.n_repeats, self.seconds.get(self.choice)
+            time = "" if seconds is None else f", {about_text(share * seconds, fine_time_text)}"
+            found.append(f"repeats go on until the Monte Carlo error is small: at most {self.most_repeats:,}{time}")
         if self.iterations is not None:
-            lines.append(f"about {self.iterations:.1f} iterations a training set, counted without each fold")
-        return "\n".join([*lines, self.reason])
+            found.append(f"about {self.iterations:.1f} iterations a training set, counted without each fold")
+        return found
 
     def _repr_html_(self) -> str:
         return plan_html(self)
@@ -134,11 +152,11 @@ def plan(n: int, p: int, n_folds: int, n_repeats: int = 1, n_values: int = 1) ->
     >>> onefit.plan(200, 300, 10).choice
     'onestep'
     """
-    n = check_integer("n", n, 3)
-    p = check_integer("p", p, 1)
+    n = check_integer("n", n, 3, MOST_PLANNED)
+    p = check_integer("p", p, 1, MOST_PLANNED)
     K = check_integer("n_folds", n_folds, 3, n)
-    L = check_integer("n_repeats", n_repeats, 1)
-    shape = Shape(n, p, K, L, check_integer("n_values", n_values, 1), n / K)
+    L = check_integer("n_repeats", n_repeats, 1, MOST_PLANNED)
+    shape = Shape(n, p, K, L, check_integer("n_values", n_values, 1, MOST_PLANNED), n / K)
     offers, flops = offers_of(shape), flops_of(shape)
     choice = min(offers, key=lambda name: offers[name].seconds)
     seconds = {name: offer.seconds for name, offer in offers.items()}
@@ -152,8 +170,7 @@ def plan_of(job: Job, estimator: Estimator) -> Plan:
     if job.is_streamed:
         return _plan_of_table(job)
     (bid,), problem, K = job.bids, job.problem, job.partitions.source.n_folds
-    likely = job.stopping.most if isinstance(bid.learner, RefitLearner) else LIKELY_REPEATS
-    L = job.n_repeats or likely
+    L = job.likely_repeats
     fits, V = L * K * (K + 1) // 2, bid.learner.n_values
     seconds = {} if isinstance(bid.learner, RefitLearner) else {bid.route.name: bid.seconds + _seconds_asked(job, fits)}
     one_fit = time_one_fit(job.task, estimator)
@@ -162,7 +179,8 @@ def plan_of(job: Job, estimator: Estimator) -> Plan:
     p = problem.X.shape[1] if len(getattr(problem.X, "shape", ())) == 2 else 1
     none, known = MappingProxyType[str, float]({}), MappingProxyType(seconds)
     is_automatic, counted = job.n_repeats is None, _iterations(job)
-    return Plan(problem.n, p, K, L, V, none, known, bid.route.name, bid.reason, fits, is_automatic, counted)
+    most = job.most_repeats
+    return Plan(problem.n, p, K, L, V, none, known, bid.route.name, bid.reason, fits, is_automatic, counted, most)
 
 
 def _seconds_asked(job: Job, fits: int) -> float:
@@ -182,7 +200,7 @@ def _iterations(job: Job) -> float | None:
     (bid,), source = job.bids, job.partitions.source
     if not isinstance(bid.learner, GLMLearner) or not isinstance(bid.route, NewtonRoute):
         return None
-    if bid.seconds / max(1, job.n_repeats or LIKELY_REPEATS) > MOST_COUNTED:
+    if bid.seconds / job.likely_repeats > MOST_COUNTED:
         return None
     return mean_iterations(bid.learner, bid.learner.own_task(job.task), source.block(0, 1))
 
@@ -190,16 +208,16 @@ def _iterations(job: Job) -> float | None:
 def _plan_of_table(job: Job) -> Plan:
     """What passes over a table would cost; where there are two, reading the rows is not counted."""
     bid, source = job.bids[0], job.partitions.source
-    L, V, p = job.n_repeats or 2, bid.learner.n_values, job.problem.X.shape[1]
+    L, V, p = job.likely_repeats, bid.learner.n_values, job.problem.X.shape[1]
     shape = Shape(source.n, p, source.n_folds, L, V, source.n / source.n_folds)
     fits = L * source.n_folds * (source.n_folds + 1) // 2 * V
-    name, is_automatic = bid.route.name, job.n_repeats is None
+    name, rest = bid.route.name, (fits, job.n_repeats is None, None, job.most_repeats)
     if bid.seconds:  # it iterates, and reading the rows is counted
         none, known = MappingProxyType[str, float]({}), MappingProxyType({name: bid.seconds})
-        return Plan(source.n, p, source.n_folds, L, V, none, known, name, bid.reason, fits, is_automatic)
+        return Plan(source.n, p, source.n_folds, L, V, none, known, name, bid.reason, *rest)
     seconds = MappingProxyType({"gram": offers_of(shape)["gram"].seconds})
     flops = MappingProxyType({"gram": flops_of(shape)["gram"]})
-    return Plan(source.n, p, source.n_folds, L, V, flops, seconds, name, bid.reason, fits, is_automatic)
+    return Plan(source.n, p, source.n_folds, L, V, flops, seconds, name, bid.reason, *rest)
 
 
 def breakeven_folds(n: int, p: int) -> float | None:

@@ -139,4 +139,4 @@ def seconds_of(route: str, terms: Mapping[str, float]) -> float:
 
 def ratio_text(ratio: float) -> str:
     """How many times, with two digits: no estimate of a cost is better than that."""
-    return f"{float(f'{ratio:.2g}'):,g}" if ratio < 1e6 else f"{ratio:.2g}"
+    return f"{float(f'{ratio:.2g}'):,g}" if ratio < 1e6 else "more than a million"

@@ -47,7 +47,7 @@ class GramRoute(RepeatedRoute):
 def offer_gram(shape: Shape) -> Offer:
     """What the route takes at a shape."""
     reason = f"it needs {ratio_text(shape.refit_flops / gram_flops(shape))} times fewer operations than refits"
-    return Offer(seconds_of("gram", gram_work(shape)), reason, f"{shape.q} x {shape.q} (columns)")
+    return Offer(seconds_of("gram", gram_work(shape)), reason, f"{shape.q:,} x {shape.q:,} (columns)")
 
 
 def _offer_sparse(smoother: SparseSmoother, shape: Shape, task: Task) -> Offer:

@@ -49,7 +49,7 @@ def offer_onestep(shape: Shape) -> Offer:
     """What the route takes at a shape."""
     reason = f"it needs {ratio_text(shape.refit_flops / onestep_flops(shape))} times fewer operations than refits"
     size = math.ceil(shape.m)
-    return Offer(seconds_of("onestep", onestep_work(shape)), reason, f"{size} x {size} (rows of a fold)")
+    return Offer(seconds_of("onestep", onestep_work(shape)), reason, f"{size:,} x {size:,} (rows of a fold)")
 
 
 def onestep_flops(shape: Shape) -> float:

@@ -15,10 +15,12 @@ from ..inference.montecarlo import Stopping
 from ..learners import Learner, RefitLearner, Task
 from ..metrics import Asked, Loss
 from ..routes import Bid, Computation, Outcome, Partitions, Route, Workers
+from ..routes.contract import LIKELY_REPEATS
+from ..routes.streams.compute import ROUNDS
 from ..validation import Problem
 from .dependent import Dependent
 from .lostcolumns import explain_lost_columns
-from .progress import LONG, Progress, time_text
+from .progress import LONG, Progress, about_text
 from .settings import Settings
 
 __all__ = ["Job", "with_hints"]
@@ -107,6 +109,19 @@ class Job:
         return self.partitions.stopping(any(isinstance(bid.learner, RefitLearner) for bid in self.bids))
 
     @property
+    def likely_repeats(self) -> int:
+        """Repeats that the seconds of bids are for: those asked for, or what "auto" often takes."""
+        if self.is_streamed or self.n_repeats is not None:
+            return self.n_repeats or ROUNDS[0]
+        is_refitted = any(isinstance(bid.learner, RefitLearner) for bid in self.bids)
+        return self.stopping.most if is_refitted else LIKELY_REPEATS
+
+    @property
+    def most_repeats(self) -> int:
+        """Repeats at the latest."""
+        return self.n_repeats or (ROUNDS[-1] if self.is_streamed else self.stopping.most)
+
+    @property
     def rows(self) -> RowRoles:
         """Weights and groups of the rows."""
         return RowRoles.of(self.problem.weights, self.problem.groups)
@@ -135,25 +150,36 @@ class Job:
 
     def _plan_words(self) -> str:
         """Folds, repeats, routes and the expected time, for people who wait."""
-        K, at_most = self.partitions.source.n_folds, "at most " if self.n_repeats is None else ""
-        L = self.n_repeats or self.stopping.most
+        K, likely, most = self.partitions.source.n_folds, self.likely_repeats, self.most_repeats
+        at_most = "at most " if self.n_repeats is None else ""
         refitted = [bid for bid in self.bids if isinstance(bid.learner, RefitLearner)]
         asked = self.bids[:-1] if self.is_streamed else self.bids  # the last one there is the best constant
         routes = " and ".join(dict.fromkeys(bid.route.name for bid in asked))
-        words = f"{K:,} folds, {at_most}{L} repeat{'s' if L > 1 else ''}, by {routes}"
+        repeats = f"{at_most}{most} repeat{'s' if most > 1 else ''}"
+        if likely < most:
+            repeats = f"about {likely} repeats (at most {most})"
+        words = f"{K:,} folds, {repeats}, by {routes}"
         if refitted and self.dependent is None:
-            fits = sum(bid.learner.n_values for bid in refitted) * L * K * (K + 1) // 2
+            fits = sum(bid.learner.n_values for bid in refitted) * most * K * (K + 1) // 2
             return f"{words}: {at_most}{fits:,} fits, whose time the first ones will tell"
         seconds = sum(bid.seconds for bid in self.bids)
         if self.is_streamed and seconds:
             words += ", " + next(bid.reason for bid in self.bids if bid.seconds).partition(": ")[2]
         if refitted or not 0 < seconds < np.inf:
             return words
-        return f"{words}: {'less than a second' if seconds < 1 else f'about {time_text(seconds)}'}"
+        return f"{words}: {_time_words(seconds, seconds * most / likely)}"
 
     def _name_at(self, place: int | None) -> str:
         """The name of the model that a place on the axis of computed values belongs to; empty if it has none."""
         return self.names[self.values[place]] if self.names and place is not None else ""
+
+
+def _time_words(seconds: float, most: float) -> str:
+    """What is likely, and what it may come to."""
+    if most < 1:
+        return "less than a second"
+    likely = "less than a second" if seconds < 1 else about_text(seconds)
+    return likely if most == seconds else f"{likely}, {about_text(most).replace('about', 'at most')}"
 
 
 def with_hints(error: TrainingSetError, problem: Problem, learners: Sequence[Learner]) -> TrainingSetError:

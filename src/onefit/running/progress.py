@@ -20,7 +20,17 @@ from ..errors import DataError
 from ..metrics.givenlosses import takes_two
 from ..routes import Units
 
-__all__ = ["Bar", "Progress", "Stopped", "Units", "check_progress", "fine_time_text", "time_text"]
+__all__ = [
+    "TOO_LONG",
+    "Bar",
+    "Progress",
+    "Stopped",
+    "Units",
+    "about_text",
+    "check_progress",
+    "fine_time_text",
+    "time_text",
+]
 
 PATIENCE = 1.0
 """Seconds that a job may take without a bar, unless the user asks for one."""
@@ -30,6 +40,10 @@ REFRESH, REFRESH_FILE = 0.1, 10.0
 
 LONG = 5.0
 """Seconds of refits from which a line says in advance how many there are and how long they take."""
+
+DAY, YEAR, MOST_YEARS = 86_400.0, 365.25 * 86_400.0, 1000
+TOO_LONG = "more than a thousand years"
+"""What is said of times beyond that: no figure there would be believed."""
 
 LONGEST, SHORTEST = 30, 8
 """Blocks of a bar; what does not fit beside the shortest one is left out."""
@@ -281,4 +295,13 @@ def time_text(seconds: float) -> str:
     """A time in the unit that suits it."""
     if seconds < 99.5:
         return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 99.5 * 60 else f"{seconds / 3600:.1f} h"
+    if seconds < 99.5 * 60:
+        return f"{seconds / 60:.0f} min"
+    if seconds < 3 * DAY:
+        return f"{seconds / 3600:.1f} h"
+    return f"{seconds / DAY:.0f} days" if seconds < 2 * YEAR else f"{seconds / YEAR:.0f} years"
+
+
+def about_text(seconds: float, write: Callable[[float], str] = time_text) -> str:
+    """An estimated time; beyond what anybody waits for, only that."""
+    return TOO_LONG if seconds >= MOST_YEARS * YEAR else f"about {write(seconds)}"
