@@ -231,6 +231,28 @@ def test_row_of_no_weight_is_predicted_but_neither_fitted_nor_counted(route):
 # ---------------------------------------------------------------------------------------------- errors
 
 
+@pytest.mark.parametrize("route", FAST_ROUTES)
+@pytest.mark.parametrize("p", [8, 27])
+@pytest.mark.parametrize(
+    ("estimator", "constant"),
+    [(Ridge(2e-4), 3.0), (Ridge(2e-4, fit_intercept=False), 0.0), (KernelRidge(alpha=2e-4), 0.0)],
+    ids=["ridge", "ridge without intercept", "kernel"],
+)
+def test_row_of_no_weight_may_be_far_away_in_a_column_that_the_others_do_not_have(estimator, constant, p, route):
+    """A penalty holds its coefficient at zero, so the predictions are those without the column, to the last digits."""
+    X, y = data(30, p, 2)
+    X *= np.logspace(-2, 3, p)
+    w, folds = random_weights(30, "zeros"), random_folds(30, 5)
+    far = np.where(w == 0, 1e6 * np.arange(30.0), constant)[:, None]
+    found = quiet_nested_cv(estimator, np.hstack([X, far]), y, folds=folds, sample_weight=w, route=route)
+    has_intercept = bool(constant)
+    losses = reference.fold_losses(y, folds, reference.refitter(X, y, 2e-4, None, has_intercept, w), weights=w)
+    expected = losses.prediction[0]
+    assert relative_gap(found.heldout["prediction"], expected) <= 1e-9
+    counted = w > 0
+    assert relative_gap(found.heldout["prediction"][counted], expected[counted]) <= 1e-9
+
+
 @pytest.mark.parametrize(
     "weights",
     [

@@ -55,6 +55,9 @@ def kernel_ridge(estimator: KernelRidge, task: Task, path: Path | None) -> Smoot
         parameters = estimator.kernel_params or {}
     else:
         parameters = {"gamma": estimator.gamma, "degree": estimator.degree, "coef0": estimator.coef0}
+    if estimator.kernel == "linear" and problem.weights is not None:
+        # rows without weight meet the others in no column that these do not have: there they would only cost digits
+        X = np.where(X[problem.weights > 0].any(axis=0), X, 0.0)
     if estimator.kernel in ("rbf", "laplacian"):  # of differences: what all rows share would cost them digits
         X = X - middle(X)
     try:

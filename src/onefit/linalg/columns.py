@@ -9,7 +9,7 @@ from scipy import linalg
 from scipy.linalg import blas
 
 from ..spare import spare_table
-from ..typing import FloatArray, IntArray
+from ..typing import BoolArray, FloatArray, IntArray
 from .penalty import Penalty, as_penalty
 from .rowspace import as_square, clean, row_space, without
 from .tall import EPS, is_far_from_singular, norms
@@ -221,13 +221,18 @@ def middle(X: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class ColumnMap:
-    """How rows of a design become rows of penalized and free columns; see `columns_of`."""
+    """How rows of a design become rows of penalized and free columns; see `columns_of`.
+
+    ``unseen`` are columns that do not vary in the rows that count: their coefficients are zero in every training set,
+    and what others have there would only magnify rounding errors.
+    """
 
     maps: Penalty
     centre: FloatArray | None
     E_size: FloatArray
     N_size: FloatArray
     fit_intercept: bool
+    unseen: BoolArray | None = None
 
     @property
     def mixes(self) -> bool:
@@ -238,6 +243,8 @@ class ColumnMap:
         """Some rows, or all."""
         # before any product, which would round by the offset
         moved = X if self.centre is None else np.subtract(X, self.centre, out=spare_table(*X.shape))
+        if self.unseen is not None:
+            moved = np.where(self.unseen, 0.0, moved)
         E = moved if self.maps.penalized is None else moved @ self.maps.penalized
         N = np.ones((len(X), 1 if self.fit_intercept else 0))
         if self.maps.free.shape[1]:
@@ -257,8 +264,12 @@ def column_map(
     seen = X if fitted_rows is None else X[fitted_rows]
     centre = middle(seen) if fit_intercept else None
     maps = as_penalty(penalty, X.shape[1])
+    unseen = None
     if maps.penalized is None:  # a ridge penalty mixes nothing
         E_size = norms(seen)
+        if len(seen) < len(X):
+            still = (seen == (0.0 if centre is None else centre)).all(axis=0)
+            unseen = still if still.any() else None
     else:
         maps = maps.graded(norms(seen if centre is None else seen - centre))
         assert maps.penalized is not None
@@ -266,7 +277,7 @@ def column_map(
     N_size = np.full(1 if fit_intercept else 0, np.sqrt(len(seen)))
     if maps.free.shape[1]:
         N_size = np.hstack([N_size, norms(np.abs(seen) @ np.abs(maps.free))])
-    return ColumnMap(maps, centre, E_size, N_size, fit_intercept)
+    return ColumnMap(maps, centre, E_size, N_size, fit_intercept, unseen)
 
 
 def columns_of(
