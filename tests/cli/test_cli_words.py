@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 import threading
 
@@ -12,6 +13,8 @@ import pytest
 from test_cli import DROPPED, HOUSES, onefit_cli
 
 from onefit.cli import telling
+from onefit.cli.group import HABITS
+from onefit.cli.showing import numbers
 from onefit.cli.telling import CommandBar
 from onefit.running.progress import Progress, Units
 
@@ -49,6 +52,9 @@ def table(tmp_path):
         (["--seed"], "--seed lacks its value; put it behind, as in --seed N; see"),
         (["--impute", "true"], "true: that is more than one table; a column goes behind its option, and options such"),
         (["--nofolds"], "no such option: --nofolds"),
+        (["--n-splits", "5"], "no such option: --n-splits; here that is --folds; see"),
+        (["--random-state", "1"], "no such option: --random-state; here that is --seed; see"),
+        (["--param-grid", "x"], "no such option: --param-grid; here that is onefit curve with --param and --values"),
         (["--lambda", "1", "--tuned", "gcv"], "--lambda fixes the penalty and --tuned chooses it"),
     ],
 )
@@ -230,3 +236,14 @@ def test_the_report_says_in_words_what_chose_the_penalty_and_is_not_overwritten_
     assert "The penalty is chosen by leave-one-out, anew in every training set" in report.read_text(encoding="utf-8")
     again = onefit_cli(*RUN, "--report", report)
     assert again.stderr.endswith("exists and is not overwritten; give another name, or --force to overwrite it.\n")
+
+
+def test_a_difference_that_rounds_to_nothing_has_no_sign():
+    assert numbers(-0.2, -10.4, 9.8) == ["0", "-10", "10"]
+    assert numbers(-0.2, -104.0, 98.0) == ["0", "-104", "98"]
+
+
+def test_every_option_that_a_habit_is_told_exists():
+    known = onefit_cli("curve", "--help").stdout
+    for meant in HABITS:
+        assert all(option in known for option in re.findall(r"--[a-z]+", meant))

@@ -162,11 +162,39 @@ PLAINER = (
 """What typer and click say, and what is said in its place."""
 
 
+GRID = "onefit curve with --param and --values, or --lambda lo:hi:count"
+HABITS = {
+    "--folds": ("n-splits", "n-folds", "nfolds", "cv", "k"),
+    "--repeats": ("n-repeats", "n-repeat"),
+    "--scoring or --loss": ("metric", "metrics", "score"),
+    "--lambda": ("alpha", "penalty", "lam"),
+    "--seed": ("random-state",),
+    "--jobs": ("n-jobs", "threads"),
+    "--level": ("confidence-level", "confidence"),
+    "--model": ("estimator", "models"),
+    "--target": ("y", "outcome", "label", "response"),
+    "--weights": ("sample-weight", "weight"),
+    "--report FILE or --json FILE": ("output", "out", "html"),
+    GRID: ("param-grid", "params", "param-range"),
+}
+"""Options of this program, and what people who come from others type in their place."""
+
+
+def _usual_name(text: str) -> str:
+    """The message, with the option that is meant instead of those that are spelled alike."""
+    typed = re.match(r"No such option: --([\w-]+)", text)
+    for meant, others in HABITS.items():
+        if typed and typed[1] in others:
+            return f"{typed[0]}; here that is {meant}"
+    return text
+
+
 def _usage_line(error: Any) -> str:
     """What is wrong with the command line, where, and where the options are explained."""
     text = " ".join(error.format_message().split()).rstrip(".")
     for said, plainer in PLAINER:
         text = re.sub(said, plainer, text)
+    text = _usual_name(text)
     path = " ".join(["onefit", *getattr(getattr(error, "ctx", None), "command_path", "").split()[1:]])
     return f"{text[:1].lower()}{text[1:]}{' See' if text.endswith('?') else '; see'} {path} --help."
 

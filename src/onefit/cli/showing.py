@@ -70,7 +70,7 @@ def numbers(*values: SupportsFloat) -> list[str]:
 def _number(value: float, decimals: int | None) -> str:
     if not math.isfinite(value):
         return ABSENT if math.isnan(value) else str(value)
-    return f"{value:.4g}" if decimals is None else f"{value + 0.0:,.{decimals}f}"
+    return f"{value:.4g}" if decimals is None else f"{round(value, decimals) + 0.0:,.{decimals}f}"  # never -0
 
 
 def _error(error: float, beside: Sequence[str]) -> str:
