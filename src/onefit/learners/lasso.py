@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.linear_model import ElasticNet, Lasso
 from ..errors import RouteError, TrainingSetError
 from ..linalg import batched, elasticnet
 from ..linalg import lasso as active_sets
-from ..typing import BoolArray, FloatArray
+from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
 from ..vocabulary import CONVERGED
 from .contract import Path, Task
@@ -117,7 +118,7 @@ class LassoLearner(EncodedLearner):
         q, dense = self.width, 1.0 if self.l1_ratio == 1.0 else MORE_IN_NET
         values = self.n_values * (3e-6 + 1.5e-10 * dense * q**2)
         if self.encoding.block.has_closed and self.l1_ratio == 1.0:
-            values += self.n_values * (1.5e-4 + 1e-11 * q**3)
+            values += self.n_values * (5e-6 + 2e-12 * q**3)
         return 5e-5 + 1e-8 * q**2 + values + 4e-10 * dense * self.taking_part * q**3
 
     def alphas(self, sets: EncodedSets, h: FloatArray) -> FloatArray:
@@ -126,12 +127,27 @@ class LassoLearner(EncodedLearner):
 
     def fit(self, sets: EncodedSets) -> tuple[FloatArray, BoolArray]:
         """Coefficients (S, V, p, Q) of the outputs, and which training sets determine them."""
+        A, D, h = self._of_length_one(sets)
+        strengths = self.alphas(sets, h) * sets.moments.n[:, None]
+        return self._solve(A, D, D[:, :, None] * h, strengths, sets.features)
+
+    def are_independent(self, sets: EncodedSets) -> BoolArray:
+        """Training sets (S,) whose columns do not depend on each other, so that they determine fits, or nearly all."""
+        A, D, h = self._of_length_one(sets)
+        least = (1.0 - self.l1_ratio) * self.alphas(sets, h).min(axis=1) * sets.moments.n
+        found: BoolArray = np.empty(len(A), dtype=bool)
+        for index, (products, lengths) in enumerate(zip(A, D, strict=True)):
+            closed = _closed_levels(lengths, sets.features, index) if self.fit_intercept else []
+            found[index] = _are_known(products, least[index] * np.square(lengths)[None], (lengths > 0)[None], closed)
+        return found
+
+    def _of_length_one(self, sets: EncodedSets) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Products of the columns, made as long as one, inverses of their lengths, and their products with y."""
         A, d, h = self._scaled_equations(sets)
-        alphas = self.alphas(sets, h)
         D = np.where(d > 0, 1.0 / np.sqrt(np.where(d > 0, d, 1.0)), 0.0)  # a column that is zero has no coefficient
         diagonal = np.arange(A.shape[1])
         A[:, diagonal, diagonal] = 1.0
-        return self._solve(A, D, D[:, :, None] * h, alphas * sets.moments.n[:, None], sets.features)
+        return A, D, h
 
     def _solve(
         self,
@@ -148,17 +164,16 @@ class LassoLearner(EncodedLearner):
         right = np.ascontiguousarray(np.swapaxes(h, 1, 2))
         found, states = active_sets.fit(A, right, D, penalties, self.positive)
         is_known = ~(states == active_sets.FAILED).any(axis=(1, 2))
-        for index, value, output in np.argwhere((states == active_sets.DOUBTFUL) & is_known[:, None, None]):
-            l1, l2 = (float(penalty[index, value]) for penalty in penalties)
-            beta = found[index, value, output]
-            left = right[index, output] - A[index] @ np.divide(
-                beta, D[index], out=np.zeros_like(beta), where=D[index] > 0
-            )
-            part = active_sets.tied(left, right[index, output], D[index], l1, self.positive) | (beta != 0)
-            held = A[index] + np.diag(l2 * np.square(D[index]))
-            if features is not None and self.fit_intercept:
-                held += _closed_levels(D[index], features, int(index), part)
-            is_known[index] &= batched.smallest_eigenvalues(held[np.ix_(part, part)]) >= batched.TRUSTED
+        levels = features if self.fit_intercept else None
+        is_doubtful = states == active_sets.DOUBTFUL
+        for index in np.flatnonzero(is_known & is_doubtful.any(axis=(1, 2))):
+            at: tuple[IntArray, ...] = np.nonzero(is_doubtful[index])
+            l1, l2 = (penalty[index, at[0]] for penalty in penalties)
+            h, beta = right[index, at[1]], found[index, at[0], at[1]]
+            b = np.divide(beta, D[index], out=np.zeros_like(beta), where=D[index] > 0)
+            part = active_sets.tied(h - b @ A[index], h, D[index], l1[:, None], self.positive) | (beta != 0)
+            closed = [] if levels is None else _closed_levels(D[index], levels, int(index))
+            is_known[index] = _are_known(A[index], l2[:, None] * np.square(D[index]), part, closed)
         back = np.argsort(order, axis=1)
         beta = np.take_along_axis(found, back[:, :, None, None], axis=1)
         return np.swapaxes(beta, 2, 3), is_known
@@ -216,15 +231,35 @@ class LassoLearner(EncodedLearner):
         return found, constants
 
 
-def _closed_levels(D: FloatArray, features: Features, index: int, part: BoolArray) -> FloatArray:
-    """A projection on combinations of columns that are constant in all rows: levels that a training set has all of."""
+def _closed_levels(D: FloatArray, features: Features, index: int) -> list[tuple[IntArray, FloatArray]]:
+    """Combinations of columns that are constant in all rows: places and directions of levels, all in a training set."""
     by = np.asarray(np.maximum.reduceat(features.coef[index], features.pattern.starts))
-    held = np.zeros((len(D), len(D)))
+    found = []
     for group in range(int(features.closed.max(initial=-1)) + 1):
         some = np.flatnonzero(features.closed == group)
-        if not (features.present[index, some] & part[some] & (by[some] > 0)).all():
+        if (features.present[index, some] & (by[some] > 0) & (D[some] > 0)).all():
+            along = 1.0 / (D[some] * by[some])
+            found.append((some, along / np.linalg.norm(along)))
+    return found
+
+
+def _are_known(A: FloatArray, more: FloatArray, part: BoolArray, closed: Sequence[tuple[IntArray, FloatArray]]) -> bool:
+    """Whether columns of a training set that take part (M, p) determine fits, of which the last has the most.
+
+    ``more`` (M, p) is what falling penalties add to the diagonal of the products A. Levels are held in directions in
+    which all of them sum to one. What holds of columns holds of some of them, as long as the same levels are held:
+    most fits of a path are known by one that comes later.
+    """
+    whole = np.array([part[:, some].all(axis=1) for some, _ in closed], dtype=bool).reshape(len(closed), len(part))
+    known: dict[bytes, list[BoolArray]] = {}
+    for at in range(len(part) - 1, -1, -1):
+        alike = known.setdefault(whole[:, at].tobytes(), [])
+        if any(not (part[at] & ~each).any() for each in alike):
             continue
-        along = 1.0 / (D[some] * by[some])
-        along /= np.linalg.norm(along)
-        held[np.ix_(some, some)] += along[:, None] * along
-    return held
+        held = A + np.diag(more[at])
+        for some, along in (closed[group] for group in np.flatnonzero(whole[:, at]).tolist()):
+            held[np.ix_(some, some)] += along[:, None] * along
+        if not batched.is_trusted(held[np.ix_(part[at], part[at])]):
+            return False
+        alike.append(part[at])
+    return True

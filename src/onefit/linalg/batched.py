@@ -16,6 +16,7 @@ __all__ = [
     "error_scale",
     "error_scale_of",
     "inverses",
+    "is_trusted",
     "probe",
     "smallest_eigenvalues",
     "solve",
@@ -152,3 +153,11 @@ def error_scale_of(size: FloatArray, held_out: FloatArray) -> FloatArray:
 def smallest_eigenvalues(systems: FloatArray) -> FloatArray:
     """Smallest eigenvalue of each symmetric matrix."""
     return np.asarray(np.linalg.eigvalsh(systems)[..., 0], dtype=np.float64)
+
+
+def is_trusted(system: FloatArray) -> bool:
+    """Whether the smallest eigenvalue of a symmetric matrix is above `TRUSTED`; a factor takes a tenth of the work."""
+    held = np.array(system, order="F")
+    held[np.diag_indices(len(held))] -= TRUSTED
+    factor, failed = lapack.dpotrf(held, lower=1, overwrite_a=1, clean=0)
+    return failed == 0 and bool(np.isfinite(factor[-1, -1]))

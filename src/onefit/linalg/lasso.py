@@ -75,10 +75,10 @@ def fit(
     return beta, states
 
 
-def tied(g: FloatArray, h: FloatArray, D: FloatArray, l1: float, positive: bool) -> BoolArray:
-    """Which columns (p,) take part or are about to, from what is left of the products with y."""
+def tied(g: FloatArray, h: FloatArray, D: FloatArray, l1: float | FloatArray, positive: bool) -> BoolArray:
+    """Which columns (..., p) take part or are about to, from what is left of the products with y."""
     size = g if positive else np.abs(g)
-    found: BoolArray = (D > 0) & (size >= l1 * D - TIED * np.abs(h).max(initial=0.0))
+    found: BoolArray = (D > 0) & (size >= l1 * D - TIED * np.abs(h).max(axis=-1, keepdims=True, initial=0.0))
     return found
 
 

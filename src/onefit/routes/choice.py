@@ -173,7 +173,7 @@ def _bid(candidate: Candidate, task: Task, plan: FoldPlan, asked: str) -> Bid | 
     while offers:
         (route, learner), offer = min(offers.items(), key=lambda item: item[1].seconds * item[1].handicap)
         is_last = isinstance(learner, RefitLearner) and len(offers) == 1  # whatever it takes
-        found = learner if offer.settle is None or is_last else offer.settle()
+        found = _settled(offer, learner, is_last, len(offers) > 1)
         if isinstance(found, Refusal):
             refusals[route.name] = late = found
             del offers[route, learner]
@@ -192,6 +192,14 @@ def _bid(candidate: Candidate, task: Task, plan: FoldPlan, asked: str) -> Bid | 
     if len(refitted) == len(candidate) and asked not in ("auto", "refit"):
         return Refusal(str(refitted[0].refusal))
     return late or next(iter(refusals.values()), Refusal("no route serves it"))
+
+
+def _settled(offer: Offer, learner: Learner, is_last: bool, has_rivals: bool) -> Learner | Refusal:
+    """What is computed if the offer is taken, or why it is not."""
+    if is_last:
+        return learner
+    refusal = offer.leave() if offer.leave is not None and has_rivals else None
+    return refusal or (learner if offer.settle is None else offer.settle())
 
 
 def _asked_for(asked: str) -> list[Route]:

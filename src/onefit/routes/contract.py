@@ -56,7 +56,7 @@ class Offer:
     ``reason`` says why the route serves, and ``systems`` what it solves, for people. ``settle`` is for what takes time
     to find out and only matters if the offer is the cheapest: it makes the learner that is computed, or says why there
     is none. If that is another one than was asked about, routes are asked again. ``handicap`` is the factor by which it
-    must be faster than others.
+    must be faster than others. ``leave`` says why another route should serve, if there is one, though this one could.
     """
 
     seconds: float
@@ -64,6 +64,7 @@ class Offer:
     systems: str = ""
     settle: Callable[[], Learner | Refusal] | None = None
     handicap: float = 1.0
+    leave: Callable[[], Refusal | None] | None = None
 
 
 @dataclass(frozen=True)

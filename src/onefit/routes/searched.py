@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
-from ..folds import Folds
-from ..learners import EncodedSets, Learner, Refusal, SearchedLearner, SetFailure, Task
-from ..linalg import compiled
+from ..folds import Folds, RandomFolds
+from ..learners import EncodedLearner, EncodedSets, Learner, Moments, Refusal, SearchedLearner, SetFailure, Task
+from ..learners.fixedfeatures import as_dense
+from ..learners.lasso import LassoLearner
+from ..linalg import batched, compiled
 from ..typing import BoolArray, FloatArray, IntArray
 from .contract import Engine, FoldPlan, Offer, Workers
 from .costs import CALL
@@ -18,6 +20,7 @@ from .engine import FailureLog
 from .features import coefficients
 from .refit import RefitEngine
 from .repeats import RepeatedRoute
+from .rowsets import MaskedStatistics
 from .splits import Splits, SplitsEngine, SplitSets
 from .trainingsets import Sets
 
@@ -29,6 +32,16 @@ AGREED = 1e-11
 
 MOST_LOOKED_AT = 4
 """Training sets that tell how many of all are searched by scikit-learn."""
+
+MOST_ASKED = 0.5
+"""Part of them from which on refits take less: until it has converged, a search takes several times as long."""
+
+
+MOST_FILLED = 0.5
+"""Columns for each row of a split up to which they depend on each other by themselves, or not at all."""
+
+RARE = 6
+"""Rows of a level, of which a split may have one or two: such columns are often the same."""
 
 
 class SearchedRoute(RepeatedRoute):
@@ -48,7 +61,8 @@ class SearchedRoute(RepeatedRoute):
         fits = n_sets * sum(group.set_seconds() for group in learner.groups)
         rows = task.problem.n * q * (2.5e-10 * q + 1e-10 * len(learner.places))
         start = CALL + max(group.start_seconds() for group in learner.groups)
-        return Offer(start + sets * (3e-4 + fits + rows), learner.reason)
+        leave = partial(_undetermined, learner, task, plan) if _lassos(learner) else None
+        return Offer(start + sets * (3e-4 + fits + rows), learner.reason, leave=leave)
 
     def engine(self, learner: Learner, task: Task, workers: Workers) -> Engine:
         """Its statistics are collected repeat by repeat."""
@@ -59,14 +73,48 @@ class SearchedRoute(RepeatedRoute):
 def share_asked(learner: SearchedLearner, task: Task, folds: Folds) -> float:
     """The part of the training sets without one fold of a repeat in which scikit-learn would search by itself."""
     sets = _Sets(SearchedEngine(task, learner), folds, range(1), FailureLog(1))
-    asked = []
-    for fold in range(min(folds.n_folds, MOST_LOOKED_AT)):
-        out = np.array([[fold]])
-        try:
-            asked.append(not sets._scored(out, sets.splits(out)).is_sure[0])
-        except SetFailure:
-            asked.append(True)
-    return float(np.mean(asked))
+    return float(np.mean([sets.is_asked(np.array([[fold]])) for fold in range(min(folds.n_folds, MOST_LOOKED_AT))]))
+
+
+def _lassos(learner: SearchedLearner) -> list[LassoLearner]:
+    """Candidates whose fits a training set may leave undetermined."""
+    return [group for group in learner.groups if isinstance(group, LassoLearner)]
+
+
+def _may_depend(learner: SearchedLearner, plan: FoldPlan) -> bool:
+    """Whether columns may depend on each other in splits of training sets: many, rare levels, or values that do."""
+    B, is_value = learner.fixed.matrix, learner.fixed.is_value
+    inside = plan.smallest_training_set * (learner.n_splits - 1) / learner.n_splits
+    counts = np.asarray(B.sum(axis=0)).ravel()[~is_value]
+    if MOST_FILLED * inside < learner.width or np.count_nonzero(counts <= RARE) > 1:
+        return True
+    values = as_dense(B[:, is_value])
+    values = values - values.mean(axis=0)
+    lengths = np.linalg.norm(values, axis=0)
+    values = values[:, lengths > 0] / lengths[lengths > 0]
+    return values.shape[1] > 1 and not batched.is_trusted(values.T @ values)
+
+
+def _undetermined(learner: SearchedLearner, task: Task, plan: FoldPlan) -> Refusal | None:
+    """Whether scikit-learn would have to search most training sets, until it has converged: refits take less.
+
+    Two without two folds are looked at, and a third where these do not agree; none is fitted unless columns depend on
+    each other, and none is looked at unless these seem to.
+    """
+    if not _may_depend(learner, plan):
+        return None
+    folds = RandomFolds(task.problem.n, plan.n_folds, 0, groups=task.problem.groups).block(0, 1)
+    sets = _Sets(SearchedEngine(task, learner), folds, range(1), FailureLog(1))
+    asked = [sets.is_asked(np.array([pair])) for pair in ((0, 1), (1, 2))]
+    if asked[0] != asked[1]:
+        asked.append(sets.is_asked(np.array([[0, 2]])))
+    if sum(asked) < MOST_ASKED * len(asked):
+        return None
+    return Refusal(
+        "columns depend on each other in most training sets, as those of rare levels do, so that they do not determine "
+        "a lasso, and scikit-learn would have to search them one by one",
+        "ElasticNetCV, or merged levels (min_frequency), take none",
+    )
 
 
 class SearchedEngine(SplitsEngine):
@@ -94,6 +142,26 @@ class SearchedEngine(SplitsEngine):
     def sets(self, folds: Folds, repeats: range, log: FailureLog) -> Sets:
         """The training sets of some partitions."""
         return _Sets(self, folds, repeats, log)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """Statistics of splits and of the training sets themselves, as candidates are fitted to them.
+
+    ``fitted`` are their moments, products with y and means of y; ``owner`` says whose they are, ``n_splits`` how many
+    come before the training sets.
+    """
+
+    statistics: MaskedStatistics
+    fitted: tuple[Moments, FloatArray, FloatArray]
+    squares: Callable[[], FloatArray]
+    owner: IntArray
+    n_splits: int
+
+    def of(self, group: EncodedLearner) -> EncodedSets:
+        """The same of what the steps of some candidates learn."""
+        features = group.encoding.block.learn(self.statistics)
+        return EncodedSets(features, *self.fitted, None, self.squares, self.n_splits + self.owner)
 
 
 @dataclass(frozen=True)
@@ -127,7 +195,7 @@ class _Sets(SplitSets):
         """Residuals of the folds that are out."""
         try:
             splits = self.splits(out)
-            scored = self._scored(out, splits)
+            scored = self._scored(out, splits, self._given(out, splits))
         except SetFailure:  # a split or a fit that scikit-learn refuses: it says what comes of that
             if len(out) == 1:
                 return self.from_rows(out[0])[None]
@@ -155,21 +223,37 @@ class _Sets(SplitSets):
             found[at, : len(residuals), 0] = residuals
         return found
 
-    def _scored(self, out: IntArray, splits: Splits) -> _Scored:
-        """All candidates in the splits, and in the training sets themselves."""
-        engine, learner, F = self.engine, self.engine.learner, len(splits.owner)
+    def is_asked(self, out: IntArray) -> bool:
+        """Whether scikit-learn would search a training set (1, t) by itself, whichever candidate is the best."""
+        try:
+            splits = self.splits(out)
+            given = self._given(out, splits)
+            if all(group.are_independent(given.of(group)).all() for group in _lassos(self.engine.learner)):
+                return False
+            return not self._scored(out, splits, given).is_sure[0]
+        except SetFailure:
+            return True
+
+    def _given(self, out: IntArray, splits: Splits) -> _Given:
+        """What the splits, and the training sets themselves, say to the candidates."""
+        engine = self.engine
         moments, right, y_mean = self.products(out, splits, None).about_means()
         fitted = (moments, right, y_mean)
         if engine.weights is not None:
             fitted = self.products(out, splits, engine.weights).about_means()
         statistics, masks, owner = self.statistics(out, splits, moments)
-        is_sure = ~engine.has_lost_digits(statistics, fitted[0]) & (fitted[0].n > 0)
         heavy = 1.0 if engine.weights is None else engine.weights[: self.folds.n, None]
         squares = cache(lambda: masks @ (heavy * np.square(engine.y)) - fitted[0].n[:, None] * np.square(fitted[2]))
+        return _Given(statistics, fitted, squares, owner, len(splits.owner))
+
+    def _scored(self, out: IntArray, splits: Splits, given: _Given) -> _Scored:
+        """All candidates in the splits, and in the training sets themselves."""
+        engine, learner, F = self.engine, self.engine.learner, len(splits.owner)
+        statistics, fitted, owner = given.statistics, given.fitted, given.owner
+        is_sure = ~engine.has_lost_digits(statistics, fitted[0]) & (fitted[0].n > 0)
         found = []
         for group in learner.groups:
-            features = group.encoding.block.learn(statistics)
-            gamma, is_known = coefficients(group, EncodedSets(features, *fitted, None, squares, F + owner))
+            gamma, is_known = coefficients(group, given.of(group))
             found.append(gamma)
             is_sure &= is_known
         is_sure &= ~statistics.in_doubt
