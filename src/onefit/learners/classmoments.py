@@ -164,6 +164,10 @@ class ClassLearner(FitRows, Learner):
     def held_out(self, moments: ClassMoments, rows: IntArray) -> tuple[FloatArray, BoolArray]:
         """Scores (B, R, V, Q) of rows (B, R), and of which training sets they are a refit's to all digits."""
 
+    def cannot_answer(self, task: Task) -> str:
+        """Why scores do not say all that the metrics of a task want to know; empty if they do."""
+        return ""
+
     def needs_more_rows(self, n_train: int) -> str:
         """Why training sets of so many rows would all be left to scikit-learn; empty if they are not."""
         return ""
@@ -198,8 +202,12 @@ class ClassLearner(FitRows, Learner):
         if kind != "predict_proba":
             raise NotImplementedError(kind)
         if scores.shape[-1] > 1:
-            return np.asarray(softmax(scores, axis=-1))
+            return self.of_many(scores)
         return self.of_two(scores)
+
+    def of_many(self, scores: FloatArray) -> FloatArray:
+        """Probabilities of three classes or more."""
+        return np.asarray(softmax(scores, axis=-1))
 
     def of_two(self, scores: FloatArray) -> FloatArray:
         """Probabilities of two classes from log odds: those near zero keep their digits, as they do in scikit-learn."""

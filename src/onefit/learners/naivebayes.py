@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.special import expit, logit, logsumexp
 from sklearn.naive_bayes import GaussianNB
 
 from ..typing import BoolArray, FloatArray, IntArray
@@ -22,11 +23,43 @@ FARTHEST = 1e4
 RIVALS = 2000.0
 """Difference of squared distances beyond which the farther class has no probability at all."""
 
+NEARLY_ONE = 15.0
+"""Log odds from which on it is looked at how scikit-learn rounds a probability."""
+
+ONE = 40.0
+"""Log odds of a probability of one in double precision."""
+
+MANY_STEPS = 1e6
+"""Of the last digit of a joint log probability: what is farther from one is as good as not rounded."""
+
 
 class NaiveBayesLearner(ClassLearner):
-    """Joint log probabilities of independent normal columns."""
+    """Joint log probabilities of independent normal columns.
+
+    Scikit-learn subtracts the logarithm of their sum, which has the last digit of the largest. So probabilities next to
+    one are ties, up to 1e-14 from it if log probabilities are about 100, and ranks have to have the same ties.
+    """
 
     responses = frozenset({"predict", "predict_proba"})
+
+    def __init__(self, estimators: Any, task: Task, before: Encoding | None = None) -> None:
+        super().__init__(estimators, task, before)
+        self.has_ties = self.n_classes == 2 and "scores" in task.responses
+
+    def cannot_answer(self, task: Task) -> str:
+        """Log odds whose probability is rounded as ranks have it leave none of the other class to a log loss."""
+        if self.has_ties and any(getattr(metric, "needs_every_class", False) for metric in task.metrics):
+            return "ranks want probabilities rounded to one as scikit-learn does it, and a log loss what is left to one"
+        return ""
+
+    def of_two(self, scores: FloatArray) -> FloatArray:
+        """From log odds; next to one with the last digit that doubles have there, which ``1 / (1 + x)`` has not."""
+        lower, upper = expit(-scores), expit(scores)
+        return np.concatenate([lower, np.where(scores > 0, 1.0 - lower, upper)], axis=-1)
+
+    def of_many(self, scores: FloatArray) -> FloatArray:
+        """As scikit-learn rounds them."""
+        return np.asarray(np.exp(scores - logsumexp(scores, axis=-1, keepdims=True)))
 
     @cached_property
     def _both(self) -> tuple[FloatArray, FloatArray]:
@@ -54,6 +87,8 @@ class NaiveBayesLearner(ClassLearner):
                 ).sum(axis=2)
             distances = self._distances(rows, moments.mean, 1.0 / variance, sure)
             np.subtract(self.in_columns(constant)[:, None], 0.5 * distances, out=scores[:, :, value])
+            if self.has_ties:
+                self._round(scores[:, :, value, 0], rows, constant[:, 1], moments.mean[:, 1], 1.0 / variance[:, 1])
         return scores, sure
 
     def _distances(self, rows: IntArray, mean: FloatArray, precision: FloatArray, sure: BoolArray) -> FloatArray:
@@ -87,9 +122,29 @@ class NaiveBayesLearner(ClassLearner):
         found += self.in_columns(constant)[:, None]
         return found
 
+    def _round(
+        self, odds: FloatArray, rows: IntArray, constant: FloatArray, mean: FloatArray, precision: FloatArray
+    ) -> None:
+        """Give log odds (B, R) of rows the ties of scikit-learn's probabilities, from the second class (B, ...)."""
+        for at in np.flatnonzero((odds > NEARLY_ONE).any(axis=1)):
+            some = np.flatnonzero(odds[at] > NEARLY_ONE)
+            distances = np.square(self.X[rows[at, some]] - mean[at]) @ precision[at]
+            odds[at, some] = _rounded(odds[at, some], constant[at] - 0.5 * distances)
+
     def scores_by(self, fitted: Any, X: Any) -> FloatArray:
         """Joint log probabilities."""
-        return np.asarray(fitted.predict_joint_log_proba(X))
+        joint = np.asarray(fitted.predict_joint_log_proba(X))
+        return _rounded(joint[:, 1] - joint[:, 0], joint[:, 1]) if self.has_ties else joint
+
+
+def _rounded(odds: FloatArray, joint: FloatArray) -> FloatArray:
+    """Log odds of the second class whose probability is that of scikit-learn, given its joint log probability."""
+    digit = np.spacing(np.abs(joint))
+    with np.errstate(over="ignore", divide="ignore"):
+        left = np.log1p(np.exp(-odds))  # what the logarithm of the sum is above the largest
+        steps = np.rint(left / digit)
+        exact = np.minimum(logit(np.exp(-steps * digit)), ONE)
+    return np.where((odds > 0) & (steps < MANY_STEPS), exact, odds)
 
 
 def naive_bayes(estimator: GaussianNB, task: Task, path: Path | None) -> NaiveBayesLearner:

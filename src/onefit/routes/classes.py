@@ -51,7 +51,7 @@ class ClassesRoute(RepeatedRoute):
             CALL + sets * each + 1e-6 * plan.likely_repeats * n,
             f"{learner.reason}; refits would be {fits:,} fits a repeat",
         )
-        obstacle = learner.needs_more_rows(plan.smallest_training_set)
+        obstacle = learner.cannot_answer(task) or learner.needs_more_rows(plan.smallest_training_set)
         if 8 * (plan.n_folds + 1) * matrices * p**2 > MOST_BYTES:
             obstacle = f"the scatters of {p:,} columns in all folds would take too much memory"
         if obstacle:
