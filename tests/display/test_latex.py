@@ -135,3 +135,23 @@ def test_a_value_that_cannot_be_fitted_has_dashes():
     )
     assert curve.reasons[0]
     assert rows(curve.to_latex())[1][1:] == ["--", "--", "--", "--"]
+
+
+def test_papers_have_losses_with_the_sign_that_papers_print():
+    names = ["neg_mean_absolute_error", "r2"]
+    scored, lossy = (compared(scoring=names), compared(loss="absolute_error"))
+    assert "(negative)" not in scored.methods() + scored.to_latex()
+    assert [row[1:] for row in rows(scored.to_latex())[-3:]] == [row[1:] for row in rows(lossy.to_latex())[-3:]]
+    assert scored.methods() == lossy.methods()
+    by_score, by_loss = curved(scoring="neg_mean_absolute_error"), curved(loss="absolute_error")
+    assert by_score.to_latex() == by_loss.to_latex()
+    assert by_score.methods() == by_loss.methods()
+    result = next(iter(scored.results.values()))
+    assert result.estimate < 0  # as scikit-learn has it
+    assert "The estimated absolute error was 0." in result.methods()
+
+
+def test_signs_of_scores_that_users_name_are_left_alone():
+    scoring = {"neg_predictive": "neg_mean_absolute_error"}
+    result = quietly(onefit.nested_cv, Ridge(), *problem(), scoring=scoring, n_folds=5, n_repeats=1, random_state=0)
+    assert "The estimated neg predictive was −" in result.methods()

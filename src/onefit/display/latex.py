@@ -8,11 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from .estimators import short_name
-from .html import at, interval_rows
-from .numbers import SUPERSCRIPTS, interval_text, number_text
+from .html import at
+from .numbers import SUPERSCRIPTS, number_text
+from .printed import printed_interval, printed_label, printed_metrics, printed_rows
 from .shown import ShownComparison, ShownCurve, ShownResult
-from .style import loss_label
-from .verdicts import metric_texts
 
 __all__ = ["comparison_latex", "curve_latex", "result_latex"]
 
@@ -21,12 +20,13 @@ SPECIAL |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textas
 SPECIAL |= {"²": "$^2$", "−": "$-$"}
 """Characters that LaTeX would take for commands, or does not know."""
 
+KEYS = ("estimate", "low", "high")
 PLAIN_DIGITS = {chr(small): chr(large) for large, small in SUPERSCRIPTS.items()}
 
 
 def result_latex(result: ShownResult) -> str:
     """All metrics with their intervals."""
-    rows = [[_escaped(name), *_cells(texts)] for name, texts in metric_texts(result.metrics)]
+    rows = [[_escaped(name), *_cells(texts)] for name, texts in printed_metrics(result.metrics)]
     return _tabular(["metric", "estimate", _interval(result.confidence_level)], rows)
 
 
@@ -37,13 +37,13 @@ def comparison_latex(comparison: ShownComparison) -> str:
         [
             [_escaped(f"{name}, {metric}"), *_cells(texts)]
             for name, result in comparison.results.items()
-            for metric, texts in metric_texts(result.metrics)
+            for metric, texts in printed_metrics(result.metrics)
         ]
         if several
-        else [[_escaped(row[0]), *_cells(row[1:])] for row in interval_rows(comparison.models)]
+        else [[_escaped(row[0]), *_cells(row[1:])] for row in printed_rows(comparison.models, comparison.loss)]
     )
-    pairs = [[_escaped(row[0]), *_cells(row[1:])] for row in interval_rows(comparison.differences)]
-    label = _escaped(loss_label(comparison.loss))
+    pairs = [[_escaped(row[0]), *_cells(row[1:])] for row in printed_rows(comparison.differences, comparison.loss)]
+    label = _escaped(printed_label(comparison.loss))
     heading = f"\\multicolumn{{3}}{{l}}{{paired difference of {label}, first minus second}}"
     level = _interval(comparison.confidence_level)
     return _tabular(["model", "estimate" if several else label, level], models, [heading], pairs)
@@ -57,7 +57,7 @@ def curve_latex(curve: ShownCurve) -> str:
         best = int(np.atleast_1d(curve.best)[q])
         for v, value in enumerate(curve.values):
             both = [
-                _cells(interval_text(*(at(getattr(part, key)[v], q) for key in ("estimate", "low", "high"))))
+                _cells(printed_interval(curve.loss, *(at(getattr(part, key)[v], q) for key in KEYS)))
                 for part in (curve, curve.difference)
             ]
             shown = number_text(value)
@@ -66,7 +66,7 @@ def curve_latex(curve: ShownCurve) -> str:
                 [*([_escaped(output)] if output else []), label, *both[0], *(["best", ""] if v == best else both[1])]
             )
     level = _interval(curve.confidence_level)
-    columns = [_escaped(short_name(curve.param_name)), _escaped(loss_label(curve.loss)), level, "difference", level]
+    columns = [_escaped(short_name(curve.param_name)), _escaped(printed_label(curve.loss)), level, "difference", level]
     return _tabular(["output", *columns] if curve.output_names else columns, rows)
 
 

@@ -7,11 +7,10 @@ from importlib.metadata import version
 
 from ..vocabulary import RULE_WORDS
 from .estimators import short_name
-from .html import at, interval_rows, selections, span
-from .numbers import interval_text, number_text
+from .html import at, selections, span
+from .numbers import number_text
+from .printed import printed_interval, printed_label, printed_metrics, printed_rows
 from .shown import ShownComparison, ShownCurve, ShownResult
-from .style import loss_label
-from .verdicts import metric_texts
 
 __all__ = ["comparison_sentences", "curve_sentences", "methods_sentence", "references_of"]
 
@@ -46,7 +45,7 @@ MLR3 = "Fischer S, Schulz-Kümpel H. mlr3inferr: inference on the generalization
 def methods_sentence(result: ShownResult) -> str:
     """How the figures of a result were computed, and what they are."""
     level = result.confidence_level
-    figures = [f"{name} was {_stated(texts, level)}" for name, texts in metric_texts(result.metrics)]
+    figures = [f"{name} was {_stated(texts, level)}" for name, texts in printed_metrics(result.metrics)]
     return f"Generalization was estimated {_design({'': result})} The estimated {'; the '.join(figures)}."
 
 
@@ -54,16 +53,17 @@ def comparison_sentences(comparison: ShownComparison) -> str:
     """The same of several models, and the paired difference of the first, the best on the whole, from every other."""
     level, table = comparison.confidence_level, comparison.differences
     best = comparison.models.index.get_level_values("model")[0]
-    pairs = interval_rows(table[table.index.get_level_values("first") == best])
+    pairs = printed_rows(table[table.index.get_level_values("first") == best], comparison.loss)
     models, differences = (
         "; ".join(f"{_stated(texts, level)} for {name}" for name, *texts in rows)
-        for rows in (interval_rows(comparison.models), pairs)
+        for rows in (printed_rows(comparison.models, comparison.loss), pairs)
     )
     rules = {result.rule for result in comparison.results.values()}
     own = "" if rules == {"covariance"} else f", with intervals {_rule_text('covariance', comparison.rule_version)},"
+    label = printed_label(comparison.loss)
     return (
         f"Generalization of {len(comparison.results)} models was compared on the same rows and folds "
-        f"{_design(comparison.results)} The estimated {loss_label(comparison.loss)} was {models}. The paired difference"
+        f"{_design(comparison.results)} The estimated {label} was {models}. The paired difference"
         f"{own} was {differences}; its intervals do not allow for the choice of the best model on the same rows."
     )
 
@@ -78,10 +78,10 @@ def curve_sentences(curve: ShownCurve) -> str:
     for q, output in enumerate(outputs):
         chosen = {rule: position for position, rules in selections(curve, q).items() for rule in rules}
         where, simple = chosen["min"], curve.values[chosen["one_se"]]
-        texts = interval_text(*(at(part[where], q) for part in (curve.estimate, curve.low, curve.high)))
+        texts = printed_interval(curve.loss, *(at(part[where], q) for part in (curve.estimate, curve.low, curve.high)))
         inside = same[q] if curve.output_names else same
         sentences.append(
-            f"{f'Of {output}, the' if output else 'The'} best estimate of the {loss_label(curve.loss)} was "
+            f"{f'Of {output}, the' if output else 'The'} best estimate of the {printed_label(curve.loss)} was "
             f"{_stated(texts, curve.confidence_level)} at {name} {number_text(curve.values[where])}; {len(inside)} of "
             f"{len(curve.values)} values{span(inside)} could not be told from it by their paired differences, and the "
             f"simplest within one standard error was {number_text(simple)}."

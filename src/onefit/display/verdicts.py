@@ -20,7 +20,6 @@ __all__ = [
     "better_of",
     "calibration_text",
     "favours",
-    "metric_texts",
     "other_metrics",
     "plain_number",
     "rule_reasons",
@@ -57,22 +56,19 @@ def other_metrics(result: ShownResult, output: int) -> list[tuple[str, tuple[str
     table = result.metrics
     if result.output_names is not None:
         table = pd.DataFrame(table.xs(result.output_names[output], level="output"))
-    return metric_texts(table.iloc[1:])
+    return _texts(table.iloc[1:])
 
 
 def calibration_text(result: ShownResult) -> list[tuple[str, tuple[str, str, str]]]:
     """Name, and estimate with both ends, of slope and intercept, if there are probabilities of two classes."""
-    return [] if result.calibration is None else metric_texts(result.calibration.dropna(subset="estimate"))
+    return [] if result.calibration is None else _texts(result.calibration.dropna(subset="estimate"))
 
 
-def metric_texts(table: pd.DataFrame) -> list[tuple[str, tuple[str, str, str]]]:
-    """Name, and estimate with both ends, of each row of a table of metrics; outputs keep the names they were given."""
-    texts = []
-    for key, row in table.iterrows():
-        metric, *output = key if isinstance(key, tuple) else (key,)
-        name = " of ".join([loss_label(str(metric)), *map(str, output)])
-        texts.append((name, interval_text(row["estimate"], row["low"], row["high"])))
-    return texts
+def _texts(table: pd.DataFrame) -> list[tuple[str, tuple[str, str, str]]]:
+    return [
+        (loss_label(str(name)), interval_text(row["estimate"], row["low"], row["high"]))
+        for name, row in table.iterrows()
+    ]
 
 
 def rule_reasons(intervals: pd.DataFrame, chosen: str = "") -> list[str]:
