@@ -14,7 +14,7 @@ from ..linalg.columns import middle
 from ..typing import BoolArray, FloatArray, IntArray
 from .features import LearningSets
 from .newtonfull import FullEngine
-from .newtonparts import NO_MEAN, ONE_WEIGHED, REMEDY, dense
+from .newtonparts import NO_MEAN, ONE_WEIGHED, REMEDY, dense, shifted_columns
 
 __all__ = ["Chunk", "LoneSets"]
 
@@ -94,14 +94,11 @@ class LoneSets(LearningSets, ABC):
 
         Where all rows, not only those of a training set, are the same, no prediction depends on it.
         """
-        engine, found = self.engine, np.zeros(shape, dtype=bool)
-        if not engine.learner.fit_intercept:
-            return found
-        if features is None or engine.maps_of_all is None:
-            found[:, :-1] = (engine.fixed.centres != 0) & (self._filled[0][:-1] > 0)
-        else:
-            found[:, :-1] = features.present & ~features.is_zero & engine.maps_of_all[:, :-1].any(axis=0)
-        return found
+        learner, by_all = self.engine.learner, self.engine.maps_of_all
+        if not learner.fit_intercept:
+            return np.zeros(shape, dtype=bool)
+        is_there = self._filled[0] > 0 if by_all is None else by_all.any(axis=0)
+        return np.broadcast_to(shifted_columns(learner, None if by_all is None else features) & is_there, shape)
 
     @cached_property
     def _filled(self) -> tuple[IntArray, IntArray]:

@@ -19,6 +19,7 @@ __all__ = [
     "feature_maps",
     "penalties_of",
     "projected",
+    "shifted_columns",
 ]
 
 NO_FIT = "the likelihood has no maximum: columns tell {what} apart without error, and coefficients go to infinity"
@@ -89,3 +90,12 @@ def feature_maps(features: Features, n_columns: int, fit_intercept: bool) -> Flo
     else:
         maps[:, q] = features.shift
     return maps
+
+
+def shifted_columns(learner: GLMLearner, features: Features | None) -> BoolArray:
+    """Columns (S, p) that are a constant other than zero where rows have nothing of them; (1, p) if no step learns.
+
+    In a training set without other rows a solver takes any mixture of such a column and the intercept, which is last.
+    """
+    found = (learner.fixed.centres != 0)[None] if features is None else features.present & ~features.is_zero
+    return np.pad(found, ((0, 0), (0, int(learner.fit_intercept))))

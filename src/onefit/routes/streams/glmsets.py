@@ -13,7 +13,7 @@ from ...errors import TrainingSetError
 from ...folds import Folds
 from ...learners.glm_families import Family
 from ...typing import BoolArray, FloatArray, IntArray
-from ..newtonparts import feature_maps
+from ..newtonparts import feature_maps, shifted_columns
 from ..solve import Doubtful, TrainingSets
 from .glm import GLMModel
 from .glmpasses import FoldTables, SetSums, SetTask
@@ -136,7 +136,7 @@ class IteratedSets:
         factors = np.stack([model.factors(own) for own in sums])  # (L, S1, G)
         weight = (sums * factors if model.glm.is_balanced else sums).sum(axis=2)
         self._cells = (stays[None, :, :, None] * factors[:, :, None]).reshape(self.L, len(self.out), -1)
-        self._shifted: BoolArray | None = None
+        self._shifted = shifted_columns(model.glm, None)[None]
         self._maps = None if features is None else self._learn(features)
         width = gamma.shape[2] if self._maps is None else self._maps.shape[-1]
         values = range(model.n_values)
@@ -152,7 +152,7 @@ class IteratedSets:
                 out = np.array([each for each in self.out if len(each) == size], dtype=np.intp)
                 learned, is_sound = features.learn(glm.encoding.block, repeat, out, features.moments(repeat, out))
                 found.append(feature_maps(learned, glm.fixed.n_columns, glm.fit_intercept))
-                shifted.append(np.pad(learned.present & ~learned.is_zero, ((0, 0), (0, int(glm.fit_intercept)))))
+                shifted.append(shifted_columns(glm, learned))
                 values = tuple(range(self.model.n_values))
                 self.doubtful += [Doubtful(repeat, tuple(out[at].tolist()), values) for at in np.flatnonzero(~is_sound)]
         maps = np.concatenate(found)
@@ -199,15 +199,11 @@ class IteratedSets:
 
         A solver takes any mixture of such a column and the intercept.
         """
-        glm = self.model.glm
-        if not glm.fit_intercept or not unseen.any():
+        if not self.model.glm.fit_intercept or not unseen.any():
             return
         each = unseen.reshape(self.L, self.model.n_values, len(self.out), -1)
         each = each & ~each.all(axis=(0, 2), keepdims=True)  # where all rows are the same, no prediction depends on it
-        if self._shifted is None:
-            each &= np.append(glm.fixed.centres != 0, False)
-        else:
-            each &= self._shifted[:, None]
+        each &= self._shifted[:, None]
         if each.any():
             index = int(np.argmax(each.reshape(unseen.shape).any(axis=1)))
             raise TrainingSetError(FREE.format(where=self.words(index)))
