@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from test_cli import DROPPED, HOUSES, onefit_cli
 
-from onefit.cli import telling
+from onefit.cli import answering, telling
 from onefit.cli.group import HABITS
 from onefit.cli.showing import numbers
 from onefit.cli.telling import CommandBar
@@ -247,3 +247,15 @@ def test_every_option_that_a_habit_is_told_exists():
     known = onefit_cli("curve", "--help").stdout
     for meant in HABITS:
         assert all(option in known for option in re.findall(r"--[a-z]+", meant))
+
+
+def test_reading_a_table_that_takes_long_is_not_silent(monkeypatch):
+    read, told, show = answering.read_table, threading.Event(), CommandBar._show_life
+    monkeypatch.setattr(telling, "BEAT_OF_FILE", 0.01)
+    monkeypatch.setattr(CommandBar, "_show_life", lambda bar: (show(bar), told.set()))
+    monkeypatch.setattr(answering, "read_table", lambda source: (told.wait(30), read(source))[1])
+    outcome = onefit_cli(*RUN, "--folds", "5", "--repeats", "2")
+    assert outcome.exit_code == 0
+    assert outcome.stderr.startswith("onefit: at work for")
+    told.set()
+    assert onefit_cli(*RUN, "--folds", "5", "--repeats", "2", "--quiet").stderr == ""

@@ -165,16 +165,22 @@ def check_outputs(report: Path | None, json: str | None, force: bool, data: str 
         raise OneFitError(f"--report needs jinja2, which is not installed: {how_to_install('cli')}.")
 
 
+def _read(ask: Ask, fits_frame: bool) -> tuple[Prepared, str]:
+    """The data, and the Python that reads the table."""
+    on_disk = find_table(ask.source)
+    if on_disk is not None:
+        return prepare_table(on_disk, ask)
+    table, read = read_many(ask.source) if is_many(ask.source) else read_table(ask.source)
+    is_additive = fits_frame and ask.models == ("additive",)
+    return prepare(table, ask.roles, keeps_categories=is_additive or set(ask.models) <= set(TAKE_TEXT)), read
+
+
 def _start(ask: Ask, fits_frame: bool) -> tuple[Answer, str]:
     """The data and the models, and the Python that reads the table."""
     check_outputs(ask.report, ask.json, ask.force, ask.source.data)
-    on_disk = find_table(ask.source)
-    if on_disk is not None:
-        prepared, read = prepare_table(on_disk, ask)
-    else:
-        table, read = read_many(ask.source) if is_many(ask.source) else read_table(ask.source)
-        is_additive = fits_frame and ask.models == ("additive",)
-        prepared = prepare(table, ask.roles, keeps_categories=is_additive or set(ask.models) <= set(TAKE_TEXT))
+    is_told = not ask.quiet and ask.source.data != STANDARD_INPUT  # who types the table needs no line in between
+    with CommandBar().at_work() if is_told else nullcontext():
+        prepared, read = _read(ask, fits_frame)
     if len(prepared.X) < 3:
         raise DataError(f"There are only {len(prepared.X)} row(s); nested cross-validation needs at least 3.")
     if ask.loss in ("zero_one", "log_loss", "brier") and not prepared.has_classes:
