@@ -55,6 +55,8 @@ class Refits(ABC):
     def _chosen(self, out: tuple[int, ...], rows: np.ndarray) -> list[float]:
         """The penalties of the grid with the least weighted sum of squared leave-one-out residuals."""
         grid, outputs = self.model.grid, range(self.model.n_outputs)
+        if not len(rows):  # all have weight zero, and without an intercept every penalty predicts zero
+            return [grid[0]] * len(outputs)
         by_output: list[list[arb]] = [[] for _ in outputs]
         for lam in grid:
             self._check(rows, out, lam)

@@ -196,6 +196,15 @@ def test_choice_by_leave_one_out_is_that_of_ridge_cv(p, weights):
         assert refits._chosen(out, rows) == [RidgeCV(grid).fit(arrays.X[rows], arrays.y[rows], **extra).alpha_]
 
 
+@pytest.mark.parametrize("refits", [PrimalRefits, DualRefits])
+def test_a_choice_from_rows_without_weight_predicts_zero_at_any_penalty(refits):
+    problem = ridge_problem(kind="tuned", model="tuned", alphas=(0.1, 3.0), weights="plain", fit_intercept=False)
+    arrays = make_arrays(problem)
+    arrays.weights[~np.isin(arrays.folds[0], (0, 1))] = 0.0
+    found = refits(model_of(problem, arrays), arrays.folds[0]).residuals((0, 1), ())
+    assert {i: float(u.mid()) for i, (u,) in found.items()} == {i: arrays.y[i] for i in found}
+
+
 def test_rank_is_exact_where_doubles_cannot_tell():
     column = np.array([1.0, 2.0, 3.0])
     almost = np.array([1.0, 2.0, np.nextafter(3.0, 4.0)])
