@@ -76,7 +76,7 @@ def test_columns_of_numbers_that_are_there_twice_are_noticed_without_a_fit(
 ) -> None:
     looked_at: list[int] = []
     before = _Sets.is_asked
-    monkeypatch.setattr(_Sets, "is_asked", lambda self, out: looked_at.append(1) or before(self, out))
+    monkeypatch.setattr(_Sets, "is_asked", lambda self, *asked: looked_at.append(1) or before(self, *asked))
     rng = np.random.default_rng(0)
     X = rng.standard_normal((100, 6))
     y = X[:, 0] + rng.standard_normal(100)

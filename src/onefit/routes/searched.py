@@ -37,6 +37,9 @@ MOST_ASKED = 0.5
 """Part of them from which on refits take less: until it has converged, a search takes several times as long."""
 
 
+MOST_HELD = 0.5
+"""The l1_ratio up to which the rest of the penalty holds coefficients enough to determine them, as a rule."""
+
 MOST_FILLED = 0.5
 """Columns for each row of a split up to which they depend on each other by themselves, or not at all."""
 
@@ -77,8 +80,8 @@ def share_asked(learner: SearchedLearner, task: Task, folds: Folds) -> float:
 
 
 def _lassos(learner: SearchedLearner) -> list[LassoLearner]:
-    """Candidates whose fits a training set may leave undetermined."""
-    return [group for group in learner.groups if isinstance(group, LassoLearner)]
+    """Candidates whose fits training sets may well leave undetermined."""
+    return [group for group in learner.groups if isinstance(group, LassoLearner) and group.l1_ratio > MOST_HELD]
 
 
 def _may_depend(learner: SearchedLearner, plan: FoldPlan) -> bool:
@@ -105,9 +108,9 @@ def _undetermined(learner: SearchedLearner, task: Task, plan: FoldPlan) -> Refus
         return None
     folds = RandomFolds(task.problem.n, plan.n_folds, 0, groups=task.problem.groups).block(0, 1)
     sets = _Sets(SearchedEngine(task, learner), folds, range(1), FailureLog(1))
-    asked = [sets.is_asked(np.array([pair])) for pair in ((0, 1), (1, 2))]
+    asked = [sets.is_asked(np.array([pair]), _lassos(learner)) for pair in ((0, 1), (1, 2))]
     if asked[0] != asked[1]:
-        asked.append(sets.is_asked(np.array([[0, 2]])))
+        asked.append(sets.is_asked(np.array([[0, 2]]), _lassos(learner)))
     if sum(asked) < MOST_ASKED * len(asked):
         return None
     return Refusal(
@@ -223,12 +226,15 @@ class _Sets(SplitSets):
             found[at, : len(residuals), 0] = residuals
         return found
 
-    def is_asked(self, out: IntArray) -> bool:
-        """Whether scikit-learn would search a training set (1, t) by itself, whichever candidate is the best."""
+    def is_asked(self, out: IntArray, lassos: Sequence[LassoLearner] = ()) -> bool:
+        """Whether scikit-learn would search a training set (1, t) by itself, whichever candidate is the best.
+
+        With ``lassos``, whether that is for their columns, which depend on each other: if not, nothing is fitted.
+        """
         try:
             splits = self.splits(out)
             given = self._given(out, splits)
-            if all(group.are_independent(given.of(group)).all() for group in _lassos(self.engine.learner)):
+            if lassos and all(group.are_independent(given.of(group)).all() for group in lassos):
                 return False
             return not self._scored(out, splits, given).is_sure[0]
         except SetFailure:
