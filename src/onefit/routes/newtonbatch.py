@@ -25,6 +25,9 @@ CONVERGED = 2e-14
 
 MOST_STEPS = 30
 
+NOISE = 2.0**-46
+"""Part of the summands of a product that is left to rounding errors."""
+
 WINDOW, SLOW, WILD = 4, 0.5, 20.0
 """A set that has not come closer by the factor SLOW in WINDOW steps, or is WILD times farther than at the start, is
 left to Newton's own method."""
@@ -112,7 +115,7 @@ class NewtonBatch:
             else:
                 descent = view.descent(theta[active]).reshape(len(active), -1)
             step = memory.direction(descent, preconditioner.of(active))
-            change = np.sqrt(np.maximum(dots(step, descent), 0.0) / self.sets.curvature[active])
+            change = _change(step, descent, self.sets.curvature[active])
             if first is not None and not changes and is_bent.any():  # by the Hessian half way
                 half = 0.5 * is_bent[active, None] * self.sets.hessians.bend(step, active)
                 step = step + preconditioner.of(active).times(half)
@@ -190,6 +193,15 @@ class _View:
         if self.maps is not None:
             descent = np.matmul(descent, self.maps)
         return np.asarray(descent - self.penalty[:, None] * theta)
+
+
+def _change(step: FloatArray, descent: FloatArray, curvature: FloatArray) -> FloatArray:
+    """Changes (S,) of the linear predictors by steps (S, d), at least those that rounding errors make.
+
+    NaN where a step goes uphill by more than these: steps of the past have led astray, and nothing has converged.
+    """
+    squares, noise = dots(step, descent), NOISE * dots(np.abs(step), np.abs(descent))
+    return np.sqrt(np.where(squares >= -noise, np.maximum(squares, noise), np.nan) / curvature)
 
 
 def in_predictors(family: Family, gamma: FloatArray) -> FloatArray:

@@ -191,6 +191,16 @@ INLINE VEC NAME(inner_product)(const VEC *a, const VEC *b, long d) {
     return sum;
 }
 
+/* The sum of the sizes of what an inner product sums. */
+INLINE VEC NAME(sizes_of)(const VEC *a, const VEC *b, long d) {
+    VEC sum = ZERO;
+    for (long i = 0; i < d; i++) {
+        const VEC part = a[i] * b[i];
+        sum += NAME(pick)(part > ZERO, part, -part);
+    }
+    return sum;
+}
+
 /* The step: minus the gradient times the inverse Hessian after `count` updates, of which the last NEWTON_MEMORY are kept. */
 static void NAME(direct)(SETS *s, long d, long count) {
     const long oldest = count > NEWTON_MEMORY ? count - NEWTON_MEMORY : 0;
@@ -253,10 +263,12 @@ static void NAME(iterate)(const newton_task *t, SETS *s, long first) {
         for (int l = 0; l < W && k == 1 && t->first; l++) /* along a long step the Hessian half way is not that at the end */
             if (s->is_bent[l]) s->scales[0][l] = 0.0;
         NAME(direct)(s, d, k);
-        const VEC squares = NAME(inner_product)(s->step, s->g, d);
+        const VEC squares = NAME(inner_product)(s->step, s->g, d), sizes = NAME(sizes_of)(s->step, s->g, d);
         if (k == 0 && t->first && t->bends) NAME(bend)(t, s, first);
         for (int l = 0; l < W; l++) {
-            const double x = squares[l] > 0 ? squares[l] : squares[l] != squares[l] ? NAN : 0.0;
+            /* uphill, but for rounding errors: steps of the past have led astray, and nothing has converged */
+            const double noise = NEWTON_NOISE * sizes[l];
+            const double x = squares[l] > noise ? squares[l] : squares[l] >= -noise ? noise : NAN;
             const double change = history[k][l] = sqrt(x / s->curvature[l]);
             if (!is_active[l]) {
                 for (long i = 0; i < d; i++) s->step[i][l] = 0.0;

@@ -73,6 +73,7 @@ enum { NEWTON_BINOMIAL, NEWTON_POISSON, NEWTON_GAMMA, NEWTON_TWEEDIE, NEWTON_NOR
 #define NEWTON_CLASSES 16 /* most classes of a softmax */
 #define NEWTON_MEMORY 12  /* steps that are remembered */
 #define NEWTON_STEPS 30   /* steps at most */
+#define NEWTON_NOISE 0x1p-46 /* part of the summands of a product that is left to rounding errors */
 #define NEWTON_KEPT 65536 /* exponentials of all lanes that are kept at most: about what the second cache holds */
 
 typedef struct {
