@@ -232,6 +232,22 @@ def test_more_components_than_a_training_set_has_is_an_error_that_names_it(last)
     assert exact.cv_estimate < 1e-20
 
 
+@pytest.mark.parametrize("seed", [0, 2, 3])
+def test_components_that_scikit_learn_cannot_fit_leave_the_others_of_a_curve(seed):
+    """Without row 3 one column is left, whose second component scikit-learn may end with an error of its own."""
+    rng = np.random.default_rng(seed)
+    X, ids = rng.normal(size=(45, 2)), np.arange(45) % 4
+    X[:, 0] = np.where(np.arange(45) == 3, 0.4, 0.0)
+    y = 3 * X[:, 1] + rng.normal(size=45)
+    model = PLSRegression(1, scale=False)
+    path = {"param_name": "n_components", "param_range": [1, 2], "folds": ids}
+    curve = quietly(onefit.error_curve, model, X, y, **path)
+    refits = quietly(onefit.nested_cv, model, X, y, folds=ids, route="refit")
+    np.testing.assert_allclose(curve.estimate[0], refits.estimate, rtol=1e-9)
+    assert np.isnan(curve.estimate[1])
+    assert "Take at most 1" in curve.reasons[1]
+
+
 @pytest.mark.parametrize("n_repeats", [2, 3])
 def test_bits_do_not_hang_on_which_repeats_share_a_product(n_repeats):
     rng = np.random.default_rng(3)

@@ -165,13 +165,19 @@ class PLSLearner(EncodedLearner):
         found, shifts = np.zeros((self.n_values, Z.shape[1], y.shape[1])), np.zeros((self.n_values, y.shape[1]))
         failures: dict[int, str] = {}
         for value, count in enumerate(self.counts):
-            with without_trace():
-                model = clone(self.estimator).set_params(n_components=count, copy=True).fit(Z, y)
-            if model.x_weights_[:, -1].any() and count > (most := _rank(Z - middle, self.is_scaled)):
-                failures[value] = (
+            model, reason = clone(self.estimator).set_params(n_components=count, copy=True), ""
+            try:
+                with without_trace():
+                    model.fit(Z, y)
+            except Exception as error:  # of this number of components, which says nothing of the others
+                reason = f"{type(error).__name__}: {error}"
+            if (reason or model.x_weights_[:, -1].any()) and count > (most := _rank(Z - middle, self.is_scaled)):
+                reason = (
                     f"n_components is {count}, and its columns have {most}: a component more is made of rounding "
                     f"errors. Take at most {most}."
                 )
+            if reason:
+                failures[value] = reason
                 continue
             found[value] = model.coef_.T
             shifts[value] = model.predict(np.zeros((1, Z.shape[1]))).reshape(-1)
