@@ -119,6 +119,17 @@ def test_a_column_that_a_training_set_has_nothing_of_leaves_the_scores_of_a_refi
     np.testing.assert_allclose(found.metrics, expected.metrics, rtol=1e-9)
 
 
+def test_rows_that_rounding_errors_tell_apart_are_ranked_as_by_a_refit():
+    """Without two of the folds the column is zero, and classes with the same variance differ by their shares alone."""
+    rng = np.random.default_rng(1)
+    X, y, folds = np.zeros((43, 1)), rng.choice(["ash", "elm", "oak"], 43), np.arange(43) % 3
+    X[[0, 2, 5, 11], 0] = [-136.9412994, 384.09635998, 564.52479084, 150.3]
+    keywords = {"folds": folds, "scoring": ["neg_log_loss", "roc_auc_ovr"]}
+    model = QuadraticDiscriminantAnalysis(reg_param=0.4146)
+    found, refits = (quietly(onefit.nested_cv, model, X, y, route=route, **keywords) for route in ("gram", "refit"))
+    np.testing.assert_allclose(found.metrics, refits.metrics, rtol=1e-9)
+
+
 @pytest.mark.parametrize("classifier", CLASSIFIERS, ids=str)
 def test_plain_training_sets_are_not_left_to_scikit_learn(classifier, monkeypatch):
     X, y = classes(60, 3, 3, 1)
