@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.linear_model import LinearRegression, PoissonRegressor, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -314,3 +314,19 @@ def test_refits_that_fail_at_every_value_end_at_once():
             Fragile(bad=(1.0, 2.0)), X, y, param_name="factor", param_range=[1.0, 2.0], n_folds=10, n_repeats=1
         )
     assert len(FITS) <= 4
+
+
+def test_a_deviance_of_counts_keeps_the_values_beside_one_that_fails():
+    """Residuals of a set that failed are zero: at a count of zero that is no prediction that a deviance refuses."""
+    rng = np.random.default_rng(0)
+    X, folds = rng.normal(size=(80, 3)), np.repeat(np.arange(4), 20)
+    X[:, 2] = 1.0
+    X[[3, 7], 2] = [2.0, 2.5]  # without fold 0 nothing but the intercept
+    y = rng.poisson(np.exp(X[:, 0] / 2)).astype(float)
+    assert (y == 0).any()
+    keywords = {"folds": folds, "loss": "poisson_deviance"}
+    path = {"param_name": "alpha", "param_range": [0.0, 1.0]}
+    curve = quietly(onefit.error_curve, PoissonRegressor(), X, y, **path, **keywords)
+    alone = quietly(onefit.nested_cv, PoissonRegressor(alpha=1.0), X, y, **keywords)
+    assert "does not determine the coefficients" in curve.reasons[0]
+    np.testing.assert_allclose(curve.estimate, [np.nan, alone.estimate], rtol=1e-9)

@@ -71,10 +71,14 @@ class _Tweedie:
         elif self.power >= 1:
             _require(self.name, "observed", y >= 0, "zero or more")
         predicted = y - u
-        _require(self.name, "predicted", predicted > 0, "positive")
+        # a zero that is predicted to the last bit: the limit is zero, and so are residuals of fits that failed
+        is_nothing = (y == 0) & (u == 0)
+        _require(self.name, "predicted", (predicted > 0) | is_nothing, "positive")
         if (predicted < LEAST_SHARE * y).any():
             raise DataError(TOO_NEAR_ZERO.format(name=self.name))
-        return self.deviance(y, predicted)
+        if not is_nothing.any():
+            return self.deviance(y, predicted)
+        return np.where(is_nothing, 0.0, self.deviance(y, np.where(is_nothing, 1.0, predicted)))
 
     def deviance(self, y: FloatArray, mean: FloatArray) -> FloatArray:
         """Unit deviances."""
