@@ -125,3 +125,20 @@ def test_a_path_of_fits_is_known_if_each_of_them_is(monkeypatch: pytest.MonkeyPa
     is_known = _are_known(A, more, part, [(np.arange(4), along)])
     assert is_known == all(each)
     assert len(factors) < 20  # of forty
+
+
+@pytest.mark.parametrize("is_encoded", [False, True])
+def test_splits_in_which_no_column_varies_determine_a_lasso(is_encoded: bool) -> None:
+    rng = np.random.default_rng(0)
+    model: object = LassoCV(cv=3, alphas=5, tol=1e-10, max_iter=100_000)
+    X: FloatArray | pd.DataFrame = np.zeros((40, 25))
+    if is_encoded:
+        model = make_pipeline(OneHotEncoder(handle_unknown="ignore"), model)
+        X = pd.DataFrame({"a": ["a"] * 57 + ["b", "b", "c"]})
+    else:
+        X[[3, 17]] = rng.standard_normal((2, 25))
+    y = rng.standard_normal(len(X))
+    settings = {"n_folds": 5, "n_repeats": 1, "random_state": 0}
+    found, refitted = (nested_cv(model, X, y, **settings, route=route) for route in ("auto", "refit"))
+    assert found.estimate == pytest.approx(refitted.estimate, rel=1e-9)
+    assert batched.is_trusted(np.empty((0, 0)))

@@ -157,6 +157,8 @@ def smallest_eigenvalues(systems: FloatArray) -> FloatArray:
 
 def is_trusted(system: FloatArray) -> bool:
     """Whether the smallest eigenvalue of a symmetric matrix is above `TRUSTED`; a factor takes a tenth of the work."""
+    if not system.size:
+        return True
     held = np.array(system, order="F")
     held[np.diag_indices(len(held))] -= TRUSTED
     factor, failed = lapack.dpotrf(held, lower=1, overwrite_a=1, clean=0)
