@@ -194,6 +194,23 @@ def test_offsets_and_scales_keep_their_digits(frame):
         check_same(streamed, onefit.nested_cv(estimator, X, y, folds=ids(), route="onestep"), rtol=1e-8)
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [Ridge(1.0), Ridge(1.0, fit_intercept=False), onefit.PenalizedRegression(lam="gcv")],
+    ids=["ridge", "without intercept", "tuned"],
+)
+def test_a_column_that_only_few_rows_outside_of_the_sample_have_counts(estimator, frame, monkeypatch):
+    """Models are made of a sample, in whose rows with a weight the column does not vary."""
+    monkeypatch.setattr("onefit.running.streamedmodels.SAMPLE_ROWS", 60)
+    own = frame[["x0", "x1"]] - frame[["x0", "x1"]].mean()
+    own["rare"] = np.where(np.arange(N) % 400 == 399, 1.0, 0.0)
+    own["y"] = own["x0"] + 3 * own["rare"] + np.cos(np.arange(N))
+    own["w"] = np.where(np.arange(N) % 10 == 0, 0.0, frame["w"])
+    X = own[["x0", "x1", "rare"]]
+    streamed = onefit.nested_cv(estimator, onefit.scan(own), "y", sample_weight="w", **ASKED)
+    check_same(streamed, onefit.nested_cv(estimator, X, own["y"], sample_weight=own["w"], folds=ids()))
+
+
 def test_rows_that_are_sorted_and_fits_that_are_nearly_perfect(frame):
     """What the first blocks do not show is found in the first pass, which is then made again."""
     rng = np.random.default_rng(2)

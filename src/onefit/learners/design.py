@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -66,8 +67,8 @@ class DesignSmoother(Smoother):
 
     @property
     def column_map(self) -> ColumnMap:
-        """How rows of X become rows of the design: of these rows, and of any others."""
-        return self._map
+        """How rows of X become rows of the design: of these rows, and of any others, which may have more columns."""
+        return replace(self._map, unseen=None)
 
     def is_made_of(self, X: FloatArray) -> bool:
         """Whether its design is made of these columns and nothing else."""

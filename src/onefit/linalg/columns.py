@@ -224,7 +224,7 @@ class ColumnMap:
     """How rows of a design become rows of penalized and free columns; see `columns_of`.
 
     ``unseen`` are columns that do not vary in the rows that count: their coefficients are zero in every training set,
-    and what others have there would only magnify rounding errors.
+    and what others have there would only magnify rounding errors. None where other rows may count, too.
     """
 
     maps: Penalty
