@@ -7,15 +7,17 @@ import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import ElasticNetCV, LassoCV
+from sklearn.model_selection import KFold, TimeSeriesSplit
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from onefit import nested_cv
+from onefit import Gaps, nested_cv
+from onefit.errors import DataError
 from onefit.learners.lasso import _are_known
 from onefit.linalg import batched
 from onefit.routes.refit import RefitEngine
 from onefit.routes.searched import _Sets
-from onefit.typing import BoolArray, FloatArray
+from onefit.typing import BoolArray, FloatArray, IntArray
 
 
 def _table(n: int, n_levels: int, power: float = 1.0) -> tuple[pd.DataFrame, FloatArray]:
@@ -142,3 +144,43 @@ def test_splits_in_which_no_column_varies_determine_a_lasso(is_encoded: bool) ->
     found, refitted = (nested_cv(model, X, y, **settings, route=route) for route in ("auto", "refit"))
     assert found.estimate == pytest.approx(refitted.estimate, rel=1e-9)
     assert batched.is_trusted(np.empty((0, 0)))
+
+
+@pytest.mark.parametrize("error", [ValueError, np.linalg.LinAlgError, IndexError, DataError])
+def test_what_goes_wrong_in_the_look_beforehand_ends_nothing(
+    monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    def fail(*asked: object) -> bool:
+        raise error("in the look")
+
+    X, y = _table(120, 40)
+    model, settings = _pipeline(LassoCV(cv=3, alphas=5)), {"n_folds": 5, "n_repeats": 1, "random_state": 0}
+    asked_for = nested_cv(model, X, y, **settings, route="gram")
+    monkeypatch.setattr(_Sets, "is_asked", fail)
+    found = nested_cv(model, X, y, **settings)
+    assert (found.route, found.estimate) == ("gram", asked_for.estimate)
+
+
+@pytest.mark.parametrize("name", ["ids", "KFold", "TimeSeriesSplit", "Gaps"])
+def test_it_is_the_folds_as_they_are_given_that_are_looked_at(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    looked_at: list[list[int]] = []
+    before = _Sets.is_asked
+
+    def is_asked(self: _Sets, out: IntArray, *lassos: object) -> bool:
+        repeat, folds = self.place(out[0])
+        looked_at.append(self.folds.training_rows(repeat, *folds).tolist())
+        return before(self, out, *lassos)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(_Sets, "is_asked", is_asked)
+    X, y = _table(120, 40)
+    ids = np.arange(120) // 24
+    given = {
+        "ids": ({"folds": ids}, [range(48, 120), [*range(24), *range(72, 120)]]),
+        "KFold": ({"cv": KFold(5)}, [range(48, 120), [*range(24), *range(72, 120)]]),
+        "TimeSeriesSplit": ({"cv": TimeSeriesSplit(3)}, [range(30), range(90)]),
+        "Gaps": ({"cv": Gaps(24)}, [range(48, 120), [*range(24), *range(72, 120)]]),
+    }
+    settings, expected = given[name]
+    found = nested_cv(_pipeline(LassoCV(cv=4, alphas=5)), X, y, **settings)
+    assert looked_at[:2] == [list(rows) for rows in expected]
+    assert found.route == "refit"

@@ -86,6 +86,8 @@ class FoldPlan:
         Whether "auto" asks if a fold a unit would be fast enough to be the default.
     is_default : bool
         Whether "auto" has settled for fewer folds than units.
+    given : Folds or None
+        The first repeat of folds that are given; None if they are drawn.
     """
 
     n_folds: int
@@ -96,6 +98,7 @@ class FoldPlan:
     is_single_rows: bool = False
     is_trial: bool = False
     is_default: bool = False
+    given: Folds | None = field(default=None, compare=False, repr=False)
 
     @property
     def likely_repeats(self) -> int:

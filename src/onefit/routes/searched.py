@@ -8,6 +8,7 @@ from functools import cache, partial
 
 import numpy as np
 
+from ..dropfolds import DropFolds
 from ..folds import Folds, RandomFolds
 from ..learners import EncodedLearner, EncodedSets, Learner, Moments, Refusal, SearchedLearner, SetFailure, Task
 from ..learners.fixedfeatures import as_dense
@@ -101,16 +102,19 @@ def _may_depend(learner: SearchedLearner, plan: FoldPlan) -> bool:
 def _undetermined(learner: SearchedLearner, task: Task, plan: FoldPlan) -> Refusal | None:
     """Whether scikit-learn would have to search most training sets, until it has converged: refits take less.
 
-    Two without two folds are looked at, and a third where these do not agree; none is fitted unless columns depend on
-    each other, and none is looked at unless these seem to.
+    Two are looked at, and a third where these do not agree; none is fitted unless columns depend on each other, and
+    none is looked at unless these seem to. It is advice: what goes wrong here, the route itself will say.
     """
-    if not _may_depend(learner, plan):
+    try:
+        if not _may_depend(learner, plan):
+            return None
+        folds, looked_at = _some_sets(task, plan)
+        sets = _Sets(SearchedEngine(task, learner), folds, range(1), FailureLog(1))
+        asked = [sets.is_asked(out, _lassos(learner)) for out in looked_at[:2]]
+        if asked[0] != asked[1]:
+            asked.append(sets.is_asked(looked_at[2], _lassos(learner)))
+    except Exception:  # whatever it is, nothing that figures depend on
         return None
-    folds = RandomFolds(task.problem.n, plan.n_folds, 0, groups=task.problem.groups).block(0, 1)
-    sets = _Sets(SearchedEngine(task, learner), folds, range(1), FailureLog(1))
-    asked = [sets.is_asked(np.array([pair]), _lassos(learner)) for pair in ((0, 1), (1, 2))]
-    if asked[0] != asked[1]:
-        asked.append(sets.is_asked(np.array([[0, 2]]), _lassos(learner)))
     if sum(asked) < MOST_ASKED * len(asked):
         return None
     return Refusal(
@@ -118,6 +122,17 @@ def _undetermined(learner: SearchedLearner, task: Task, plan: FoldPlan) -> Refus
         "a lasso, and scikit-learn would have to search them one by one",
         "ElasticNetCV, or merged levels (min_frequency), take none",
     )
+
+
+def _some_sets(task: Task, plan: FoldPlan) -> tuple[Folds, list[IntArray]]:
+    """Folds as they are given, or some that are drawn, and which of them three training sets leave out, (1, t)."""
+    pairs: list[tuple[int, ...]] = [(0, 1), (1, 2), (0, 2)]
+    if not isinstance(plan.given, DropFolds):
+        drawn = RandomFolds(task.problem.n, plan.n_folds, 0, groups=task.problem.groups)
+        return plan.given or drawn.block(0, 1), [np.array([pair]) for pair in pairs]
+    if not plan.given.has_pairs:
+        pairs = [(0,), (plan.n_folds - 1,), (plan.n_folds // 2,)]
+    return plan.given.parts, [plan.given.parts_out(*pair)[None] for pair in pairs]
 
 
 class SearchedEngine(SplitsEngine):
@@ -237,8 +252,8 @@ class _Sets(SplitSets):
             if lassos and all(group.are_independent(given.of(group)).all() for group in lassos):
                 return False
             return not self._scored(out, splits, given).is_sure[0]
-        except SetFailure:
-            return True
+        except SetFailure:  # not for their columns
+            return not lassos
 
     def _given(self, out: IntArray, splits: Splits) -> _Given:
         """What the splits, and the training sets themselves, say to the candidates."""

@@ -104,7 +104,7 @@ def plan_folds(problem: Problem, partitions: Partitions, whole: Folds, is_automa
     source, sizes = partitions.source, np.sort(whole.sizes, axis=1)
     if isinstance(whole, DropFolds):
         largest = max(len(drop) for drop in whole.drops)
-        return FoldPlan(source.n_folds, 1, _units(problem), largest, whole.smallest_training_set)
+        return FoldPlan(source.n_folds, 1, _units(problem), largest, whole.smallest_training_set, given=whole)
     return FoldPlan(
         n_folds=source.n_folds,
         n_repeats=partitions.n_repeats,
@@ -113,6 +113,7 @@ def plan_folds(problem: Problem, partitions: Partitions, whole: Folds, is_automa
         smallest_training_set=int(source.n - sizes[:, -2:].sum(axis=1).max()),
         is_single_rows=isinstance(source, RandomFolds) and source.n_folds == problem.n and problem.groups is None,
         is_default=is_automatic and source.n_folds < _units(problem),
+        given=None if isinstance(source, RandomFolds) else source.block(0, 1),
     )
 
 
