@@ -210,7 +210,7 @@ class ClassLearner(FitRows, Learner):
         return np.asarray(softmax(scores, axis=-1))
 
     def of_two(self, scores: FloatArray) -> FloatArray:
-        """Probabilities of two classes from log odds: those near zero keep their digits, as they do in scikit-learn."""
+        """Probabilities of two classes from log odds."""
         return np.concatenate([expit(-scores), expit(scores)], axis=-1)
 
     def whole(self, value: int) -> Estimator:

@@ -147,6 +147,15 @@ class QuadraticDiscriminantLearner(ClassLearner):
 
     scatter = "classes"
 
+    def of_two(self, scores: FloatArray) -> FloatArray:
+        """From log odds."""
+        return self.of_many(np.concatenate([np.zeros_like(scores), scores], axis=-1))
+
+    def of_many(self, scores: FloatArray) -> FloatArray:
+        """Exponentials of log probabilities, as in scikit-learn: they end at -745, and have its ties next to one."""
+        below = scores - scores.max(axis=-1, keepdims=True)
+        return np.asarray(np.exp(below - np.log(np.exp(below).sum(axis=-1, keepdims=True))))
+
     def needs_more_rows(self, n_train: int) -> str:
         """Without shrinkage the covariance of a class needs more rows than columns."""
         if all(getattr(each, "shrinkage", None) for each in self.estimators):

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit, logsumexp
+from scipy.special import logit, logsumexp
 from sklearn.naive_bayes import GaussianNB
 
 from ..typing import BoolArray, FloatArray, IntArray
@@ -53,9 +53,13 @@ class NaiveBayesLearner(ClassLearner):
         return ""
 
     def of_two(self, scores: FloatArray) -> FloatArray:
-        """From log odds; next to one with the last digit that doubles have there, which ``1 / (1 + x)`` has not."""
-        lower, upper = expit(-scores), expit(scores)
-        return np.concatenate([lower, np.where(scores > 0, 1.0 - lower, upper)], axis=-1)
+        """From log odds; next to one with the last digit that doubles have there, which ``1 / (1 + x)`` has not.
+
+        Those next to zero are exponentials, which end at -745: ``expit`` of scipy is zero from -710 on.
+        """
+        lower = np.exp(-np.logaddexp(0.0, scores))
+        upper = np.where(scores > 0, 1.0 - lower, np.exp(-np.logaddexp(0.0, -scores)))
+        return np.concatenate([lower, upper], axis=-1)
 
     def of_many(self, scores: FloatArray) -> FloatArray:
         """As scikit-learn rounds them."""
