@@ -14,6 +14,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import onefit
 from helpers import STRICT, quietly
 from onefit.errors import OneFitError
+from onefit.learners.evidence import _posterior_inside
 
 FOLDS = {"n_folds": 4, "n_repeats": 1, "random_state": 0}
 
@@ -117,3 +118,41 @@ def test_a_training_set_of_one_row_is_refused_as_scikit_learn_does():
     X, y = rng.standard_normal((24, 3)), rng.standard_normal(24)
     with pytest.raises(OneFitError, match="minimum of 2 is required by ARDRegression"):
         onefit.nested_cv(ARDRegression(), X, y, cv=TimeSeriesSplit(5, gap=3))
+
+
+def without_variation(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((40, 12))
+    y = X[:, 0] + rng.standard_normal(40)
+    X[:, 3], X[:, 5] = 0.0, 1.1
+    return X, y
+
+
+@pytest.mark.parametrize("model", [ARDRegression(lambda_1=0, lambda_2=0), ARDRegression(lambda_1=0)], ids=repr)
+def test_penalties_of_zero_over_zero_are_refitted(model):
+    """For a column of zeros lambda is zero over zero, or zero: rounding errors decide, and those of refits are kept."""
+    found = check(model, *without_variation(0), "refit")
+    assert "lambda_1=0" in found.route_reason
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        BayesianRidge(lambda_1=0, lambda_2=0, alpha_1=0, alpha_2=0),
+        ARDRegression(lambda_2=0),
+        ARDRegression(alpha_1=0, alpha_2=0),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("data", [without_variation(0), table(1, 50, 6)], ids=["constant columns", "ordinary"])
+def test_other_priors_of_zero_take_no_refits(model, data):
+    check(model, *data, rtol=1e-10)
+
+
+def test_a_system_that_is_not_finite_is_left_to_scikit_learn():
+    systems = np.stack([np.eye(3), np.diag([1.0, 2.0, 0.0]), np.diag([1.0, np.nan, 2.0]), np.diag([np.inf, 1.0, 1.0])])
+    inside = np.ones((4, 3), dtype=bool)
+    with np.errstate(invalid="ignore"):
+        _, variances, is_sound = _posterior_inside(systems, np.ones((4, 3)), np.zeros((4, 3)), np.ones(4), inside)
+    assert is_sound.tolist() == [True, True, False, False]
+    np.testing.assert_allclose(variances[:2], [[1.0, 1.0, 1.0], [1.0, 0.5, 0.0]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -37,6 +38,9 @@ MOST_INFLATED = 1e6
 CLOSE = 1e-8
 """Decisions that are closer than this, relative to what they compare, are left to scikit-learn."""
 
+LEAST_SHAPE = 1e-10
+"""lambda_1 beside which rounding errors of ``1 - lambda * variance`` do not count, which is zero for some columns."""
+
 SIZES = 8
 """Systems of columns that are kept have a multiple of it as their size, so that few sizes serve all training sets."""
 
@@ -57,7 +61,17 @@ def encoded_bayesian(estimator: Evidence, task: Task, path: Path | None, encodin
         raise RouteError(f"it depends on the version of scikit-learn how {name} counts weights")
     if problem.n_outputs > 1:
         raise RouteError(f"{name} takes one output")
+    if type(estimator) is ARDRegression and not _is_held(estimator.lambda_1):
+        raise RouteError(
+            f"with lambda_1={estimator.lambda_1!r} rounding errors say how ARDRegression penalizes a column that does "
+            "not vary in a training set (zero over zero), and with that where the iteration ends"
+        )
     return (BayesianLearner if type(estimator) is BayesianRidge else RelevanceLearner)(encoding, estimator)
+
+
+def _is_held(shape: object) -> bool:
+    """Whether a parameter of the prior is a number, and large beside rounding errors."""
+    return isinstance(shape, Real) and float(shape) >= LEAST_SHAPE
 
 
 class EvidenceLearner(EncodedLearner):
@@ -169,6 +183,7 @@ def _spectra_of_uneven(A: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray
 class RelevanceLearner(EvidenceLearner):
     """Automatic relevance determination: a penalty for each column, and columns that are left out on the way."""
 
+    @np.errstate(divide="ignore", invalid="ignore")  # of columns that are out, or sets that are then not known
     def fit(self, sets: EncodedSets) -> tuple[FloatArray, BoolArray]:
         """Coefficients (S, 1, p, 1), and which training sets have those of a refit to all digits."""
         A, h, squares, variance = self._about_mean(sets)
@@ -249,9 +264,10 @@ def _posterior_inside(
     systems[:, at, at] += np.where(inside, penalties, 1.0)
     size = np.einsum("smm->sm", systems).copy()
     sigma = batched.inverses(systems)
-    for place in np.flatnonzero(np.isnan(sigma).any(axis=(1, 2))):
+    is_finite = np.isfinite(systems).all(axis=(1, 2))
+    for place in np.flatnonzero(np.isnan(sigma).any(axis=(1, 2)) & is_finite):
         sigma[place] = np.linalg.pinv(systems[place])
     variances = np.einsum("smm->sm", sigma) * inside
     means = alpha[:, None] * (sigma @ (right * inside)[:, :, None])[:, :, 0]
-    is_sound: BoolArray = (variances * size <= MOST_INFLATED).all(axis=1)
+    is_sound: BoolArray = is_finite & (variances * size <= MOST_INFLATED).all(axis=1)
     return means, variances, is_sound
