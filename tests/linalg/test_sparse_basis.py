@@ -7,7 +7,9 @@ import pytest
 from scipy import sparse
 
 from onefit.linalg import sparse as module
-from onefit.linalg.precondition import rotate
+from onefit.linalg.columns import columns_of
+from onefit.linalg.precondition import precondition, rotate
+from onefit.linalg.reinsch import SHARP
 from onefit.linalg.sparse import Density, SparseBasis, first_basis, sparse_reinsch
 
 EPS = np.finfo(float).eps
@@ -113,6 +115,20 @@ def test_far_above_the_middle_of_the_penalties_a_basis_loses_a_root_of_the_ratio
     monkeypatch.setattr(module, "_basis", lambda X, T, is_sharp: bases.append(T))
     found = sparse_reinsch(sparse.csr_matrix(wide), np.ones(100), [tau**2 / lam, lam], None)
     assert off_diagonal(wide, bases[0], found, lam) < 10 * EPS * np.sqrt(lam / tau)
-    uneven = np.random.default_rng(3).standard_normal((400, 40)) * np.logspace(-4, 0, 40)
+
+
+@pytest.mark.parametrize("least", [-3, -4, -6, -10])
+@pytest.mark.parametrize(("tau", "lam"), [(1e-6, 1e4), (1e-4, 1e4), (1e-5, 0.1), (1.0, 1e2), (1.0, 1e4)])
+def test_so_does_one_of_columns_over_many_decades(least, tau, lam, monkeypatch):
+    """They are told apart as often as it takes: once is not enough where the spectrum has no gap."""
+    bound, bases = max(10 * EPS * np.sqrt(lam / tau), SHARP * np.sqrt(40)), []
+    uneven = np.random.default_rng(3).standard_normal((400, 40)) * np.logspace(least, 2, 40)
     turned = rotate(uneven.T @ uneven, np.eye(40), tau, 0, lam)
-    assert off_diagonal(uneven, turned.B, turned, lam) < 10 * EPS * np.sqrt(lam / tau)
+    assert off_diagonal(uneven, turned.B, turned, lam) < bound
+    coordinates = precondition(columns_of(uneven, None, False), np.ones((400, 1)), 1.0, tau, tau)
+    Z = uneven @ coordinates.T
+    turned = rotate(Z.T @ Z, coordinates.root_penalty, tau, 0, lam)
+    assert off_diagonal(uneven, coordinates.T @ turned.B, turned, lam) < bound
+    monkeypatch.setattr(module, "_basis", lambda X, T, is_sharp: bases.append(T))
+    found = sparse_reinsch(sparse.csr_matrix(uneven), np.ones(40), [tau**2 / lam, lam], None)
+    assert off_diagonal(uneven, bases[0], found, lam) < bound

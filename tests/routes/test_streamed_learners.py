@@ -12,8 +12,9 @@ from sklearn.preprocessing import StandardScaler
 
 import helpers
 import onefit
+from onefit.criteria import tall
 from onefit.models import FPCR, AdditiveModel, PenalizedRegression
-from onefit.routes import collect, gramstream, learned, rowpasses, tuned
+from onefit.routes import collect, gramstream, learned, rowpasses, tuned, tunedstream
 
 N, P, K = 900, 5, 5
 RNG = np.random.default_rng(16)
@@ -194,6 +195,25 @@ def test_columns_that_depend_on_each_other_go_by_tables(estimator, monkeypatch, 
 def test_a_criterion_that_is_a_sum_over_rows_goes_by_tables(passes):
     assert helpers.quiet_nested_cv(RidgeCV(), X, Y, **SETTINGS).route == "gram"
     assert not passes
+
+
+def test_directions_are_told_apart_up_to_the_largest_penalty_that_may_be_asked_for(monkeypatch, passes):
+    asked = {tall: [], tunedstream: []}
+    for module, found in asked.items():
+
+        def noted(*arguments, found=found, rotate=module.rotate):
+            found.append(arguments[-1])
+            return rotate(*arguments)
+
+        monkeypatch.setattr(module, "rotate", noted)
+    path = {"param_name": "alpha", "param_range": [1e-2, 1e5]}
+    helpers.quietly(onefit.error_curve, Ridge(), X, Y, **path, **SETTINGS).scores  # noqa: B018  (computed on demand)
+    helpers.quietly(onefit.nested_cv, PenalizedRegression(lam="gcv"), X, Y, **SETTINGS)
+    assert len(passes) > 1
+    assert set(asked[tall]) == {1e5}
+    end = 1e8 * np.square(X - X.mean(axis=0)).sum()  # the most penalized end of the axis, on all rows
+    assert all(end <= most < 2 * end for most in asked[tunedstream])
+    assert asked[tunedstream]
 
 
 def test_a_failing_fit_is_reported_as_without_blocks(monkeypatch):

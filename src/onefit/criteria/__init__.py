@@ -10,7 +10,7 @@ several penalties that are chosen jointly, as an additive model needs them: `coo
 from .pairs import PAIR_CRITERIA, PairSearch
 from .rows import Deletions, RowFit, spectrum_of_rows
 from .sets import SetRows, loo_on_grid
-from .single import criterion_values, edf, search, search_range
+from .single import criterion_values, edf, largest_of_search, search, search_range
 from .spectrum import NEARLY_REACHED, RowPart, Spectrum
 from .tall import AllRows, criteria_of_all_rows
 
@@ -27,6 +27,7 @@ __all__ = [
     "criteria_of_all_rows",
     "criterion_values",
     "edf",
+    "largest_of_search",
     "loo_on_grid",
     "search",
     "search_range",

@@ -10,7 +10,7 @@ from ..typing import FloatArray
 from .roots import bracketed_root
 from .spectrum import Spectrum
 
-__all__ = ["criterion_values", "edf", "scale_of", "search", "search_range"]
+__all__ = ["criterion_values", "edf", "largest_of_search", "scale_of", "search", "search_range"]
 
 NEAR_INTERPOLATION = 1e-8
 """GCV is infinite where ``n - edf`` is at most this part of n: 0/0 would decide it."""
@@ -182,6 +182,11 @@ def search_range(spectrum: Spectrum) -> tuple[float, float]:
     """The least and the largest penalty that `search` would give for the first problem."""
     most, least = _ends(scale_of(spectrum))
     return float(least[0]), float(most[0])
+
+
+def largest_of_search(size: float) -> float:
+    """The largest penalty that `search` would give for eigenvalues of the sum ``size``."""
+    return float(_ends(np.array([size]))[0][0])
 
 
 def _ends(scale: FloatArray) -> tuple[FloatArray, FloatArray]:

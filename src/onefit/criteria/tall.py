@@ -32,11 +32,11 @@ class AllRows:
     coordinates: Coordinates
     products: FloatArray
 
-    def rotated(self, tau: float) -> _Rotated | None:
-        """In coordinates in which data and penalty are diagonal; None if that would lose digits."""
+    def rotated(self, tau: float, most: float) -> _Rotated | None:
+        """In coordinates in which data and penalty are diagonal, up to a penalty; None if that would lose digits."""
         T = self.coordinates.T
         d, k = T.shape[1], len(T) - self.coordinates.n_penalized
-        rotation = rotate(self.products[:d, :d], self.coordinates.penalty, tau, k)
+        rotation = rotate(self.products[:d, :d], self.coordinates.root_penalty, tau, k, most)
         if rotation is None or rotation.x.min() < LEAST_SEEN:
             return None
         right = rotation.B.T @ self.products[:d, d:]
@@ -95,7 +95,7 @@ def criteria_of_all_rows(
     n, Q = y.shape
     if not lams.min() > 0:
         return None
-    rotated = known.rotated(middle_penalty(lams))
+    rotated = known.rotated(middle_penalty(lams), float(lams.max()))
     if rotated is None or not (rotated.s[rotated.n_free :] > 0).all():
         return None
     found = _second_pass(rotated, block, y, weights, lams)

@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from ..criteria import PAIR_CRITERIA, SetRows, Spectrum, criterion_values, loo_on_grid, search
+from ..criteria import PAIR_CRITERIA, SetRows, Spectrum, criterion_values, largest_of_search, loo_on_grid, search
 from ..typing import FloatArray
 from .contract import Learner
 from .smoother import Smoother
@@ -37,6 +37,10 @@ class Tuning:
     def smallest(self) -> float:
         """The smallest penalty that may be chosen; zero if there is no telling."""
         return 0.0 if self.grid is None else float(self.grid.min())
+
+    def largest(self, size: float) -> float:
+        """The largest penalty that may be chosen, if eigenvalues have at most the sum ``size``."""
+        return largest_of_search(size) if self.grid is None else float(self.grid.max())
 
     def choose(self, spectrum: Spectrum) -> FloatArray:
         """The penalty of each training set and output, (B, Q)."""

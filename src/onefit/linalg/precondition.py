@@ -67,8 +67,12 @@ class Coordinates:
     @property
     def penalty(self) -> FloatArray:
         """The penalty matrix at one unit of lam."""
-        of_columns = self.T[: self.n_penalized]
-        return of_columns.T @ of_columns
+        return self.root_penalty.T @ self.root_penalty
+
+    @property
+    def root_penalty(self) -> FloatArray:
+        """The penalty's factor, (r, r + k): it has the digits of directions that the penalty holds little."""
+        return self.T[: self.n_penalized]
 
 
 def sample_rows(n: int, width: int, least: int = SAMPLE_ROWS, per_column: int = SAMPLE_WIDTHS) -> IntArray:
@@ -133,15 +137,15 @@ def whiten(M: FloatArray) -> FloatArray | None:
     return A
 
 
-def rotate(G: FloatArray, P: FloatArray, tau: float, n_free: int, most: float = 0.0) -> Rotation | None:
-    """Diagonalize the Gram matrix G and the penalty P of some coordinates together; None if digits would be lost.
+def rotate(G: FloatArray, F: FloatArray, tau: float, n_free: int, most: float) -> Rotation | None:
+    """Diagonalize the Gram matrix G and the penalty F'F of some coordinates together; None if digits would be lost.
 
-    About a penalty tau; ``most`` is the largest that will be asked for, if that is more.
+    About a penalty tau; ``most`` is the largest that will be asked for.
     """
-    A = whiten(G + tau * P)
+    A = whiten(G + tau * (F.T @ F))
     if A is None:
         return None
-    B, s = along_penalty(A, lambda columns: P @ columns, tau, most)
+    B, s = along_penalty(A, lambda columns: F.T @ (F @ columns), tau, most)
     s[:n_free] = 0.0  # the free directions, which a large penalty must not find
     x = np.einsum("ij,ij->j", B, G @ B)
     return Rotation(B, np.maximum(x, 0.0), np.maximum(s, 0.0))

@@ -143,16 +143,23 @@ def along_penalty(
 
     Columns of T are orthonormal with the penalty tau; ``most`` is the largest that will be asked for. The errors of an
     eigendecomposition have the size of the largest s, in all others too. Far above tau they count as many times more in
-    directions that the penalty holds little, so these are taken apart once more, from what it is of them alone.
+    directions that the penalty holds little, so these are taken apart again, from what it is of them alone; and of
+    these the next, as a spectrum may fall evenly over many decades.
     """
-    s, V = linalg.eigh(T.T @ penalty(T))
+    s, V = linalg.eigh(T.T @ penalty(T), driver="evd")  # the default is less orthogonal where values are nearly equal
     T = T @ V
-    little = int((s < HELD_LITTLE * s[-1:]).sum())
-    if little > 1 and _mixing(T, penalty, s, tau, most) > SHARP * np.sqrt(len(s)):
+    size, little = len(s), _held_little(s)
+    while 1 < little < size and _mixing(T, penalty, s, tau, most) > SHARP * np.sqrt(len(s)):
         part = T[:, :little]
-        s[:little], V = linalg.eigh(part.T @ penalty(part))
+        s[:little], V = linalg.eigh(part.T @ penalty(part), driver="evd")
         T[:, :little] = part @ V
+        size, little = little, _held_little(s[:little])
     return T, s
+
+
+def _held_little(s: FloatArray) -> int:
+    """How many of some directions the penalty holds far less than the last of them."""
+    return int((s < HELD_LITTLE * s[-1:]).sum())
 
 
 def _mixing(T: FloatArray, penalty: Callable[[FloatArray], FloatArray], s: FloatArray, tau: float, lam: float) -> float:

@@ -78,7 +78,7 @@ class PathSolver:
         """None if the coordinates are not good enough for all rows."""
         d, tau, r = coordinates.T.shape[1], middle_penalty(lams), coordinates.n_penalized
         n_free, most = d - r if tau else d, float(lams.max())
-        rotation = rotate(statistics.total[:d, :d], coordinates.penalty, tau, n_free, most)
+        rotation = rotate(statistics.total[:d, :d], coordinates.root_penalty, tau, n_free, most)
         if rotation is None:
             return None
         systems, downdate = FoldSystems.of(statistics, coordinates, rotation.B), Downdate(rotation, lams)

@@ -82,7 +82,9 @@ class _TunedSolver(BatchSolver):
         """About a penalty tau; None if the coordinates are not good enough."""
         d, P = len(coordinates.T), coordinates.penalty
         G, k = statistics.total[:d, :d], d - coordinates.n_penalized
-        rotation = rotate(G, P, tau, k)
+        back = linalg.solve_triangular(coordinates.T, np.eye(d))[:, : coordinates.n_penalized]
+        most = tuned.largest(float(np.einsum("ij,ij->", back, G @ back)))  # no training set has more than all rows
+        rotation = rotate(G, coordinates.root_penalty, tau, k, most)
         if rotation is None:
             return None
         # the pilot in the new coordinates: B'(G + tau P) is the inverse of B
