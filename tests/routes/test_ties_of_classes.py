@@ -2,8 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy.stats import rankdata
+from sklearn.compose import make_column_transformer
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.metrics import average_precision_score, make_scorer
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import onefit
 from helpers import quietly
@@ -42,3 +47,48 @@ def test_probabilities_of_quadratic_discriminant_analysis_next_to_zero_are_those
     found, expected = (result.heldout["probability_0"].to_numpy() for result in (fast, slow))
     assert ((expected > 0) & (expected < 1e-308)).any()
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-322)
+
+
+def behind_steps(name):
+    """Naive Bayes as it is, after a scaler, and after steps whose outputs every training set makes anew."""
+    if name == "encoded":
+        levels = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+        return make_pipeline(make_column_transformer((levels, [0]), remainder="passthrough"), GaussianNB())
+    return make_pipeline(StandardScaler(), GaussianNB()) if name == "scaled" else GaussianNB()
+
+
+@pytest.mark.parametrize("n_columns", [40, 400])
+@pytest.mark.parametrize("scoring", [["roc_auc"], ["roc_auc_ovr", "neg_log_loss"]])
+@pytest.mark.parametrize("name", ["plain", "scaled", "encoded"])
+def test_probabilities_of_naive_bayes_that_are_ranked_are_those_of_scikit_learn_to_all_digits(name, scoring, n_columns):
+    """Next to zero they keep their digits, next to one they have ties."""
+    X, y = many_that_say_the_same(3, n_columns, 2.0 if n_columns == 40 else 0.5)
+    X[:, 0] = np.arange(120) % 3
+    keywords = {"scoring": scoring, "n_folds": 5, "n_repeats": 1, "random_state": 0}
+    fast, slow = both_routes(behind_steps(name), X, y, **keywords)
+    np.testing.assert_allclose(fast.metrics.to_numpy(float), slow.metrics.to_numpy(float), rtol=1e-9)
+    for column in ("probability_0", "probability_1"):
+        found, expected = (result.heldout[column].to_numpy() for result in (fast, slow))
+        assert ((expected > 0) & (expected < 1e-10)).sum() > 3
+        np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-322)
+        near = (expected > 1 - 1e-12) & (expected < 1)
+        np.testing.assert_allclose(1 - found[near], 1 - expected[near], rtol=0, atol=3e-16)
+        np.testing.assert_array_equal(rankdata(found)[found > 0.5], rankdata(expected)[expected > 0.5])
+
+
+def test_ranks_of_the_first_class_have_ties_too():
+    X, y = many_that_say_the_same(4, 40, 2.0)
+    scorer = make_scorer(average_precision_score, response_method="predict_proba", pos_label=0)
+    fast, slow = both_routes(GaussianNB(), X, y, scoring=scorer, n_folds=5, n_repeats=2, random_state=0)
+    assert (slow.heldout["probability_0"] > 1 - 1e-14).sum() > 10
+    np.testing.assert_allclose(fast.metrics.to_numpy(float), slow.metrics.to_numpy(float), rtol=1e-11)
+
+
+@pytest.mark.parametrize(("n_repeats", "total"), [(1, 10), (3, 3)])
+def test_progress_comes_to_its_total_once_though_ranks_take_training_sets_twice(n_repeats, total):
+    X, y = many_that_say_the_same(5, 12)
+    seen = []
+    keywords = {"scoring": "roc_auc", "n_folds": 4, "n_repeats": n_repeats, "random_state": 0, "route": "gram"}
+    quietly(onefit.nested_cv, GaussianNB(), X, y, progress=lambda *both: seen.append(both), **keywords)
+    assert seen[-1] == (total, total)
+    assert seen.count(seen[-1]) == 1

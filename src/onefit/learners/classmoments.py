@@ -164,9 +164,12 @@ class ClassLearner(FitRows, Learner):
     def held_out(self, moments: ClassMoments, rows: IntArray) -> tuple[FloatArray, BoolArray]:
         """Scores (B, R, V, Q) of rows (B, R), and of which training sets they are a refit's to all digits."""
 
-    def cannot_answer(self, task: Task) -> str:
-        """Why scores do not say all that the metrics of a task want to know; empty if they do."""
-        return ""
+    def for_ranks(self, task: Task) -> Self | None:
+        """The same with scores whose probabilities are rounded next to one as scikit-learn rounds them.
+
+        None if those are its own, or if no metric of a task ranks them.
+        """
+        return None
 
     def needs_more_rows(self, n_train: int) -> str:
         """Why training sets of so many rows would all be left to scikit-learn; empty if they are not."""

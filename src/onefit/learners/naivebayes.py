@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.special import logit, logsumexp
@@ -32,34 +33,44 @@ ONE = 40.0
 MANY_STEPS = 1e6
 """Of the last digit of a joint log probability: what is farther from one is as good as not rounded."""
 
+SIGNS = (-1.0, 1.0)
+"""Of log odds for each of two classes."""
+
+RANKING = frozenset({"rank", "pooled"})
+"""Families of metrics that may depend on ties."""
+
 
 class NaiveBayesLearner(ClassLearner):
     """Joint log probabilities of independent normal columns.
 
     Scikit-learn subtracts the logarithm of their sum, which has the last digit of the largest. So probabilities next to
-    one are ties, up to 1e-14 from it if log probabilities are about 100, and ranks have to have the same ties.
+    one are ties, up to 1e-14 from it if log probabilities are about 100, and ranks have to have the same ties. Log odds
+    of two classes do not know that digit: where it matters there is a second learner that ``rounds`` them.
     """
 
     responses = frozenset({"predict", "predict_proba"})
+    rounds = False
 
-    def __init__(self, estimators: Any, task: Task, before: Encoding | None = None) -> None:
-        super().__init__(estimators, task, before)
-        self.has_ties = self.n_classes == 2 and "scores" in task.responses
-
-    def cannot_answer(self, task: Task) -> str:
-        """Log odds whose probability is rounded as ranks have it leave none of the other class to a log loss."""
-        if self.has_ties and any(getattr(metric, "needs_every_class", False) for metric in task.metrics):
-            return "ranks want probabilities rounded to one as scikit-learn does it, and a log loss what is left to one"
-        return ""
+    def for_ranks(self, task: Task) -> Self | None:
+        """Of two classes; of more the scores are joint log probabilities, which have that digit."""
+        is_ranked = any(
+            metric.family in RANKING and metric.response in ("scores", "predict_proba") and not metric.is_extra
+            for metric in task.metrics
+        )
+        if not is_ranked or self.n_classes > 2:
+            return None
+        other = copy(self)
+        other.rounds = True
+        return other
 
     def of_two(self, scores: FloatArray) -> FloatArray:
         """From log odds; next to one with the last digit that doubles have there, which ``1 / (1 + x)`` has not.
 
         Those next to zero are exponentials, which end at -745: ``expit`` of scipy is zero from -710 on.
         """
-        lower = np.exp(-np.logaddexp(0.0, scores))
-        upper = np.where(scores > 0, 1.0 - lower, np.exp(-np.logaddexp(0.0, -scores)))
-        return np.concatenate([lower, upper], axis=-1)
+        small = np.exp(-np.logaddexp(0.0, np.abs(scores)))
+        both = np.concatenate([small, 1.0 - small], axis=-1)
+        return np.where(scores > 0, both, both[..., ::-1])
 
     def of_many(self, scores: FloatArray) -> FloatArray:
         """As scikit-learn rounds them."""
@@ -91,8 +102,10 @@ class NaiveBayesLearner(ClassLearner):
                 ).sum(axis=2)
             distances = self._distances(rows, moments.mean, 1.0 / variance, sure)
             np.subtract(self.in_columns(constant)[:, None], 0.5 * distances, out=scores[:, :, value])
-            if self.has_ties:
-                self._round(scores[:, :, value, 0], rows, constant[:, 1], moments.mean[:, 1], 1.0 / variance[:, 1])
+            for each in (0, 1) if self.rounds else ():
+                found = scores[:, :, value, 0] * SIGNS[each]
+                self._round(found, rows, constant[:, each], moments.mean[:, each], 1.0 / variance[:, each])
+                scores[:, :, value, 0] = found * SIGNS[each]
         return scores, sure
 
     def _distances(self, rows: IntArray, mean: FloatArray, precision: FloatArray, sure: BoolArray) -> FloatArray:
@@ -129,7 +142,7 @@ class NaiveBayesLearner(ClassLearner):
     def _round(
         self, odds: FloatArray, rows: IntArray, constant: FloatArray, mean: FloatArray, precision: FloatArray
     ) -> None:
-        """Give log odds (B, R) of rows the ties of scikit-learn's probabilities, from the second class (B, ...)."""
+        """Give log odds (B, R) of rows the ties of scikit-learn's probabilities of a class (B, ...)."""
         for at in np.flatnonzero((odds > NEARLY_ONE).any(axis=1)):
             some = np.flatnonzero(odds[at] > NEARLY_ONE)
             distances = np.square(self.X[rows[at, some]] - mean[at]) @ precision[at]
@@ -138,11 +151,16 @@ class NaiveBayesLearner(ClassLearner):
     def scores_by(self, fitted: Any, X: Any) -> FloatArray:
         """Joint log probabilities."""
         joint = np.asarray(fitted.predict_joint_log_proba(X))
-        return _rounded(joint[:, 1] - joint[:, 0], joint[:, 1]) if self.has_ties else joint
+        if not self.rounds:
+            return joint
+        odds: FloatArray = joint[:, 1] - joint[:, 0]
+        for each in (0, 1):
+            odds = SIGNS[each] * _rounded(SIGNS[each] * odds, joint[:, each])
+        return odds
 
 
 def _rounded(odds: FloatArray, joint: FloatArray) -> FloatArray:
-    """Log odds of the second class whose probability is that of scikit-learn, given its joint log probability."""
+    """Log odds of a class whose probability is that of scikit-learn, given its joint log probability."""
     digit = np.spacing(np.abs(joint))
     with np.errstate(over="ignore", divide="ignore"):
         left = np.log1p(np.exp(-odds))  # what the logarithm of the sum is above the largest

@@ -12,13 +12,14 @@ from ..folds import Folds
 from ..learners import ClassLearner, ClassMoments, Learner, Refusal, Task
 from ..typing import BoolArray, FloatArray, IntArray
 from .byestimator import residuals_by_estimator
+from .classranks import RankedClassesEngine
 from .classsums import ClassSums
 from .contract import Engine, FoldPlan, Offer, Workers
 from .costs import CALL
 from .encodedclasses import EncodedClassesEngine
 from .engine import FailureLog
 from .repeats import RepeatedRoute
-from .trainingsets import Sets, TrainingSetsEngine
+from .trainingsets import Sets
 
 __all__ = ["ClassesEngine", "ClassesRoute"]
 
@@ -46,12 +47,13 @@ class ClassesRoute(RepeatedRoute):
         each += 4e-9 * V * C * plan.largest_fold * p
         if learner.encoding is not None:  # its outputs are made anew in every training set, and summed row by row
             each += 5e-4 + n * p * (5e-9 + 1e-10 * matrices * p) + 2e-9 * learner.fixed.n_columns**2
+        each *= 1 if learner.for_ranks(task) is None else 2
         fits = plan.n_sets * V
         offer = Offer(
             CALL + sets * each + 1e-6 * plan.likely_repeats * n,
             f"{learner.reason}; refits would be {fits:,} fits a repeat",
         )
-        obstacle = learner.cannot_answer(task) or learner.needs_more_rows(plan.smallest_training_set)
+        obstacle = learner.needs_more_rows(plan.smallest_training_set)
         if 8 * (plan.n_folds + 1) * matrices * p**2 > MOST_BYTES:
             obstacle = f"the scatters of {p:,} columns in all folds would take too much memory"
         if obstacle:
@@ -64,7 +66,7 @@ class ClassesRoute(RepeatedRoute):
         return ClassesEngine(task, learner) if learner.encoding is None else EncodedClassesEngine(task, learner)
 
 
-class ClassesEngine(TrainingSetsEngine):
+class ClassesEngine(RankedClassesEngine):
     """Asks the learner for the scores of the folds that each training set leaves out."""
 
     batch_bytes = 2**23

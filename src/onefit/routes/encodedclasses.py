@@ -8,6 +8,7 @@ from ..folds import Folds
 from ..learners import ClassLearner, ClassMoments, Encoding, Features, Task
 from ..typing import BoolArray, FloatArray, IntArray
 from .byestimator import residuals_by_estimator
+from .classranks import RankedClassesEngine
 from .classsums import ClassSums
 from .engine import FailureLog
 from .features import FeaturesEngine, LearningSets
@@ -19,7 +20,7 @@ SAME = 1e-9
 """How far sums of indicators in rows that are predicted may be from those of the training set, in their scale."""
 
 
-class EncodedClassesEngine(FeaturesEngine):
+class EncodedClassesEngine(RankedClassesEngine, FeaturesEngine):
     """Puts the learner on what the steps have learned from the statistics of each training set.
 
     The outputs of a training set are made of fixed features, and sums over its classes of its own rows, about its own
