@@ -238,3 +238,7 @@ def test_the_words_before_a_job_have_the_likely_and_the_most_repeats(capsys):
 )
 def test_times_have_units_that_one_believes(seconds, text):
     assert about_text(seconds).removeprefix("about ") == text
+
+
+def test_the_most_repeats_of_a_plan_without_data_are_those_that_it_was_asked_for():
+    assert onefit.plan(1000, 20, 10, n_repeats=7).most_repeats == 7

@@ -6,7 +6,7 @@ import pytest
 from onefit.learners.glm_families import Poisson
 from onefit.linalg import compiled
 from onefit.routes.newtonbatch import NewtonBatch, NewtonSets, Rows
-from onefit.routes.newtonhessians import Hessians
+from onefit.routes.newtonhessians import NOISE, Hessians, change_by
 
 
 def wild_starts(n_starts):
@@ -37,3 +37,11 @@ def test_nothing_has_converged_that_has_a_gradient(kernel):
         left = np.array([np.abs(gradient(theta[0])).max() for theta in solution.theta[solution.is_converged]])
     assert solution.is_converged.sum() > 100
     assert left.max() < 1e-10
+
+
+def test_a_step_uphill_has_no_length_and_one_that_cancels_that_of_its_rounding_errors():
+    """What iterations on tables go by, too."""
+    step = np.array([[2.0, 0.0], [-2.0, 0.0], [1e40, -1e40], [0.0, 0.0]])
+    descent = np.array([[2.0, 1.0], [2.0, 1.0], [1e40, 1e40], [0.0, 0.0]])
+    expected = [2.0, np.nan, np.sqrt(2 * NOISE) * 1e40, 0.0]
+    np.testing.assert_allclose(change_by(step, descent, np.ones(4)), expected, rtol=1e-12)

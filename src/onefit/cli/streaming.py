@@ -193,7 +193,7 @@ def memory_notes(rows: int, columns: int) -> list[str]:
 def _size_text(size: float) -> str:
     """Bytes in the unit that suits them."""
     power = min(6, max(2, int(math.log10(size)) // 3))
-    return f"{size / 1000**power:,.3g} {' kMGTPE'[power]}B" if size < 1e21 else "more than an exabyte"
+    return f"{size / 1000**power:,.3g} {' kMGTPE'[power]}B" if size < 1e21 else "more than a thousand exabytes"
 
 
 def free_memory() -> float:

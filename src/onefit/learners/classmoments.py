@@ -24,7 +24,7 @@ from .fitrows import FitRows
 from .fixedfeatures import FixedFeatures
 from .transformed import check_parameters
 
-__all__ = ["ABSENT", "LOST", "ClassLearner", "ClassMoments", "have_digits", "parameters_along", "products"]
+__all__ = ["ABSENT", "CONSTANT", "ClassLearner", "ClassMoments", "have_digits", "parameters_along", "products"]
 
 ABSENT = -1e300
 """Score of a class that a training set lacks: less than any other, and no infinity, which could not be subtracted."""

@@ -12,7 +12,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticD
 from ..errors import RouteError
 from ..linalg import batched
 from ..typing import BoolArray, FloatArray, IntArray
-from .classmoments import LOST, ClassLearner, ClassMoments, have_digits, parameters_along, products
+from .classmoments import CONSTANT, ClassLearner, ClassMoments, have_digits, parameters_along, products
 from .contract import Path, Task
 from .covariances import inverse_roots, ledoit_wolf_shares
 from .encoding import Encoding
@@ -170,7 +170,7 @@ class QuadraticDiscriminantLearner(ClassLearner):
         assert moments.scatter is not None
         # of a column that no class varies in, a regularized class knows no scale: rounding errors tell rows apart there
         within = np.einsum("bcpp->bp", moments.scatter) / moments.n.sum(axis=1)[:, None]
-        sure &= (within > LOST * self.largest).all(axis=1)
+        sure &= (within > CONSTANT * self.largest).all(axis=1)
         scores = np.empty((*rows.shape, self.n_values, self.n_columns_of_scores))
         for value, estimator in enumerate(self.estimators):
             covariance = self._covariances(estimator, moments, deviation)

@@ -162,7 +162,8 @@ def plan(n: int, p: int, n_folds: int, n_repeats: int = 1, n_values: int = 1) ->
     seconds = {name: offer.seconds for name, offer in offers.items()}
     reason = explain(choice, offers)
     fits = shape.V * L * K * (K + 1) // 2
-    return Plan(n, p, K, L, shape.V, MappingProxyType(flops), MappingProxyType(seconds), choice, reason, fits)
+    views = MappingProxyType(flops), MappingProxyType(seconds)
+    return Plan(n, p, K, L, shape.V, *views, choice, reason, fits, most_repeats=L)
 
 
 def plan_of(job: Job, estimator: Estimator) -> Plan:

@@ -16,7 +16,7 @@ from scipy import sparse
 from ..learners.glm_families import Family
 from ..linalg import compiled
 from ..typing import BoolArray, FloatArray, IntArray
-from .newtonhessians import LEAST_PIVOT, Hessians, Memory, dots
+from .newtonhessians import LEAST_PIVOT, NOISE, Hessians, Memory, change_by
 
 __all__ = ["NewtonBatch", "NewtonSets", "Rows", "Solution", "in_predictors"]
 
@@ -24,9 +24,6 @@ CONVERGED = 2e-14
 """Change of the linear predictor, as a root mean square, that is left after the last step."""
 
 MOST_STEPS = 30
-
-NOISE = 2.0**-46
-"""Part of the summands of a product that is left to rounding errors."""
 
 WINDOW, SLOW, WILD = 4, 0.5, 20.0
 """A set that has not come closer by the factor SLOW in WINDOW steps, or is WILD times farther than at the start, is
@@ -115,7 +112,7 @@ class NewtonBatch:
             else:
                 descent = view.descent(theta[active]).reshape(len(active), -1)
             step = memory.direction(descent, preconditioner.of(active))
-            change = _change(step, descent, self.sets.curvature[active])
+            change = change_by(step, descent, self.sets.curvature[active])
             if first is not None and not changes and is_bent.any():  # by the Hessian half way
                 half = 0.5 * is_bent[active, None] * self.sets.hessians.bend(step, active)
                 step = step + preconditioner.of(active).times(half)
@@ -144,7 +141,7 @@ class NewtonBatch:
         weights = np.ones(rows.n) if rows.weights is None else rows.weights
         H = sets.hessians
         tables = (sets.factors, sets.maps, sets.penalty, H.pieces, sets.curvature, rows.family.basis, first, H.bends)
-        limits = (CONVERGED, WINDOW, SLOW, WILD, LEAST_PIVOT)
+        limits = (CONVERGED, WINDOW, SLOW, WILD, LEAST_PIVOT, NOISE)
         converged, steps = compiled.newton(
             rows.design, rows.y, weights, self.cells, tables, H.made, theta, family, limits
         )
@@ -193,15 +190,6 @@ class _View:
         if self.maps is not None:
             descent = np.matmul(descent, self.maps)
         return np.asarray(descent - self.penalty[:, None] * theta)
-
-
-def _change(step: FloatArray, descent: FloatArray, curvature: FloatArray) -> FloatArray:
-    """Changes (S,) of the linear predictors by steps (S, d), at least those that rounding errors make.
-
-    NaN where a step goes uphill by more than these: steps of the past have led astray, and nothing has converged.
-    """
-    squares, noise = dots(step, descent), NOISE * dots(np.abs(step), np.abs(descent))
-    return np.sqrt(np.where(squares >= -noise, np.maximum(squares, noise), np.nan) / curvature)
 
 
 def in_predictors(family: Family, gamma: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ from scipy.linalg import lapack
 from ..linalg.columns import EPS
 from ..typing import BoolArray, FloatArray, IntArray
 
-__all__ = ["LEAST_PIVOT", "Hessians", "Inverses", "Memory", "dots", "preconditioners"]
+__all__ = ["LEAST_PIVOT", "NOISE", "Hessians", "Inverses", "Memory", "change_by", "dots", "preconditioners"]
 
 LEAST_PIVOT = 1e-10
 """Squared pivot of a Hessian with ones on its diagonal below which columns nearly depend on each other."""
@@ -29,6 +29,9 @@ AT_ONCE = 2**20
 
 MEMORY = 12
 """Steps that are remembered."""
+
+NOISE = 2.0**-46
+"""Part of the summands of a product that is left to rounding errors."""
 
 
 @dataclass(frozen=True)
@@ -225,6 +228,15 @@ class Memory:
         for (step, change, scale), part in zip(history, reversed(parts), strict=True):
             found += step * (part - (scale * dots(change, found))[:, None])
         return found
+
+
+def change_by(step: FloatArray, descent: FloatArray, curvature: FloatArray) -> FloatArray:
+    """Changes (S,) of the linear predictors by steps (S, d), at least those that rounding errors make.
+
+    NaN where a step goes uphill by more than these: steps of the past have led astray, and nothing has converged.
+    """
+    squares, noise = dots(step, descent), NOISE * dots(np.abs(step), np.abs(descent))
+    return np.sqrt(np.where(squares >= -noise, np.maximum(squares, noise), np.nan) / curvature)
 
 
 def dots(a: FloatArray, b: FloatArray) -> FloatArray:

@@ -57,7 +57,7 @@ def newton(
     made: IntArray | None,
     theta: FloatArray,
     family: tuple[int, float],
-    limits: tuple[float, int, float, float, float],
+    limits: tuple[float, int, float, float, float, float],
 ) -> tuple[IntArray, IntArray]:
     """Iterate training sets of a generalized linear model; returns which have converged (S,), and the steps of each.
 
@@ -71,7 +71,7 @@ def newton(
         the pieces are those
     theta : (S, c, p), the start, which becomes the solution
     family : number of the loss in ``tasks.h``, and its power
-    limits : tolerance, window, slow, wild, least pivot; see `routes.newtonbatch`
+    limits : tolerance, window, slow, wild, least pivot, noise; see `routes.newtonbatch`
     """
     S, c, p = theta.shape
     converged, steps = np.zeros((2, S), dtype=np.int64)

@@ -267,7 +267,7 @@ static void NAME(iterate)(const newton_task *t, SETS *s, long first) {
         if (k == 0 && t->first && t->bends) NAME(bend)(t, s, first);
         for (int l = 0; l < W; l++) {
             /* uphill, but for rounding errors: steps of the past have led astray, and nothing has converged */
-            const double noise = NEWTON_NOISE * sizes[l];
+            const double noise = t->noise * sizes[l];
             const double x = squares[l] > noise ? squares[l] : squares[l] >= -noise ? noise : NAN;
             const double change = history[k][l] = sqrt(x / s->curvature[l]);
             if (!is_active[l]) {

@@ -1,15 +1,16 @@
 /* newton(design (n, q), y (P, n), weights (n,), cells (n,), factors (n_cells, T), maps (T, q, p) or None, penalty (S, p),
  * pieces (M, c p, c p), curvature (S,), basis (P, c), first (S, c, p) or None, bends (M, c p, c p) or None, made (S, 3),
- * theta (S, c, p), converged (S,), steps (S,), n, q, p, P, c, S, n_cells, T, M, family, power, tolerance, window, slow, wild, least_pivot); theta is the start,
+ * theta (S, c, p), converged (S,), steps (S,), n, q, p, P, c, S, n_cells, T, M, family, power, tolerance, window, slow, wild, least_pivot, noise); theta is the start,
  * and overwritten */
 static PyObject *py_newton(PyObject *self, PyObject *args) {
     (void)self;
     PyObject *o[16];
     newton_task t = {0};
     long M;
-    if (!PyArg_ParseTuple(args, "OOOOOOOOOOOOOOOOllllllllliddlddd", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6], &o[7],
+    if (!PyArg_ParseTuple(args, "OOOOOOOOOOOOOOOOllllllllliddldddd", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5], &o[6], &o[7],
                           &o[8], &o[9], &o[10], &o[11], &o[12], &o[13], &o[14], &o[15], &t.n, &t.q, &t.p, &t.P, &t.c, &t.S,
-                          &t.n_cells, &t.T, &M, &t.family, &t.power, &t.tolerance, &t.window, &t.slow, &t.wild, &t.least_pivot))
+                          &t.n_cells, &t.T, &M, &t.family, &t.power, &t.tolerance, &t.window, &t.slow, &t.wild, &t.least_pivot,
+                          &t.noise))
         return NULL;
     const int is_softmax = t.family == NEWTON_SOFTMAX;
     if (t.n < 1 || t.q < 1 || t.p < 1 || t.S < 1 || t.c < 1 || t.T < 1 || t.window < 1 || t.family < 0 ||

@@ -73,7 +73,6 @@ enum { NEWTON_BINOMIAL, NEWTON_POISSON, NEWTON_GAMMA, NEWTON_TWEEDIE, NEWTON_NOR
 #define NEWTON_CLASSES 16 /* most classes of a softmax */
 #define NEWTON_MEMORY 12  /* steps that are remembered */
 #define NEWTON_STEPS 30   /* steps at most */
-#define NEWTON_NOISE 0x1p-46 /* part of the summands of a product that is left to rounding errors */
 #define NEWTON_KEPT 65536 /* exponentials of all lanes that are kept at most: about what the second cache holds */
 
 typedef struct {
@@ -85,7 +84,7 @@ typedef struct {
     long n, q, p, P, c, S, T, n_cells, window;
     long kept; /* exponentials of a set that are kept from pass to pass, or none */
     int family;
-    double power, tolerance, slow, wild, least_pivot;
+    double power, tolerance, slow, wild, least_pivot, noise;
 } newton_task;
 
 typedef struct {

@@ -21,7 +21,7 @@ from ...folds import Folds
 from ...linalg.columns import Columns
 from ...typing import BoolArray, FloatArray, IntArray
 from ..collect import FoldStatistics
-from ..newtonhessians import Memory, dots, preconditioners
+from ..newtonhessians import Memory, change_by, preconditioners
 from ..newtonparts import NO_FIT, REMEDY
 from .glm import GLMModel
 from .glmpasses import FoldTables, FoldTask, SetTask, add_folds, add_sets
@@ -186,7 +186,7 @@ class GLMPasses:
                         break
                     descent = sets.descent(active, theta[active], found).reshape(len(active), -1)
                 step = memory.direction(descent, inverses.of(active))
-                change = np.sqrt(np.maximum(dots(step, descent), 0.0) / sets.curvature[active])
+                change = change_by(step, descent, sets.curvature[active])
                 theta[active] += step.reshape(-1, *theta.shape[1:])
                 is_done, stays = _judge(change, changes)
                 changes.append(change)
