@@ -177,6 +177,23 @@ def test_columns_beyond_the_range_are_refused_and_tiny_ones_held_at_zero(route):
     np.testing.assert_allclose(tiny.estimate, without.estimate, rtol=1e-12)
 
 
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_columns_that_the_penalty_holds_at_zero_let_no_rounding_errors_be_fitted(is_sparse):
+    """Three of the huge columns are the same but for their units; with the tiny ones there are more than rows."""
+    huge = 1e56 * np.array([[0, -4.0675], [1.9886, 0], [0, 4.2177], [1.7722, 2.7845], [-0.63757, 0], [6.9792, 0]])
+    X = np.column_stack([huge, 2 * huge[:, 0], 2 * huge[:, 0]])
+    tiny = np.zeros((6, 2))
+    tiny[[1, 2, 4], [0, 0, 1]] = [-4.02e-92, -8.07e-92, -4.67e-49]
+    y, folds = np.array([-4.5, 7.5, 3.4, 8.4, 9.4, 0.6]), np.array([1, 0, 2, 4, 0, 3])
+    model = Ridge(alpha=7.8e-18)
+    both = np.hstack([X, tiny])
+    found = quietly(
+        onefit.nested_cv, model, sparse.csr_array(both) if is_sparse else both, y, folds=folds, route="gram"
+    )
+    without = quietly(onefit.nested_cv, model, X, y, folds=folds, route="gram")
+    np.testing.assert_allclose(found.heldout["prediction"], without.heldout["prediction"], rtol=1e-9)
+
+
 @pytest.mark.parametrize("route", ["auto", "gram", "onestep"])
 def test_kernels_of_constant_columns_and_hopeless_penalties(route):
     rng = np.random.default_rng(3)

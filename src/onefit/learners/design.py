@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from ..criteria import AllRows, criteria_of_all_rows
-from ..linalg.columns import ColumnMap, Columns, Penalty, Shift, column_map, norms
+from ..linalg.columns import ColumnMap, Columns, Penalty, Shift, are_held_at_zero, column_map, norms
 from ..linalg.dual import Dual, dual_of
 from ..linalg.refined import ExactRows
 from ..linalg.reinsch import Reinsch, demmler_reinsch
@@ -62,8 +62,18 @@ class DesignSmoother(Smoother):
         seen = None if self.weights is None else self._weighted_rows
         self._X, self._penalty, self._map = X, penalty, column_map(X, penalty, fit_intercept, seen)
         self.is_ridge = is_ridge
+        self._leave_out_what_is_held()
         size = norms(X if seen is None else X[seen]) if self._map.mixes else self._map.E_size
         self._check_span(size, self._map.mixes)
+
+    def _leave_out_what_is_held(self) -> None:
+        """Columns that the penalty holds at zero are so many directions less in which rounding errors are fitted."""
+        if self._map.mixes or not self._all_penalized:
+            return
+        size = self._map.E_size if self.weights is None else norms(self._X)
+        held = (size > 0) & are_held_at_zero(size, float(self.lams.min()))
+        if held.any():
+            self._map = replace(self._map, unseen=held if self._map.unseen is None else held | self._map.unseen)
 
     @property
     def column_map(self) -> ColumnMap:

@@ -22,6 +22,7 @@ __all__ = [
     "Columns",
     "Penalty",
     "Shift",
+    "are_held_at_zero",
     "clean",
     "column_map",
     "columns_of",
@@ -194,12 +195,18 @@ def unevenness(size: FloatArray) -> float:
     return float(size.max(initial=0.0) / size[size > 0].min(initial=np.inf))
 
 
+def are_held_at_zero(size: FloatArray, least_lam: float) -> BoolArray:
+    """Columns so small beside a ridge penalty that what they add to a prediction is 1e-20 of a residual."""
+    held: BoolArray = size <= 1e-10 * np.sqrt(least_lam)
+    return held
+
+
 def span_beyond_digits(size: FloatArray, mixes: bool, least_lam: float) -> float | None:
     """Ratio of the sizes of columns, if no method keeps the digits of all of them.
 
     Tiny ones are held at zero by the penalty, if it ties (``mixes``) no coefficients to others.
     """
-    felt = size[size > (0.0 if mixes else 1e-10 * np.sqrt(least_lam))]
+    felt = size[(size > 0) & (mixes | ~are_held_at_zero(size, least_lam))]
     ratio = size.max(initial=0.0) / felt.min(initial=np.inf)
     return float(ratio) if ratio > MOST_SPAN else None
 
@@ -223,8 +230,8 @@ def middle(X: FloatArray) -> FloatArray:
 class ColumnMap:
     """How rows of a design become rows of penalized and free columns; see `columns_of`.
 
-    ``unseen`` are columns that do not vary in the rows that count: their coefficients are zero in every training set,
-    and what others have there would only magnify rounding errors. None where other rows may count, too.
+    ``unseen`` are columns that do not vary in the rows that count, or that the penalty holds at zero: coefficients are
+    zero in every training set, and rounding errors would only be magnified. None where other rows may count, too.
     """
 
     maps: Penalty
