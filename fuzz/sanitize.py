@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 KERNEL = Path("onefit/linalg/_kernel.abi3.so")
 INSTRUCTIONS = ("baseline", "AVX2", "AVX-512")
 TESTS = sorted(path.as_posix() for path in (ROOT / "tests" / "linalg").glob("test_kernel_*.py"))
-TESTS.append((ROOT / "tests" / "routes" / "test_newton.py").as_posix())  # its kernel has no tests of its own
+TESTS += [(ROOT / "tests" / "routes" / name).as_posix() for name in ("test_newton.py", "test_newton_batch.py")]
 WHICH = "from onefit.linalg import compiled; print(compiled._kernel.__file__); print(compiled.instructions())"
 
 
