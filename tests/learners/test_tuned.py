@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.linear_model import RidgeClassifierCV, RidgeCV
+from sklearn.linear_model import Ridge, RidgeClassifierCV, RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 
@@ -366,3 +366,27 @@ def test_an_interval_comes_out_as_for_any_estimator():
         RidgeCV(ALPHAS), X, y, n_folds=5, n_repeats=3, bias_folds=2, interval="bates", random_state=0
     )
     assert np.isfinite(rules.intervals.drop(index="paper").to_numpy()).all()
+
+
+@pytest.mark.parametrize(("seed", "fold"), [(62, 2), (112, 2), (113, 0)])
+def test_a_row_that_alone_sees_a_column_has_its_leave_one_out_beside_columns_in_other_units(seed, fold):
+    """A penalty of 1e-8 of its square: directions of small columns have too few digits for what is left of the row."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(21, 5)) * [3e3, 560.0, 5e-3, 1e-4, 1.0] + [0.0, 9.08e6, 4.81e4, 7e-4, 0.0]
+    X[:, 4] = np.where(np.arange(21) == 10, 279.0, 0.0)
+    X = np.column_stack([X, X[:, 0] + 1e-5 * rng.normal(size=21)])
+    weights = 10 ** rng.uniform(0.5, 3.0, 21)
+    weights[10] = 1038.0
+    y, folds, alphas = 2 * rng.normal(size=21), np.repeat(np.arange(3), 7), [1.78, 30.0, 814.7]
+
+    def predicted(alpha, rows, new):
+        fit = Ridge(alpha, solver="svd").fit(X[rows], y[rows], sample_weight=weights[rows])
+        return fit.predict(X[new])
+
+    train, held_out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+    errors = [
+        sum(weights[i] * (y[i] - predicted(alpha, train[train != i], [i])[0]) ** 2 for i in train) for alpha in alphas
+    ]
+    result = quiet_nested_cv(RidgeCV(alphas), X, y, folds=folds, sample_weight=weights)
+    expected = predicted(alphas[int(np.argmin(errors))], train, held_out)
+    np.testing.assert_allclose(result.heldout["prediction"].to_numpy()[held_out], expected, rtol=1e-7)

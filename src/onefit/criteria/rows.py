@@ -17,7 +17,7 @@ from ..linalg.columns import EPS, Columns, clean, norms, row_space
 from ..linalg.jacobi import svd_by_jacobi, svd_of_wide
 from ..typing import BoolArray, FloatArray
 from .single import AXIS
-from .spectrum import RowPart, Spectrum
+from .spectrum import NEAR_ROUNDING, NEAR_UNEVEN, RowPart, Spectrum
 
 __all__ = ["Deletions", "RowFit", "spectrum_of_rows"]
 
@@ -312,5 +312,6 @@ def spectrum_of_rows(
     fit = decompose_rows(columns, y, root, n_rows, smallest)
     rows = fit.spectrum.rows
     assert isinstance(rows, RowPart)
-    rows = replace(rows, deletions=Deletions.of(columns, y, smallest))
+    near = NEAR_UNEVEN if columns.is_uneven else NEAR_ROUNDING
+    rows = replace(rows, deletions=Deletions.of(columns, y, smallest), near=near)
     return replace(fit, spectrum=replace(fit.spectrum, rows=rows))

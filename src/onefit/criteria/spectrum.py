@@ -22,10 +22,13 @@ import numpy as np
 
 from ..typing import BoolArray, FloatArray
 
-__all__ = ["NEARLY_REACHED", "RowPart", "Spectrum"]
+__all__ = ["NEARLY_REACHED", "NEAR_ROUNDING", "NEAR_UNEVEN", "RowPart", "Spectrum"]
 
 NEAR_ROUNDING = 1e-8
 """Below this part of the largest, one minus a leverage has too few digits even from the rows themselves."""
+
+NEAR_UNEVEN = 1e-6
+"""The same for columns in very different units: directions of the small ones have fewer digits."""
 
 REACHED = 1e-13
 """What one minus a leverage may be by rounding errors alone."""
@@ -55,6 +58,7 @@ class RowPart:
     r0 : (B, n, Q)
     deletions : fits without a row, if there is one problem only
     squares : (B, n, q) of U, or None: they are then made a part at a time
+    near : what one minus a leverage is near its rounding errors from
     """
 
     U: FloatArray
@@ -62,6 +66,7 @@ class RowPart:
     r0: FloatArray
     deletions: Deleting | None = None
     squares: FloatArray | None = None
+    near: float = NEAR_ROUNDING
 
     @classmethod
     def of(cls, U: FloatArray, a0: FloatArray, r0: FloatArray, squares: FloatArray | None = None) -> RowPart:
@@ -85,7 +90,7 @@ class RowPart:
         if self.deletions is None:
             return
         errors = np.maximum(f[0].max(axis=0, initial=0.0), self.a0.max(initial=0.0))
-        near = np.flatnonzero((diagonal[0] < NEAR_ROUNDING * errors[:, None]).any(axis=0))
+        near = np.flatnonzero((diagonal[0] < self.near * errors[:, None]).any(axis=0))
         if not len(near):
             return
         for row, found in self.deletions.residuals((some.start + near).tolist(), lams[0]).items():
