@@ -136,10 +136,10 @@ class BayesianLearner(EvidenceLearner):
         lam = np.full(len(n), 1.0 if model.lambda_init is None else float(model.lambda_init))
         old, running = np.zeros(h.shape), np.ones(len(n), dtype=bool)
         is_known: BoolArray = np.ones(len(n), dtype=bool)
-        is_doubted: BoolArray = np.zeros(len(n), dtype=bool)
+        least = np.full(len(n), np.inf)  # of the penalties on the way
         for step in range(int(model.max_iter)):
             ratio = lam / alpha
-            is_doubted |= ~(mu[:, 0] + ratio > LEAST_EIGENVALUE * mu[:, -1])
+            least = np.minimum(least, ratio)
             c = g / (mu + ratio[:, None])
             coef = (V @ c[:, :, None])[:, :, 0]
             left = squares - 2.0 * (c * g).sum(axis=1) + (np.square(c) * mu).sum(axis=1)
@@ -156,7 +156,7 @@ class BayesianLearner(EvidenceLearner):
                     break
             old = coef
         ratio = lam / alpha
-        is_doubted |= ~(mu[:, 0] + ratio > LEAST_EIGENVALUE * mu[:, -1])
+        is_doubted: BoolArray = ~(mu[:, 0] + np.minimum(least, ratio) > LEAST_EIGENVALUE * mu[:, -1])
         return (V @ (g / (mu + ratio[:, None]))[:, :, None])[:, :, 0], is_known, is_doubted
 
 
