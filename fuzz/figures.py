@@ -11,7 +11,7 @@ import numpy as np
 from .intervals import PairTables
 from .models import Model
 
-__all__ = ["Figures", "differences", "sizes", "tabulate"]
+__all__ = ["ROOTS", "Figures", "differences", "sizes", "tabulate"]
 
 Residuals = Callable[[int, tuple[int, ...]], dict[int, list[Any]]]
 """Of a repeat and the folds that are out: residuals of each held-out row, one for each output."""

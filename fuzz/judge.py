@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .arrays import Arrays, make_arrays, nudged
-from .figures import LEAST, Figures, differences, sizes
+from .figures import LEAST, ROOTS, Figures, differences, sizes
 from .intervals import PairTables, exact_differences
 from .kernels import kernel_matrix
 from .library import Answer, ask
@@ -191,13 +191,17 @@ class _Case:
         return self._largest_moves([moved[at] for moved in self._references_of_copies()], expected)
 
     def _rounding(self, moves: dict[str, np.ndarray], expected: Figures) -> dict[str, np.ndarray]:
-        """What means of losses may be off because every prediction is rounded once, relative to their size.
+        """What figures may be off because every prediction and loss is rounded once, relative to their size.
 
-        Moves of the rows can cancel in the mean, where a model nearly interpolates; rounding errors do not.
+        Moves of the rows can cancel in the mean, where a model nearly interpolates; rounding errors do not. Losses that
+        are equal have no variance but that of their last bits.
         """
         size = sizes(expected, self.model.loss)
         row = ROUNDED * moves["heldout_loss"] * size["heldout_loss"]
-        return {name: row / size[name] for name in MEANS}
+        allowed = {name: row / size[name] for name in MEANS}
+        last_bits = ROUNDED * EPS * np.nanmax(expected.tables["heldout_loss"], axis=0)
+        allowed["v_out"] = last_bits ** (2 / ROOTS[self.model.loss][1]) / size["v_out"]
+        return allowed
 
     def _largest_moves(self, moved: list[Expected], expected: Figures) -> dict[str, np.ndarray]:
         """Over several copies; without bound if one of them has no figures."""

@@ -6,6 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from flint import fmpq, fmpq_mat
 from scipy import sparse
 from sklearn.linear_model import Ridge, RidgeClassifierCV, RidgeCV
 from sklearn.pipeline import make_pipeline
@@ -388,5 +389,35 @@ def test_a_row_that_alone_sees_a_column_has_its_leave_one_out_beside_columns_in_
         sum(weights[i] * (y[i] - predicted(alpha, train[train != i], [i])[0]) ** 2 for i in train) for alpha in alphas
     ]
     result = quiet_nested_cv(RidgeCV(alphas), X, y, folds=folds, sample_weight=weights)
+    expected = predicted(alphas[int(np.argmin(errors))], train, held_out)
+    np.testing.assert_allclose(result.heldout["prediction"].to_numpy()[held_out], expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_columns_that_live_in_one_row_together_leave_leave_one_out_its_digits(fit_intercept):
+    """Without row 3 no row tells the two large columns of row 5 apart; their difference is seen by row 3 alone."""
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(30, 6)) * [4e9, 1e6, 1e3, 1.0, 1e-2, 3e-3]
+    rare = np.zeros((30, 2))
+    rare[[5, 5, 3], [0, 1, 1]] = 2e8, 4e6, 4.5e7
+    X, alphas = np.hstack([X, rare]), [3e-7, 2.0, 1e8]
+    y, folds = X @ (1.0 / np.abs(X).max(axis=0)) + rng.normal(size=30), np.repeat(np.arange(3), 10)
+
+    def predicted(alpha, rows, new):
+        """In whole numbers."""
+        Z = np.hstack([X, np.full((30, 1), float(fit_intercept))])
+        train, other = (
+            fmpq_mat(len(some), 9, [fmpq(*v.as_integer_ratio()) for v in Z[some].ravel()]) for some in (rows, new)
+        )
+        S = train.transpose() * train
+        for j in range(9):  # a constant that is not there has coefficient zero
+            S[j, j] += fmpq(*alpha.as_integer_ratio()) if j < 8 else 1 - fit_intercept
+        right = fmpq_mat(len(rows), 1, [fmpq(*v.as_integer_ratio()) for v in y[rows]])
+        fitted = other * S.solve(train.transpose() * right)
+        return np.array([int(v.p) / int(v.q) for v in fitted.entries()])
+
+    train, held_out = np.flatnonzero(folds != 2), np.flatnonzero(folds == 2)
+    errors = [sum((y[i] - predicted(a, train[train != i], [i])[0]) ** 2 for i in train) for a in alphas]
+    result = quiet_nested_cv(RidgeCV(alphas, fit_intercept=fit_intercept), X, y, folds=folds)
     expected = predicted(alphas[int(np.argmin(errors))], train, held_out)
     np.testing.assert_allclose(result.heldout["prediction"].to_numpy()[held_out], expected, rtol=1e-7)

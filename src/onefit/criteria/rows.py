@@ -15,9 +15,10 @@ from scipy import linalg
 
 from ..linalg.columns import EPS, Columns, clean, norms, row_space
 from ..linalg.jacobi import svd_by_jacobi, svd_of_wide
+from ..linalg.rowspace import joined
 from ..typing import BoolArray, FloatArray
 from .single import AXIS
-from .spectrum import NEAR_ROUNDING, NEAR_UNEVEN, RowPart, Spectrum
+from .spectrum import NEAR_DEPENDENT, NEAR_ROUNDING, NEAR_UNEVEN, RowPart, Spectrum
 
 __all__ = ["Deletions", "RowFit", "spectrum_of_rows"]
 
@@ -134,12 +135,20 @@ def _svd(
 
 
 def _svd_by_columns(E: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """By Jacobi's method: columns in different units keep the digits of the small ones, too."""
+    """By Jacobi's method: columns in different units keep the digits of the small ones, too.
+
+    Columns in proportion to each other are one: no row sees the difference of two, and what rounding errors make of it
+    in vectors V of small singular values would be large beside the units of other columns.
+    """
     U, d, V = svd_by_jacobi(E)
-    if d[-1] <= max(E.shape) * EPS * d[0]:
-        seen = row_space(E)
-        d = d if seen is None else np.where(np.arange(len(d)) < seen.basis.shape[1], d, 0.0)
-    return U, d, V
+    if d[-1] > max(E.shape) * EPS * d[0]:
+        return U, d, V
+    one = joined(E)
+    if n_less := E.shape[1] - len(one.size):
+        U, d, V = svd_by_jacobi(one.design)
+        U, d, V = np.pad(U, ((0, 0), (0, n_less))), np.pad(d, (0, n_less)), np.pad(one.spread(V), ((0, 0), (0, n_less)))
+    seen = row_space(E)
+    return U, d if seen is None else np.where(np.arange(len(d)) < seen.basis.shape[1], d, 0.0), V
 
 
 def _svd_of_gram(E: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -312,6 +321,8 @@ def spectrum_of_rows(
     fit = decompose_rows(columns, y, root, n_rows, smallest)
     rows = fit.spectrum.rows
     assert isinstance(rows, RowPart)
-    near = NEAR_UNEVEN if columns.is_uneven else NEAR_ROUNDING
+    near = NEAR_ROUNDING
+    if columns.is_uneven:
+        near = NEAR_UNEVEN if fit.spectrum.mu.all() else NEAR_DEPENDENT
     rows = replace(rows, deletions=Deletions.of(columns, y, smallest), near=near)
     return replace(fit, spectrum=replace(fit.spectrum, rows=rows))

@@ -22,13 +22,16 @@ import numpy as np
 
 from ..typing import BoolArray, FloatArray
 
-__all__ = ["NEARLY_REACHED", "NEAR_ROUNDING", "NEAR_UNEVEN", "RowPart", "Spectrum"]
+__all__ = ["NEARLY_REACHED", "NEAR_DEPENDENT", "NEAR_ROUNDING", "NEAR_UNEVEN", "RowPart", "Spectrum"]
 
 NEAR_ROUNDING = 1e-8
 """Below this part of the largest, one minus a leverage has too few digits even from the rows themselves."""
 
 NEAR_UNEVEN = 1e-6
 """The same for columns in very different units: directions of the small ones have fewer digits."""
+
+NEAR_DEPENDENT = 1e-3
+"""The same if such columns depend on each other: what a large one leaves of another is as large as a small column."""
 
 REACHED = 1e-13
 """What one minus a leverage may be by rounding errors alone."""

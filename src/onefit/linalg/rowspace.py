@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from ..typing import FloatArray
+from ..typing import FloatArray, IntArray
 from .tall import EPS, norms
 
-__all__ = ["RowSpace", "as_square", "clean", "row_space", "without"]
+__all__ = ["Joined", "RowSpace", "as_square", "clean", "joined", "row_space", "without"]
 
 
 def without(E: FloatArray, N: FloatArray) -> FloatArray:
@@ -42,7 +42,9 @@ def row_space(E: FloatArray) -> RowSpace | None:
 
     The rank is that of the columns scaled to one length, whatever their units: ``E = F D`` with ``F = U diag(s) V'``
     sees ``DV = BR``, and ``EB = U diag(s) R'``. The largest rows of DV come first and its columns are pivoted, so that
-    columns in small units keep their digits; the product ``E B`` would lose them.
+    columns in small units keep their digits; the product ``E B`` would lose them. Columns in proportion to each other
+    are one before that: V has rounding errors beside one, and what they make of the difference of two large columns,
+    which no row sees, would be large beside small ones.
     """
     size = norms(E)
     used = np.flatnonzero(size > 0)
@@ -56,10 +58,56 @@ def row_space(E: FloatArray) -> RowSpace | None:
     rank = int((s > max(E.shape) * EPS * s[0]).sum())
     if rank == min(E.shape):
         return None
+    one = joined(E[:, used])
+    F, size = one.design / one.size, one.size
+    rank, B = min(rank, F.shape[1]), np.zeros((E.shape[1], min(rank, F.shape[1])))
+    if F.shape[1] == rank:
+        B[used] = one.spread(np.eye(rank))
+        return RowSpace(B, one.design)
     U, s, Vt = linalg.svd(F, full_matrices=False, check_finite=False)
-    B = np.zeros((E.shape[1], rank))
-    B[used], R, order = linalg.qr(size[used, None] * Vt[:rank].T, mode="economic", pivoting=True, check_finite=False)
+    inside, R, order = linalg.qr(size[:, None] * Vt[:rank].T, mode="economic", pivoting=True, check_finite=False)
+    B[used] = one.spread(inside)
     return RowSpace(B, (U[:, :rank] * s[:rank])[:, order] @ R.T)
+
+
+class Joined(NamedTuple):
+    """Columns (n, q), each for all of the r columns of a matrix that are in proportion to each other.
+
+    ``group`` (r,) says which of them stands for a column, ``weight`` (r,) what share of its coefficient the column has:
+    the squares in a group are one in sum, so that the norm of coefficients is what it was. ``size`` are the norms.
+    """
+
+    design: FloatArray
+    size: FloatArray
+    group: IntArray
+    weight: FloatArray
+
+    def spread(self, coefficients: FloatArray) -> FloatArray:
+        """Those of the r columns, (r, ...), of minimum norm."""
+        shares: FloatArray = self.weight[:, None] * coefficients[self.group]
+        return shares
+
+
+def joined(E: FloatArray) -> Joined:
+    """Columns in proportion to each other as one, whatever their units."""
+    size = norms(E)
+    F = E / np.where(size > 0, size, 1.0)
+    tolerance = max(F.shape) * EPS
+    shadow = np.abs(np.cos(np.arange(len(F))) @ F)  # the same for columns in proportion, and for few others
+    order = np.argsort(shadow, kind="stable")
+    apart = np.flatnonzero(np.diff(shadow[order]) > 10 * np.sqrt(len(F)) * tolerance)
+    first, sign = np.arange(F.shape[1]), np.ones(F.shape[1])
+    for alike in np.split(order, apart + 1):
+        left = np.sort(alike)
+        while len(left) > 1:
+            signs = np.where(F[:, left[0]] @ F[:, left] < 0, -1.0, 1.0)
+            is_same = norms(F[:, left] * signs - F[:, left[:1]]) <= tolerance
+            first[left[is_same]], sign[left[is_same]] = left[0], signs[is_same]
+            left = left[~is_same]
+    kept, group = np.unique(first, return_inverse=True)
+    sizes = np.sqrt(np.bincount(group, np.square(size)))
+    share = np.where(size > 0, size, 1.0) / np.where(sizes > 0, sizes, 1.0)[group]
+    return Joined(F[:, kept] * sizes, sizes, group, sign * share)
 
 
 def as_square(F: FloatArray) -> FloatArray:
