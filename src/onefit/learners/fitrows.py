@@ -41,6 +41,11 @@ class FitRows(ABC):
         assert self.weights is not None
         return np.flatnonzero(self.weights > 0)
 
+    @property
+    def unweighted_rows(self) -> IntArray:
+        """The others."""
+        return np.zeros(0, dtype=np.intp) if self.weights is None else np.flatnonzero(self.weights <= 0)
+
     def fault(self, n: int) -> str:
         """What is wrong with rows that should be n; empty if nothing is."""
         if self.n != n:

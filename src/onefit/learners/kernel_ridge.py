@@ -16,7 +16,7 @@ from .contract import Path, Task
 from .design import DesignSmoother
 from .encoded import EncodedLearner
 from .encoding import Encoding
-from .kernel import KernelSmoother
+from .kernel import KernelSmoother, too_small
 from .ridge import penalties_of
 from .smoother import Smoother
 
@@ -39,41 +39,51 @@ def _penalties(estimator: KernelRidge, task: Task, path: Path | None) -> FloatAr
     return penalties_of(estimator.alpha, task.problem.n_outputs) if path is None else path.penalties()
 
 
-def kernel_ridge(estimator: KernelRidge, task: Task, path: Path | None) -> Smoother:
-    """Ridge regression in the feature space of a kernel.
+class LinearKernel(DesignSmoother):
+    """A linear kernel: ridge regression on the columns, which have digits that products between rows have not."""
 
-    A linear kernel whose entries have lost what a tiny penalty needs is ridge regression on the columns, which have it.
-    """
+    remedy = KernelSmoother.remedy
+
+    def __init__(self, X: FloatArray, lams: FloatArray, weights: FloatArray | None) -> None:
+        if not (lams > 0).all(axis=1).any():
+            raise RouteError(too_small(0.0))  # for the refit route
+        super().__init__(X, None, False, lams, weights, is_ridge=True)
+
+    def check_fits(self, smallest_training_set: int) -> dict[int, str]:
+        """Say which values are no penalty: of more rows than columns the kernel matrix is then singular."""
+        return {int(value): f"{too_small(0.0)}." for value in np.flatnonzero((self.lams <= 0).any(axis=1))}
+
+
+def kernel_ridge(estimator: KernelRidge, task: Task, path: Path | None) -> Smoother:
+    """Ridge regression in the feature space of a kernel; that of a linear one are the columns."""
     problem = task.problem
     if sparse.issparse(problem.X):
         raise RouteError("the kernel of a sparse X is dense; pass X.toarray()")
     lams = _penalties(estimator, task, path)
     X = numeric_matrix(problem)
-    if estimator.kernel == "precomputed":
-        return KernelSmoother(X, lams, problem.y, problem.weights)
+    if estimator.kernel == "linear":
+        return LinearKernel(X, lams, problem.weights)
+    K = X if estimator.kernel == "precomputed" else _kernel_matrix(estimator, X)
+    return KernelSmoother(K, lams, problem.y, problem.weights)
+
+
+def _kernel_matrix(estimator: KernelRidge, X: FloatArray) -> FloatArray:
+    """The kernel of all rows."""
     if callable(estimator.kernel):
         parameters = estimator.kernel_params or {}
     else:
         parameters = {"gamma": estimator.gamma, "degree": estimator.degree, "coef0": estimator.coef0}
-    if estimator.kernel == "linear" and problem.weights is not None:
-        # rows without weight meet the others in no column that these do not have: there they would only cost digits
-        X = np.where(X[problem.weights > 0].any(axis=0), X, 0.0)
     if estimator.kernel in ("rbf", "laplacian"):  # of differences: what all rows share would cost them digits
         X = X - middle(X)
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # said below
             if estimator.kernel == "rbf":  # scikit-learn takes products apart, which lose what some rows share
                 gamma = 1.0 / X.shape[1] if estimator.gamma is None else estimator.gamma
-                K = np.exp(-gamma * cdist(X, X, "sqeuclidean"))
+                K: FloatArray = np.exp(-gamma * cdist(X, X, "sqeuclidean"))
             else:
                 K = pairwise_kernels(X, metric=estimator.kernel, filter_params=True, **parameters)
     except Exception as error:
         raise DataError(f"The kernel {estimator.kernel!r} failed: {type(error).__name__}: {error}") from error
     if not np.isfinite(K).all():
         raise DataError(f"The kernel {estimator.kernel!r} gives NaN or infinite values; rescale X.")
-    try:
-        return KernelSmoother(K, lams, problem.y, problem.weights)
-    except RouteError:
-        if estimator.kernel != "linear" or not lams.all():
-            raise
-        return DesignSmoother(X, None, False, lams, problem.weights, is_ridge=True)
+    return K

@@ -16,7 +16,7 @@ from ..errors import DataError, RouteError, TrainingSetError
 from ..linalg.columns import Columns, Penalty, Shift, span_beyond_digits
 from ..linalg.dual import Dual
 from ..linalg.exactridge import MOST_EXACT_ROWS, predict_exactly
-from ..linalg.refined import ExactRows, can_be_refined, refine, rounding_of_small
+from ..linalg.refined import MOST_ENTRIES, ExactRows, can_be_refined, refine, rounding_of_small
 from ..linalg.reinsch import Reinsch, spans
 from ..linalg.stacked import fit_stacked
 from ..linalg.weights import MOST_RATIO, weight_ratio
@@ -228,6 +228,22 @@ class Smoother(FitRows, Learner):
         error = TrainingSetError(UNEVEN_COLUMNS)
         error.lam = lam  # a larger one may do
         raise error
+
+    def predict_unweighted(self, y: FloatArray, lam: float) -> FloatArray | None:
+        """Predictions at the rows of no weight of the fit to all others; None if any other way is as good.
+
+        They may see columns that the others hardly have, and so more of the rounding errors of coefficients.
+        """
+        rows = self.fitted_rows
+        if len(rows) == self.n or self.exact_rows(None) is None:
+            return None
+        columns = self.take(rows).weighted(self.root_weights(rows))
+        if columns.E.size * self.n_values > MOST_ENTRIES or not can_be_refined(columns):
+            return None
+        try:
+            return self.predict(rows, y, lam, self.unweighted_rows)
+        except TrainingSetError:  # training sets without some of the rows will say so
+            return None
 
     def data_and_maps(self) -> tuple[FloatArray, Penalty]:
         """The data, and how penalized and free columns are made of them, where `exact_rows` is known."""

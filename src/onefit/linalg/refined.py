@@ -11,7 +11,7 @@ from ..typing import FloatArray
 from .columns import EPS, Columns, Penalty, Shift, norms
 from .reflections import Reflections
 
-__all__ = ["ExactRows", "can_be_refined", "refine", "rounding_of_small"]
+__all__ = ["MOST_ENTRIES", "ExactRows", "can_be_refined", "refine", "rounding_of_small"]
 
 Extended = NDArray[np.longdouble]
 
@@ -133,7 +133,7 @@ def refine(
     # as in a fit from its rows: of a column that is small beside the penalty, or zero here and large in other rows, the
     # steps know the coefficient to the last bit of larger ones only
     small = norms(columns.E) < root_lam
-    found[:r][small] = columns.E[:, small].T @ (weight * (y - exact.times(found))) / np.longdouble(lam)
+    found[:r][small] = columns.E[:, small].T @ rho[:n] / np.longdouble(lam)
     return found, is_better
 
 

@@ -106,6 +106,10 @@ class _Block:
         coefficients = np.square(downdate.scales).T[:, :, None] * projected[:, None, :]  # (d, V, Q)
         fitted = basis.times(coefficients.reshape(self.d, self.V * self.Q)).reshape(-1, self.V, self.Q)
         residuals = np.vstack([self.y[:, None] - fitted, np.zeros((1, self.V, self.Q))])
+        for value, lam in enumerate(downdate.lams):
+            if (found := engine.smoother.predict_unweighted(self.y, lam)) is not None:
+                rows = engine.smoother.unweighted_rows
+                residuals[rows, value] = self.y[rows] - found
         least = [engine.smoother.least_trusted(self.y, lam) for lam in downdate.lams]
         self.scale = np.maximum(self._error_scale(np.moveaxis(residuals[:-1], 1, 0)), np.array(least) / batched.TRUSTED)
         self.residuals = residuals.reshape(-1, self.V * self.Q)

@@ -76,10 +76,19 @@ class OneStepEngine(SmootherEngine):
 
 def make_operator(smoother: Smoother, y: FloatArray, lam: float) -> Operator:
     """The residual operator of the fit at one value, in the form that is accurate for it."""
+    operator, unit = _operator_and_unit(smoother, y, lam)
+    if (fitted := smoother.predict_unweighted(y, lam)) is not None:
+        rows = smoother.unweighted_rows
+        operator.r[rows] = unit * (y[rows] - fitted)
+    return operator
+
+
+def _operator_and_unit(smoother: Smoother, y: FloatArray, lam: float) -> tuple[Operator, float]:
+    """The operator, and the unit of its residuals in rows of no weight."""
     if not smoother.wants_dual:
         reinsch = smoother.reinsch([lam])
         Z = reinsch.basis.take(np.arange(len(y)))
-        return primal_operator(Z, y, smoother.weights, TABLE_BYTES)
+        return primal_operator(Z, y, smoother.weights, TABLE_BYTES), 1.0
     counted = smoother.fitted_rows
     light = np.ones(len(y), dtype=bool)
     light[counted] = False
@@ -89,7 +98,8 @@ def make_operator(smoother: Smoother, y: FloatArray, lam: float) -> Operator:
     if light.any():
         seen = smoother.take(counted).weighted(root[counted])
         hat = prediction_weights(smoother.take(np.flatnonzero(light)), seen, lam)
-    return dual_operator(Q, y, root, light, hat, least_in_unit(smoother, y, lam))
+    operator = dual_operator(Q, y, root, light, hat, least_in_unit(smoother, y, lam))
+    return operator, operator.scale
 
 
 def least_in_unit(smoother: Smoother, y: FloatArray, lam: float) -> float:

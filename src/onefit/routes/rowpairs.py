@@ -84,7 +84,12 @@ def make_paths(smoother: Smoother, y: FloatArray, lams: FloatArray) -> list[tupl
         reinsch = smoother.reinsch(list(lams[values]))
         factors = np.stack([np.square(reinsch.scale(float(lam))) for lam in lams[values]])
         Z = reinsch.basis.take(np.arange(len(y)))
-        paths.append((values, factor_path(Z, factors, y, smoother.weights, False)))
+        path = factor_path(Z, factors, y, smoother.weights, False)
+        for at, lam in enumerate(lams[values].tolist()):
+            if (fitted := smoother.predict_unweighted(y, lam)) is not None:
+                rows = smoother.unweighted_rows
+                path.r[at, rows] = y[rows] - fitted
+        paths.append((values, path))
     return paths
 
 
