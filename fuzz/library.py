@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -26,7 +26,7 @@ from .intervals import ENDS, Differences
 from .problems import Problem
 from .streaming import small_blocks
 
-__all__ = ["Answer", "ask", "estimators_of", "is_ours", "warned", "where"]
+__all__ = ["Answer", "ask", "estimators_of", "is_ours", "tables_of", "warned", "where"]
 
 EVERY_DIRECTION = {"tol": 0.0} if "tol" in LinearRegression().get_params() else {}
 """Else scikit-learn leaves directions out whose singular values are small, which is not the mathematics of `exact`."""
@@ -82,7 +82,7 @@ def ask(problem: Problem, arrays: Arrays, n_jobs: int = 1) -> Answer:
         try:
             results, refusals, differences = _results(problem, arrays, n_jobs)
             answer = Answer(
-                [None if result is None else _figures_of(result, arrays) for result in results],
+                [None if result is None else _figures_of(result) for result in results],
                 refusals,
                 ["" if result is None else result.route for result in results],
                 differences=differences,
@@ -149,19 +149,17 @@ def _results(problem: Problem, arrays: Arrays, n_jobs: int) -> tuple[list[Any], 
     return [onefit.nested_cv(estimators[0], X, arrays.y, **settings)], [""], None
 
 
-def _figures_of(result: Any, arrays: Arrays) -> Figures:
+def _figures_of(result: Any) -> Figures:
     """The figures of a result, with outputs as the last axis."""
-    single = result.output_names is None
+    rows = ["loss"] if result.loss == "zero_one" else ["loss", "prediction"]
+    return Figures(tables_of(result, rows))
 
-    def with_outputs(values: Any) -> np.ndarray:
-        values = np.array(values, dtype=float)
-        return values[..., None] if single else values
 
-    errors = result.fold_errors
-    tables = {name: with_outputs(getattr(errors, name)) for name in ("e_out", "e_in", "v_out")}
-    tables |= {name: with_outputs(getattr(result, name)) for name in ("cv_estimate", "raw_estimate")}
-    tables["interval"] = with_outputs(result.interval)
-    tables["heldout_loss"] = with_outputs(result.heldout["loss"].to_numpy())
-    if result.loss != "zero_one":
-        tables["heldout_prediction"] = with_outputs(result.heldout["prediction"].to_numpy())
-    return Figures(tables)
+def tables_of(result: Any, rows: Sequence[str]) -> dict[str, np.ndarray]:
+    """The errors of folds, the estimates and these columns of the rows of a result, with outputs as the last axis."""
+    errors, heldout = result.fold_errors, result.heldout
+    tables = {name: getattr(errors, name) for name in ("e_out", "e_in", "v_out")}
+    tables |= {name: getattr(result, name) for name in ("cv_estimate", "raw_estimate", "interval")}
+    tables |= {f"heldout_{name}": heldout[name].to_numpy() for name in rows}
+    arrays = {name: np.array(values, dtype=float) for name, values in tables.items()}
+    return arrays if result.output_names is not None else {name: values[..., None] for name, values in arrays.items()}

@@ -13,7 +13,7 @@ from onefit.errors import OneFitError
 from onefit.linalg import compiled
 
 from ..figures import Figures
-from ..library import Answer, is_ours, warned, where
+from ..library import Answer, is_ours, tables_of, warned, where
 from .contract import Trial
 
 __all__ = ["ask_trial", "figures_of", "keywords_of"]
@@ -87,19 +87,10 @@ def _streamed(trial: Trial, n_jobs: int) -> Any:
 
 def figures_of(result: Any) -> Figures:
     """The figures of a result, with outputs as the last axis."""
-    single = result.output_names is None
-
-    def with_outputs(values: Any) -> np.ndarray:
-        values = np.array(values, dtype=float)
-        return values[..., None] if single else values
-
-    errors = result.fold_errors
-    tables = {name: with_outputs(getattr(errors, name)) for name in ("e_out", "e_in", "v_out")}
-    tables |= {name: with_outputs(getattr(result, name)) for name in ("cv_estimate", "raw_estimate")}
-    tables["interval"] = with_outputs(result.interval)
+    rows = []
     if result.row_value == "loss" and not result.heldout.empty:
-        tables["heldout_loss"] = with_outputs(result.heldout["loss"].to_numpy())
-        if np.asarray(result.heldout["prediction"]).dtype.kind == "f":
-            tables["heldout_prediction"] = with_outputs(result.heldout["prediction"].to_numpy())
+        is_number = np.asarray(result.heldout["prediction"]).dtype.kind == "f"
+        rows = ["loss", "prediction"] if is_number else ["loss"]
+    tables = tables_of(result, rows)
     tables["metrics"] = result.metrics.to_numpy(dtype=float).T.reshape(-1, 1)
     return Figures(tables)

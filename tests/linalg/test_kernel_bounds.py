@@ -31,7 +31,7 @@ def onestep(rows=None, columns=None, sizes=(2, 2, 2), axes=(6, 6, L, K, m, Q, 0,
     out = np.empty((2, L, K, K, m, Q)) if is_table else np.empty((2, L, K, K, Q))
     diagonal, right = np.ones((L, K, m, m)), np.ones((L, K, m, Q + 1))
     arrays = np.eye(6), rows, columns, diagonal, right, np.ones((L, K, m)), np.array([sizes], dtype=np.int64)
-    compiled._kernel.onestep(*arrays, is_table, *out, np.empty((L, K, K)), *axes)
+    compiled._kernel.onestep(*arrays, *out, np.empty((L, K, K)), *axes, is_table)
 
 
 def leavetwo(order=(0, 1), parents=(0, 0), axes=(V, 2, 3)):

@@ -168,9 +168,7 @@ class EncodedLearner(FeatureRows, Learner):
     def fit(self, sets: EncodedSets) -> tuple[FloatArray, BoolArray]:
         """Coefficients (S, V, p, Q) of the outputs, and which training sets have those of a refit to all digits."""
         A, d, h = self._scaled_equations(sets)
-        D = np.where(d > 0, 1.0 / np.sqrt(np.where(d > 0, d, 1.0)), 0.0)
-        diagonal = np.arange(A.shape[1])
-        A[:, diagonal, diagonal] = 1.0  # a column that is zero has the coefficient zero
+        D = batched.inverse_roots(d)
         if self.fit_intercept:
             _hold_closed(A, D, sets.features)
         right = np.empty((*h.shape[:2], h.shape[2] + 1))
@@ -189,12 +187,11 @@ class EncodedLearner(FeatureRows, Learner):
         """Products of the outputs with themselves, all of length one, their squared lengths, and products with y."""
         found = sets.moments.correlations(sets.features) if self.fit_intercept else None
         if found is not None:
+            _set_diagonal(found[0])
             return *found, sets.features.products_with(sets.right)
         A, h = self._normal_equations(sets)
         d = np.einsum("spp->sp", A).copy()
-        D = np.where(d > 0, 1.0 / np.sqrt(np.where(d > 0, d, 1.0)), 0.0)
-        A *= D[:, :, None]
-        A *= D[:, None]
+        scale_columns(A)
         return A, d, h
 
     def _normal_equations(self, sets: EncodedSets) -> tuple[FloatArray, FloatArray]:
@@ -237,14 +234,17 @@ def scale_columns(A: FloatArray) -> FloatArray:
 
     That of a column that is zero is zero: so will its coefficient be.
     """
-    d = np.einsum("spp->sp", A).copy()
-    seen = d > 0
-    D: FloatArray = np.where(seen, 1.0 / np.sqrt(np.where(seen, d, 1.0)), 0.0)
+    D = batched.inverse_roots(np.einsum("spp->sp", A))
     A *= D[:, :, None]
     A *= D[:, None]
+    _set_diagonal(A)
+    return D
+
+
+def _set_diagonal(A: FloatArray) -> None:
+    """Ones, also of columns that are zero."""
     diagonal = np.arange(A.shape[1])
     A[:, diagonal, diagonal] = 1.0
-    return D
 
 
 def keeps_digits(sets: EncodedSets, squares: FloatArray) -> BoolArray:

@@ -144,10 +144,7 @@ class LassoLearner(EncodedLearner):
     def _of_length_one(self, sets: EncodedSets) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Products of the columns, made as long as one, inverses of their lengths, and their products with y."""
         A, d, h = self._scaled_equations(sets)
-        D = np.where(d > 0, 1.0 / np.sqrt(np.where(d > 0, d, 1.0)), 0.0)  # a column that is zero has no coefficient
-        diagonal = np.arange(A.shape[1])
-        A[:, diagonal, diagonal] = 1.0
-        return A, D, h
+        return A, batched.inverse_roots(d), h
 
     def _solve(
         self,

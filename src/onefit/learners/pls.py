@@ -11,6 +11,7 @@ from sklearn.cross_decomposition import PLSRegression
 
 from ..errors import DataError, RouteError, TrainingSetError
 from ..linalg import pls as components
+from ..linalg.batched import inverse_roots
 from ..typing import BoolArray, FloatArray
 from .contract import Path, Task
 from .encoded import EncodedLearner, EncodedSets, SomeValuesFail
@@ -115,8 +116,8 @@ class PLSLearner(EncodedLearner):
         by, y_by = np.ones(A.shape[:2]), np.ones(squares.shape)
         if self.is_scaled:
             degrees = np.sqrt(sets.moments.n - 1.0)[:, None]
-            by = degrees * _inverse_roots(np.einsum("spp->sp", A))
-            y_by = degrees * _inverse_roots(squares)
+            by = degrees * inverse_roots(np.einsum("spp->sp", A))
+            y_by = degrees * inverse_roots(squares)
             A = A * by[:, :, None] * by[:, None]
             h = h * by[:, :, None] * y_by[:, None]
             squares = squares * np.square(y_by)
@@ -147,7 +148,7 @@ class PLSLearner(EncodedLearner):
                 raw = mask @ np.square(columns)
                 squares = np.where(to > 0, raw - n * np.square(means), 0.0)
                 is_known &= ((squares > LEAST_VARIANCE * raw) | (to == 0)).all(axis=1)
-                to[:] = np.sqrt(n - 1.0) * _inverse_roots(squares)
+                to[:] = np.sqrt(n - 1.0) * inverse_roots(squares)
         found, is_whole = components.from_rows(B, y, inside, by, y_by, max(self.counts), self.method)
         beta, is_found = self._chosen(found, is_whole, by, y_by)
         constants = y_mean[:, None] - np.einsum("sq,svqo->svo", mean, beta)
@@ -188,10 +189,4 @@ class PLSLearner(EncodedLearner):
 
 def _rank(B: FloatArray, is_scaled: bool) -> int:
     """Components that centred columns have; one that ends before them, as nothing is left of y, needs no more."""
-    return int(np.linalg.matrix_rank(B * _inverse_roots(np.square(B).sum(axis=0)) if is_scaled else B))
-
-
-def _inverse_roots(squares: FloatArray) -> FloatArray:
-    """``1 / sqrt``; zero for what is zero."""
-    found: FloatArray = np.where(squares > 0, 1.0 / np.sqrt(np.where(squares > 0, squares, 1.0)), 0.0)
-    return found
+    return int(np.linalg.matrix_rank(B * inverse_roots(np.square(B).sum(axis=0)) if is_scaled else B))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..linalg import compiled
+from ..linalg.batched import inverse_roots
 from ..typing import AnyArray, BoolArray, FloatArray, IntArray
 from .features import Features
 
@@ -63,7 +64,7 @@ class Moments:
             return None
         at = pattern.source
         squares = np.einsum("sqq->sq", self.products)[:, at]
-        by = np.where(features.varies & (squares > 0), 1.0 / np.sqrt(np.where(squares > 0, squares, 1.0)), 0.0)
+        by = inverse_roots(np.where(features.varies, squares, 0.0))
         is_same = len(at) == self.products.shape[1] and bool((at == np.arange(len(at))).all())
         squared = np.where(features.varies, squares * np.square(features.coef), 0.0)
         if is_same and compiled.is_on():

@@ -15,6 +15,7 @@ __all__ = [
     "doubtful",
     "error_scale",
     "error_scale_of",
+    "inverse_roots",
     "inverses",
     "is_trusted",
     "probe",
@@ -94,6 +95,13 @@ def solve_penalized(systems: FloatArray, penalty: FloatArray, right: FloatArray)
         _, found, failed = lapack.dposv(held.T, right[index], lower=1, overwrite_a=1)
         solution[index] = np.nan if failed else found
     return solution
+
+
+def inverse_roots(squares: FloatArray) -> FloatArray:
+    """``1 / sqrt``; zero for what is zero, as the coefficient of a column without a length is."""
+    is_seen = squares > 0
+    found: FloatArray = np.where(is_seen, 1.0 / np.sqrt(np.where(is_seen, squares, 1.0)), 0.0)
+    return found
 
 
 @lru_cache(maxsize=64)

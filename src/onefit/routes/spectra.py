@@ -8,6 +8,7 @@ import numpy as np
 
 from ..criteria import Spectrum
 from ..learners import TunedLearner
+from ..linalg.batched import inverse_roots
 from ..linalg.columns import EPS
 from ..typing import BoolArray, FloatArray
 from .trainingsets import inverse_factors
@@ -89,7 +90,7 @@ class SetBases:
         back = U.swapaxes(1, 2) @ inverse
         x = 1.0 - middle.tau * theta
         seen = (x > 0) & (np.arange(d) < d - middle.n_null)  # theta ascends
-        root_x = np.where(seen, 1.0 / np.sqrt(np.where(seen, x, 1.0)), 0.0)
+        root_x = inverse_roots(np.where(seen, x, 0.0))
         magnified = np.square(inverse).sum(axis=(1, 2)) / d
         return cls(middle, back, x, theta, root_x, magnified, is_sound)
 

@@ -73,7 +73,7 @@ def _fold_pairs(
     matrix, diagonal, right, gains = (np.ascontiguousarray(a, dtype=np.float64) for a in (M, diagonal, right, gains))
     rows, columns, sizes = (np.ascontiguousarray(a, dtype=np.int64) for a in (rows, members, sizes))
     shape = (*matrix.shape, L, K, m, sides - 1, first, first + J)
-    kernel.onestep(matrix, rows, columns, diagonal, right, gains, sizes, is_table, one, other, squares, *shape)
+    kernel.onestep(matrix, rows, columns, diagonal, right, gains, sizes, one, other, squares, *shape, is_table)
     return squares
 
 

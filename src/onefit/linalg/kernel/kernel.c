@@ -12,11 +12,12 @@
 #include <Python.h>
 #include <limits.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "buffers.h"
+#include "call.h"
 #include "tasks.h"
 
 #define JOIN2(a, b) a##_##b

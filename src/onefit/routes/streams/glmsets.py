@@ -12,6 +12,7 @@ import numpy as np
 from ...errors import TrainingSetError
 from ...folds import Folds
 from ...learners.glm_families import Family
+from ...linalg.batched import inverse_roots
 from ...typing import BoolArray, FloatArray, IntArray
 from ..newtonparts import feature_maps, shifted_columns
 from ..solve import Doubtful, TrainingSets
@@ -71,7 +72,7 @@ def in_columns(hessians: FloatArray, maps: FloatArray) -> FloatArray:
 def _newton_step(hessians: FloatArray, right: FloatArray) -> FloatArray:
     """Solutions (S, c, p) of systems (S, c p, c p); zero for columns that are zero."""
     d = np.einsum("sii->si", hessians)
-    D = np.where(d > 0, 1.0 / np.sqrt(np.where(d > 0, d, 1.0)), 0.0)
+    D = inverse_roots(d)
     scaled = hessians * D[:, :, None] * D[:, None]
     at = np.arange(d.shape[1])
     scaled[:, at, at] = 1.0 + NEARLY_NOTHING
