@@ -157,8 +157,9 @@ def _cases() -> Iterator[PlanCase]:
         for n, width in ((1460, 80), (2930, 30)):
             yield PlanCase(f"{name}, pipeline", _prepared(model), n, width, "houses", 3)
     for lam in ("reml", "gcv"):
-        for n, width in ((500, 3), (5000, 6), (53_940, 6)):
+        for n, width in ((500, 1), (500, 3), (5000, 6), (53_940, 6)):
             yield PlanCase(f"AdditiveModel, {lam}", _additive(width, lam), n, width, "curves", 5)
+        yield PlanCase(f"AdditiveModel, {lam}", _additive(1, lam), 500, 1, "curves", 10, 5)
     for name, make, sizes, kind in OTHERS:
         yield from (PlanCase(name, make(), n, width, kind) for n, width in sizes)
 

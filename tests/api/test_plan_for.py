@@ -150,6 +150,8 @@ MEASURED = {
     "a search of a lasso in few columns": (LassoCV(), (1000, 50), 5, 0.05),
     "a lasso": (Lasso(alpha=0.05), (1000, 200), 10, 0.04),
     "a spline": (onefit.SplineRegression(), (300, 1), 10, 0.016),
+    "an additive model of one term": (onefit.AdditiveModel([onefit.smooth(0)], lam="gcv"), (500, 1), 10, 0.1),
+    "an additive model of six": (onefit.AdditiveModel([onefit.smooth(j) for j in range(6)]), (2000, 6), 10, 0.18),
     "a Gaussian process": (
         GaussianProcessRegressor(RBF(5.0), alpha=1.0, optimizer=None, normalize_y=True),
         (600, 5),

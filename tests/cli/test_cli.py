@@ -790,18 +790,34 @@ def test_ctrl_c_ends_a_process_with_130(tmp_path, monkeypatch):
     assert "done" not in said
 
 
-def test_help_needs_no_scikit_learn():
+def test_help_versions_and_files_that_are_not_there_need_no_scikit_learn():
     code = (
         "import runpy, sys\n"
-        "sys.argv = ['onefit', 'run', '--help']\n"
-        "try:\n    runpy.run_module('onefit', run_name='__main__')\n"
-        "except SystemExit as end:\n    assert end.code == 0\n"
+        "asked = (['run', '--help'], 0), (['--version'], 0), (['run'], 2), (['run', 'no.csv', '--target', 'y'], 1)\n"
+        "for arguments, expected in asked:\n"
+        "    sys.argv = ['onefit', *arguments]\n"
+        "    try:\n        runpy.run_module('onefit', run_name='__main__')\n"
+        "    except SystemExit as end:\n        assert end.code == expected\n"
         "print(sorted({'sklearn', 'pandas', 'numpy', 'scipy'} & set(sys.modules)))\n"
     )
     ran = python("-c", code)
     assert ran.returncode == 0, ran.stderr
     assert b"--target" in ran.stdout
+    assert b"There is no file 'no.csv'" in ran.stderr
     assert ran.stdout.splitlines()[-1] == b"[]"
+
+
+@pytest.mark.parametrize(("quiet", "at_a_terminal"), [(False, True), (True, True), (False, False)])
+def test_who_waits_at_a_terminal_is_told_before_libraries_are_loaded(quiet, at_a_terminal, tmp_path, monkeypatch):
+    from onefit.cli.options import Source
+    from onefit.cli.reading import begin
+
+    (tmp_path / "table.csv").write_text("a,b")
+    stream = io.StringIO()
+    stream.isatty = lambda: at_a_terminal
+    monkeypatch.setattr(sys, "stderr", stream)
+    begin(Source(str(tmp_path / "table.csv")), quiet)
+    assert stream.getvalue().startswith("onefit: loading libraries, and then '") == (at_a_terminal and not quiet)
 
 
 def test_ctrl_c_while_starting_ends_with_130_and_one_line(monkeypatch, capsys):

@@ -6,12 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
-from sklearn.linear_model import ElasticNetCV, LassoCV
+from sklearn.linear_model import ElasticNetCV, LassoCV, Ridge
 from sklearn.model_selection import KFold, TimeSeriesSplit
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from onefit import Gaps, nested_cv
+from onefit import Gaps, compare, nested_cv, plan_for
 from onefit.errors import DataError
 from onefit.learners.lasso import _are_known
 from onefit.linalg import batched
@@ -56,6 +56,28 @@ def test_a_lasso_that_rare_levels_leave_undetermined_is_refitted(searches: list[
     refitted = nested_cv(model, X, y, n_folds=5, n_repeats=1, random_state=0, route="refit")
     assert (found.route, found.estimate, searches) == ("refit", refitted.estimate, [])
     assert "rare levels" in found.route_reason
+
+
+def test_a_lasso_that_comes_to_be_refitted_has_the_folds_and_repeats_of_refits() -> None:
+    X, y = _table(120, 40)
+    model = _pipeline(LassoCV(cv=2))
+    late, asked = (plan_for(model, X, y, max_fits=30, random_state=0, route=route) for route in ("auto", "refit"))
+    assert (late.choice, late.n_folds, late.n_repeats, late.most_repeats, late.n_fits) == ("refit", 5, 2, 2, 30)
+    assert (asked.n_folds, asked.n_repeats, asked.most_repeats, asked.n_fits) == (5, 2, 2, 30)
+    assert "rare levels" in late.reason
+    few = plan_for(model, X[:90], y[:90], max_fits=110, random_state=0)
+    assert (few.choice, few.n_folds, few.n_repeats) == ("refit", 10, 2)
+
+
+@pytest.mark.filterwarnings("ignore")  # one repeat, and fits that stop early
+def test_one_lasso_that_comes_to_be_refitted_decides_for_all_models() -> None:
+    X, y = _table(120, 40)
+    models = {"lasso": _pipeline(LassoCV(cv=2, max_iter=20)), "ridge": _pipeline(Ridge())}
+    found = compare(models, X, y, max_fits=1, random_state=0).results
+    assert {name: (each.n_folds, each.n_repeats, each.route) for name, each in found.items()} == {
+        "lasso": (5, 1, "refit"),
+        "ridge": (5, 1, "gram"),
+    }
 
 
 def test_who_asks_for_the_gram_route_gets_it_and_scikit_learn_is_asked(searches: list[int]) -> None:

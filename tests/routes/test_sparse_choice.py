@@ -43,6 +43,13 @@ def test_refits_are_taken_where_they_are_faster_and_nothing_is_decomposed_before
     assert_same_results(result, quiet_nested_cv(Ridge(1.0), X, y, folds=folds, route="refit"))
 
 
+def test_refits_that_are_faster_have_the_folds_of_refits():
+    X, y = texts(1500, 1500, 0.004)
+    plan = onefit.plan_for(Ridge(1.0), X, y, interval="paper", n_repeats=1, random_state=0)
+    assert (plan.choice, plan.n_folds, plan.n_fits) == ("refit", 5, 15)
+    assert "times faster than" in plan.reason
+
+
 def test_a_curve_of_refits_says_how_to_get_its_criteria():
     X, y = texts(1500, 1500, 0.004)
     curve = quietly(

@@ -70,7 +70,7 @@ def nested_cv(
         for kernels and for groups) on a fast route other than "gram", if the rule does not need the variance within
         folds; else 10, or as many as there are rows or groups. Tuned estimators leave two out up to 300 rows (2,000 if
         GCV or REML tunes one penalty without a scaler, 100 if tuned by leave-one-out), or fewer if they have many
-        columns; ``result.route_reason`` says so. If a model has to be refitted it is 5 from 100 rows on, and 10 below;
+        columns; ``result.route_reason`` says so. If a model is refitted it is 5 from 100 rows on, and 10 below;
         20 for a linear model without a penalty whose columns are so many that it would nearly interpolate training sets
         of that size (a finding says so).
     n_repeats : int or "auto", default="auto"

@@ -12,6 +12,7 @@ from .ending import INTERRUPTED
 from .group import COMMAND, Command, Guarded, will_write
 from .options import STANDARD_INPUT, Debugging, Writing
 from .parsing import whole_number
+from .reading import begin
 from .signatures import with_options
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ def _write_files(ctx: typer.Context, answer: Answer) -> None:
 def run(ctx: typer.Context, ask: Ask) -> None:
     """Tell how well one model predicts a column of a table, with an interval."""
     check_usage(ask)
+    begin(ask.source, ask.quiet)
     from .answering import answer_run
 
     _finish(ctx, answer_run(ask))
@@ -103,6 +105,7 @@ def run(ctx: typer.Context, ask: Ask) -> None:
 def curve(ctx: typer.Context, ask: Ask) -> None:
     """Draw the error of one model along its penalty, or along another parameter."""
     check_usage(ask)
+    begin(ask.source, ask.quiet)
     from .answering import answer_curve
 
     _finish(ctx, answer_curve(ask))
@@ -113,6 +116,7 @@ def curve(ctx: typer.Context, ask: Ask) -> None:
 def compare(ctx: typer.Context, ask: Ask) -> None:
     """Compare two or more models on the same folds, by paired differences."""
     check_usage(ask)
+    begin(ask.source, ask.quiet)
     from .answering import answer_compare
 
     _finish(ctx, answer_compare(ask))
@@ -140,6 +144,7 @@ def plan(
     """Say which route would be taken, why, and what it and refits would cost: for a table, or for rows and columns."""
     check_usage(ask)
     if ask.source.data and ask.roles.target and rows is columns is n_values is None:
+        begin(ask.source, ask.quiet)
         from .answering import answer_plan
         from .texts import as_options, show_lines
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import glob
 import io
 import itertools
 import os
@@ -18,16 +19,26 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError
 from .options import STANDARD_INPUT, Source
+from .texts import show_lines
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["read_table"]
+__all__ = ["begin", "read_table"]
 
 DELIMITERS = (",", ";", "\t", "|")
 SNIFFED_LINES = 50
 PATIENCE = 2.0
 """Seconds before it is said what is waited for."""
+
+
+def begin(source: Source, is_quiet: bool) -> None:
+    """Before libraries are loaded, which takes seconds: refuse a file that is not there, and tell who waits."""
+    is_named = source.data and source.data != STANDARD_INPUT and "://" not in source.data
+    if is_named and not glob.has_magic(source.data) and not os.path.exists(source.data):
+        raise DataError(_cannot_read(source, FileNotFoundError()))
+    if not is_quiet and sys.stderr.isatty():
+        show_lines("onefit", [f"loading libraries, and then {source.name!r}"])
 
 
 def read_table(source: Source) -> tuple[pd.DataFrame, str]:

@@ -66,6 +66,12 @@ class RefitLearner(Learner):
         other.steps = steps
         return other
 
+    def because(self, reason: str) -> Self:
+        """The same estimators, refitted for another reason."""
+        other = copy(self)
+        other.refusal = Refusal(reason)
+        return other
+
     @cached_property
     def _frozen(self) -> list[tuple[Estimator, str]]:
         return [(each, self._exactness) if self._freeze is None else self._freeze(each) for each in self._given]

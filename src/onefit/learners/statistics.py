@@ -66,6 +66,8 @@ class StatisticsLearner(FitRows, Learner):
         Whether it asks for the rows of the training sets.
     steps : int
         How many decompositions of the design's size a training set takes, about.
+    search_seconds : float
+        What a training set takes beside these, however few its columns are.
     """
 
     X: FloatArray
@@ -73,6 +75,7 @@ class StatisticsLearner(FitRows, Learner):
     reason: str = ""
     needs_rows: bool = False
     steps: int = 1
+    search_seconds: float = 0.0
 
     @property
     def n(self) -> int:

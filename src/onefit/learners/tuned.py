@@ -75,6 +75,7 @@ class TunedLearner(Tuning, Learner):
     """
 
     steps = 1
+    search_seconds = 0.0
     n_values = 1
 
     def __init__(

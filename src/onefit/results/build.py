@@ -132,7 +132,7 @@ def _known(job: Job, outcome: Outcome, every: AllFigures, value: int) -> Known:
         reason=reason,
         remedy=remedy,
         notes=outcome.notes,
-        remarks=outcome.remarks,
+        remarks=[remark for remark in outcome.remarks if remark.value in (None, value)],
         caution=learner.caution(),
         rule=job.rule,
         loss=figures.asked,

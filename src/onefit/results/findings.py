@@ -307,7 +307,7 @@ def _exactness(known: Known) -> Iterator[Finding]:
         message = "What comes before the fit (scales, knots or components) was computed once, from all rows."
         yield Finding("exactness", message, "")
     for remark in known.remarks:
-        yield Finding("exactness", remark, "")
+        yield Finding("exactness", remark.message, remark.remedy)
     if known.caution[0]:
         yield Finding("exactness", *known.caution)
 

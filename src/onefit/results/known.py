@@ -14,6 +14,7 @@ from ..inference.fold_errors import FoldErrors, RowRoles
 from ..inference.intervals import Rule
 from ..inference.montecarlo import Stopping
 from ..metrics import Asked
+from ..routes.contract import Remark
 from ..typing import BoolArray, FloatArray, IntArray
 from .dependence import SerialKnown
 from .unsteady import Unsteady
@@ -31,7 +32,7 @@ class Known:
         Why the interval is missing or not the usual one, and what to do; empty if it is neither.
     notes : sequence of str
         What the job noted while it ran: that the user stopped it.
-    remarks : sequence of str
+    remarks : sequence of Remark
         How it was computed, where that is worth a sentence.
     caution : tuple of str
         Where refits by scikit-learn differ by design, and what to do; empty if they do not.
@@ -75,7 +76,7 @@ class Known:
     reason: str
     remedy: str
     notes: Sequence[str]
-    remarks: Sequence[str]
+    remarks: Sequence[Remark]
     caution: tuple[str, str]
     rule: Rule
     loss: Asked

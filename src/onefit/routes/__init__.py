@@ -10,7 +10,7 @@ With very many rows all but the last two go over blocks of rows, in three phases
 `refit` fits the estimator itself on every training set: it serves everything, and the others are tested against it.
 """
 
-from .choice import ROUTES, Bid, automatic_folds, choose_routes, explain, usual_folds
+from .choice import ROUTES, Bid, automatic_folds, choose_routes, explain, few_folds, usual_folds
 from .contract import Computation, Engine, FoldPlan, Offer, Outcome, Partitions, Route, Ticks, Units, Workers
 from .dropsets import Kept, choose_drop_routes
 from .repeats import RepeatedRoute
@@ -34,5 +34,6 @@ __all__ = [
     "choose_drop_routes",
     "choose_routes",
     "explain",
+    "few_folds",
     "usual_folds",
 ]

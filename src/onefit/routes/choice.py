@@ -28,7 +28,7 @@ from .repeats import RepeatedRoute, SideBySide
 from .searched import SearchedRoute
 from .tuned import TunedRoute
 
-__all__ = ["ROUTES", "Bid", "automatic_folds", "choose_routes", "explain", "usual_folds"]
+__all__ = ["ROUTES", "Bid", "automatic_folds", "choose_routes", "explain", "few_folds", "usual_folds"]
 
 ROUTES: tuple[Route, ...] = (
     LeaveTwoOutRoute(),
@@ -84,10 +84,14 @@ def automatic_folds(candidates: Sequence[Candidate], task: Task, asked: str) -> 
         or all(isinstance(_bid(candidate, task, plan, asked), Bid) for candidate in candidates)
     ):
         return plan.units
-    learners = [candidate[0] for candidate in candidates]
+    return few_folds([candidate[0] for candidate in candidates], task)
+
+
+def few_folds(learners: Sequence[Learner], task: Task) -> int:
+    """Where a fold for each row or group is too much for these models: those of the one that takes the fewest."""
     K = min(usual_folds(learner, task.problem.n) for learner in learners)
     K = _more_near_interpolation(learners, task.problem.n, K)
-    return max(3, min(K, plan.units, _most_folds_of_classes(task)))
+    return max(3, min(K, FoldPlan.trial(task.problem).units, _most_folds_of_classes(task)))
 
 
 def _may_be_single_rows(task: Task, plan: FoldPlan, n_values: int) -> bool:

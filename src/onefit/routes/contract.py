@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -183,6 +183,14 @@ class Ticks(Protocol):
         """Let threads that still count end."""
 
 
+class Remark(NamedTuple):
+    """A sentence on how something was computed, what to do, and the value that it is about; None if all are."""
+
+    message: str
+    remedy: str = ""
+    value: int | None = None
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What was computed.
@@ -197,7 +205,7 @@ class Outcome:
         By place on the axis of values, why one could not be fitted; its columns in the tables mean nothing.
     notes : tuple of str
         What happened on the way.
-    remarks : tuple of str
+    remarks : tuple of Remark
         How it was computed, where that is worth a sentence.
     """
 
@@ -206,7 +214,7 @@ class Outcome:
     bias_cv: FloatArray | None = None
     failures: Mapping[int, OneFitError] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[Remark, ...] = ()
 
 
 class Computation(Protocol):
@@ -325,8 +333,8 @@ class Engine(ABC):
         """How the values are paired with each other, given their errors."""
         return ascending(errors)
 
-    def remarks(self) -> tuple[str, ...]:
-        """Sentences on how it has computed so far, for people."""
+    def remarks(self, first: Folds) -> tuple[Remark, ...]:
+        """Sentences on how it has computed so far, for people; ``first`` is the first repeat."""
         return ()
 
     def at_work(self) -> AbstractContextManager[None]:

@@ -25,7 +25,7 @@ from ..typing import FloatArray, IntArray
 from ..validation import Problem
 from .choice import Bid, Candidate, choose_routes
 from .constant import ConstantRoute
-from .contract import Engine, FoldPlan, Offer, Route, Workers
+from .contract import Engine, FoldPlan, Offer, Remark, Route, Workers
 from .encoded import EncodedRoute
 from .engine import FailureLog, Piece, SmootherEngine, refit_or_log
 from .gram import GramRoute
@@ -198,9 +198,9 @@ class DropSetsEngine(SmootherEngine):
         """That of the engine itself."""
         return self.inner.make_chain(errors)
 
-    def remarks(self) -> tuple[str, ...]:
+    def remarks(self, first: Folds) -> tuple[Remark, ...]:
         """Those of the engine itself."""
-        return self.inner.remarks()
+        return self.inner.remarks(first)
 
     def pieces(self, folds: Folds, group: int, with_pairs: bool, log: FailureLog) -> Iterator[Piece]:
         """All training sets of the one repeat."""

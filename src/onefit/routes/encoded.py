@@ -22,13 +22,15 @@ from ..learners import (
     SomeValuesFail,
     Task,
 )
+from ..learners.lasso import LassoLearner
 from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
-from .contract import Engine, FoldPlan, Offer, Workers
+from .contract import Engine, FoldPlan, Offer, Remark, Workers
 from .costs import CALL
 from .engine import FailureLog
 from .features import DowndatedStatistics, FeaturesEngine, LearningSets, coefficients
+from .manysolutions import DoubtfulSets, of_learners
 from .repeats import RepeatedRoute
 from .trainingsets import Sets
 
@@ -86,6 +88,11 @@ class EncodedEngine(FeaturesEngine):
         super().__init__(problem, learner, loss, learner.n_values)
         self.parts = learner.parts
         self.models = tuple(part.n_values for part in self.parts)
+        self.doubtful = DoubtfulSets()
+
+    def remarks(self, first: Folds) -> tuple[Remark, ...]:
+        """Whether solutions of a lasso differ, where training sets had to be fitted from their rows."""
+        return of_learners(self.parts, self.y, self.doubtful.rows())
 
     def sets(self, folds: Folds, repeats: range, log: FailureLog) -> Sets:
         """The training sets of some partitions."""
@@ -201,6 +208,9 @@ class _Sets(LearningSets):
     def _part_from_rows(self, at: int, out: IntArray) -> FloatArray:
         engine, learner = self.engine, self.engine.parts[at]
         train, tests = self.train_and_tests(out)
+        if isinstance(learner, LassoLearner):
+            repeat, folds = self.place(out)
+            engine.doubtful.note(self.folds.first + repeat, folds, (train, tests))
         try:
             Z, *predicted = learner.encoding.of_rows(train, tests)
             is_counted = np.isin(train, learner.fitted_rows)

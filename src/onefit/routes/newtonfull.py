@@ -11,11 +11,13 @@ import numpy as np
 from scipy import sparse
 
 from ..errors import TrainingSetError
+from ..folds import Folds
 from ..learners import Features, GLMLearner, NoFiniteFit, NotSettled, SetFailure, fit_newton
 from ..linalg import compiled
 from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
+from .contract import Remark
 from .features import FeaturesEngine
 from .newtonbatch import NewtonSets, Rows
 from .newtonhessians import Hessians
@@ -106,15 +108,16 @@ class FullEngine(FeaturesEngine, ABC):
         """Steps of all training sets together, so far."""
         return sum(self.n_steps)
 
-    def remarks(self) -> tuple[str, ...]:
+    def remarks(self, first: Folds) -> tuple[Remark, ...]:
         """How many training sets were fitted by themselves."""
         if not self.by_newton:
             return ()
         by_themselves, fits = len(self.by_newton), sum(self.n_fits)
-        return (
+        message = (
             f"All fits are iterated until their gradients vanish; {by_themselves:,} of {fits:,} needed Newton steps of "
-            "their own (few rows a column, a weak penalty, or classes that are nearly told apart).",
+            "their own (few rows a column, a weak penalty, or classes that are nearly told apart)."
         )
+        return (Remark(message),)
 
     @cached_property
     def weighed(self) -> IntArray:

@@ -24,8 +24,9 @@ from ..learners import Learner, RefitLearner, Refusal, Task
 from ..learners.refitted import fit_parameters
 from ..learners.transformed import without_trace
 from ..typing import AnyArray, Estimator, FloatArray, IntArray
-from .contract import Engine, FoldPlan, Offer, Workers, ignore
+from .contract import Engine, FoldPlan, Offer, Remark, Workers, ignore
 from .fitting import Answer, FitData, RowSet, predictions_or_error, rows_of
+from .manysolutions import of_refits, sets_of
 from .placing import Future, placed, watched
 from .questions import Questions
 from .repeats import RepeatedRoute
@@ -92,8 +93,8 @@ class RefitEngine(Engine):
         self._n_ahead = 0
         # fails if one cannot be weighted at all
         parameters = [fit_parameters(estimator, problem.weights, problem.groups) for estimator in self.estimators]
-        self._data = FitData(task.source, problem.target, parameters)
-        self._placed: FitData | Future = self._data
+        self.data = FitData(task.source, problem.target, parameters)
+        self._placed: FitData | Future = self.data
 
     def n_units(self, n_folds: int, n_repeats: int, with_pairs: bool) -> int:
         """Number of fits."""
@@ -103,12 +104,12 @@ class RefitEngine(Engine):
     def at_work(self) -> Iterator[None]:
         """Keep the workers from one call to the next: then blocks can be small."""
         with watched(), _workers(self.n_jobs) as self._kept:
-            self._placed = placed(self._data)
+            self._placed = placed(self.data)
             try:
                 yield
             finally:
                 self._end_ahead()
-                self._kept, self._placed = None, self._data
+                self._kept, self._placed = None, self.data
 
     def look_ahead(self, source: FoldSource, start: int, goal: int) -> None:
         """Begin with the pairs of these repeats, which `pairs` is then asked for one by one.
@@ -269,10 +270,14 @@ class RefitEngine(Engine):
 
     def residuals(self, folds: Folds, repeat: int, held: tuple[int, ...]) -> list[FloatArray]:
         """Residuals (rows, Q) of the folds that one training set leaves out, from a fit here and now."""
-        fit, arguments, _ = self._fit(folds, repeat, held, 0, self._data)
+        fit, arguments, _ = self._fit(folds, repeat, held, 0, self.data)
         tests = [np.flatnonzero(folds.ids[repeat] == fold) for fold in held]
         answers = [answer["predict"] for answer in _unless_error(fit(*arguments))]
         return [self._residuals(*each) for each in zip(tests, answers, strict=True)]
+
+    def remarks(self, first: Folds) -> tuple[Remark, ...]:
+        """Whether solutions of a lasso differ, in a training set or two."""
+        return of_refits(self.estimators, self.data, sets_of(first, self.n_values))
 
     def _residuals(self, rows: IntArray, predictions: AnyArray) -> FloatArray:
         """Residuals (rows, Q), of the codes if the predictions are classes."""

@@ -24,7 +24,7 @@ from ..learners import Learner, Task
 from ..metrics.asked import figures_asked, rule_scale_of
 from ..typing import FloatArray
 from .collected import Collected, first_errors, is_second, spans_of
-from .contract import CannotStream, Engine, Outcome, Partitions, Run, Ticks, Units, Workers
+from .contract import CannotStream, Engine, Outcome, Partitions, Remark, Run, Ticks, Units, Workers
 from .engine import TABLE_BYTES, FailureLog, per_block
 from .measured import measure, n_figures, n_kept
 from .responses import joined
@@ -130,9 +130,17 @@ class RepeatedComputation:
                 bias_cv, count = self._mean_cv(*bias, failures)
                 if count < bias[1]:
                     notes.append(stopped_in_bias(count, bias[1]))
-        remarks = tuple(remark for engine in self.engines for remark in engine.remarks())
         failed = first_errors(failures, self.n_values)
-        return Outcome(errors, done.totals, bias_cv, failed, tuple(notes), remarks)
+        return Outcome(errors, done.totals, bias_cv, failed, tuple(notes), self._remarks())
+
+    def _remarks(self) -> tuple[Remark, ...]:
+        """What engines say, with the places that their values have beside those of others."""
+        found, first, start = [], self.partitions.source.block(0, 1), 0
+        for engine in self.engines:
+            for remark in engine.remarks(first):
+                found.append(remark if remark.value is None else remark._replace(value=start + remark.value))
+            start += engine.n_values
+        return tuple(found)
 
     def _collect(self) -> Collected:
         """Fold errors and row means of the repeats asked for, or of as many as the stopping rule asks for."""

@@ -15,10 +15,11 @@ from ..learners.fixedfeatures import as_dense
 from ..learners.lasso import LassoLearner
 from ..linalg import batched, compiled
 from ..typing import BoolArray, FloatArray, IntArray
-from .contract import Engine, FoldPlan, Offer, Workers
+from .contract import Engine, FoldPlan, Offer, Remark, Workers
 from .costs import CALL
 from .engine import FailureLog
 from .features import coefficients
+from .manysolutions import DoubtfulSets, of_refits
 from .refit import RefitEngine
 from .repeats import RepeatedRoute
 from .rowsets import MaskedStatistics
@@ -151,6 +152,11 @@ class SearchedEngine(SplitsEngine):
         super().__init__(task.problem, learner, task.loss)
         self.learner = learner
         self.refits = RefitEngine(learner.task, [learner.estimator])
+        self.doubtful = DoubtfulSets()
+
+    def remarks(self, first: Folds) -> tuple[Remark, ...]:
+        """Whether solutions of a lasso differ, where scikit-learn had to search training sets itself."""
+        return of_refits(self.refits.estimators, self.refits.data, self.doubtful.rows())
 
     @property
     def observed(self) -> FloatArray:
@@ -236,6 +242,7 @@ class _Sets(SplitSets):
     def from_rows(self, out: IntArray) -> FloatArray:
         """Residuals (t, m, 1, Q) of the folds that one training set leaves out, by the search itself."""
         repeat, folds = self.place(out)
+        self.engine.doubtful.note(self.folds.first + repeat, folds, self.train_and_tests(out))
         found = np.zeros((len(out), self.members.shape[1], 1, self.engine.y.shape[1]))
         for at, residuals in enumerate(self.engine.refits.residuals(self.folds, repeat, folds)):
             found[at, : len(residuals), 0] = residuals

@@ -88,7 +88,7 @@ def _seconds_by_sets(learner: TunedLearner | StatisticsLearner, n: int, plan: Fo
     """Rows once and once a repeat, and for each training set decompositions, and its rows if the criterion asks."""
     d, L = learner.width, plan.likely_repeats
     rows = n * (1e-6 + 3e-8 * d + L * (1e-6 + 5e-10 * (d**2 + plan.n_folds * d)))
-    each = 1e-4 + 1e-9 * learner.steps * d**3
+    each = 1e-4 + learner.search_seconds + 1e-9 * learner.steps * d**3
     if learner.needs_rows:
         tuned = learner if isinstance(learner, TunedLearner) else getattr(learner, "tuned", None)
         grid = getattr(tuned, "grid", None)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from math import isfinite
 
 from ..checks import check_choice, check_integer, check_jobs, check_level
 from ..dropfolds import DropSets
@@ -12,9 +13,19 @@ from ..errors import FoldError, IntervalError, TrainingSetError
 from ..folds import Folds, entropy_of
 from ..frames import split_columns
 from ..inference.intervals import MOST_SCATTERED, RULES, Rule
-from ..learners import Learner, Task
+from ..learners import Learner, RefitLearner, Task
 from ..metrics import KeptScores, Metric
-from ..routes import FoldPlan, Partitions, Workers, automatic_folds, choose_drop_routes, choose_routes
+from ..routes import (
+    Bid,
+    FoldPlan,
+    Partitions,
+    Route,
+    Workers,
+    automatic_folds,
+    choose_drop_routes,
+    choose_routes,
+    few_folds,
+)
 from ..typing import Data, Estimator, Rows
 from ..validation import Problem, check_problem
 from ..vocabulary import ROUTES, TRANSFORMERS
@@ -46,27 +57,84 @@ def make_job(contenders: Sequence[Contender], X: Data, y: Rows | str, settings: 
     K, L = check_counts(problem, settings)
     candidates = [each for contender in contenders for each in candidates_of(contender, task, asked)]
     entropy = entropy_of(settings.random_state)
-    is_automatic = K is None and settings.folds is None
-    if is_automatic:
-        K = automatic_folds(candidates, task, asked)
-    partitions, dependent = _folds_of(settings, candidates, task, workers, progress, (K, L, entropy))
-    partitions = with_checkpoint(partitions, problem, contenders, settings, entropy)
-    whole = whole_of(partitions.source)
-    task = _on_folds(task, whole, dependent is not None)
-    plan = plan_folds(problem, partitions, whole, is_automatic)
     names = tuple(contender.name for contender in contenders) if len(contenders) > 1 else ()
-    failures = _unfit(candidates, problem, plan, names)
-    if dependent is not None and isinstance(partitions.source, DropSets):
-        route, bids = choose_drop_routes(candidates, task, plan, asked, dependent.kept)
-    else:
-        kept_names = [name for at, name in enumerate(names) if at not in failures]
-        route, bids = choose_routes(candidates, task, plan, asked, kept_names)
-    n_values = sum(bid.learner.n_values for bid in bids) + len(failures)
-    values = tuple(value for value in range(n_values) if value not in failures)
+    draft = _Draft(task, asked, settings, workers, progress, L, entropy, names)
+    is_automatic = K is None and settings.folds is None
+    chosen = draft.with_automatic_folds(candidates) if is_automatic else draft.on_folds(candidates, K)
+    partitions = with_checkpoint(chosen.partitions, problem, contenders, settings, entropy)
+    n_values = sum(bid.learner.n_values for bid in chosen.bids) + len(chosen.failures)
+    values = tuple(value for value in range(n_values) if value not in chosen.failures)
     return Job(
-        task, question.asked, level, partitions, route, workers, bids, values, failures, plan.is_default, progress,
-        settings, entropy, dependent, names,
+        chosen.task, question.asked, level, partitions, chosen.route, workers, chosen.bids, values, chosen.failures,
+        chosen.plan.is_default, progress, settings, entropy, chosen.dependent, names,
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """Folds and the route of every model on them; ``settled`` are the candidates that such a choice leaves."""
+
+    task: Task
+    partitions: Partitions
+    dependent: Dependent | None
+    plan: FoldPlan
+    failures: dict[int, str]
+    route: Route
+    bids: tuple[Bid, ...]
+    settled: list[list[Learner]]
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """A job before its folds and routes are chosen."""
+
+    task: Task
+    asked: str
+    settings: Settings
+    workers: Workers
+    progress: Progress
+    n_repeats: int | None
+    entropy: int
+    names: tuple[str, ...]
+
+    def with_automatic_folds(self, candidates: Sequence[Sequence[Learner]]) -> _Chosen:
+        """Routes on the folds of "auto"; on those of refits, if that is what a model has come to on others."""
+        found = self.on_folds(candidates, automatic_folds(candidates, self.task, self.asked), True)
+        learners = [bid.learner for bid in found.bids]
+        if not any(isinstance(learner, RefitLearner) for learner in learners):
+            return found
+        fewer = few_folds(learners, self.task)
+        return self.on_folds(found.settled, fewer, True) if fewer < found.plan.n_folds else found
+
+    def on_folds(
+        self, candidates: Sequence[Sequence[Learner]], n_folds: int | None, is_automatic: bool = False
+    ) -> _Chosen:
+        """Folds, and routes on them."""
+        each = [list(candidate) for candidate in candidates]
+        counts = (n_folds, self.n_repeats, self.entropy)
+        partitions, dependent = _folds_of(self.settings, each, self.task, self.workers, self.progress, counts)
+        whole = whole_of(partitions.source)
+        task = _on_folds(self.task, whole, dependent is not None)
+        plan = plan_folds(task.problem, partitions, whole, is_automatic)
+        failures = _unfit(each, task.problem, plan, self.names)
+        fit = [candidate for candidate in each if candidate]
+        if dependent is not None and isinstance(partitions.source, DropSets):
+            route, bids = choose_drop_routes(fit, task, plan, self.asked, dependent.kept)
+        else:
+            kept_names = [name for at, name in enumerate(self.names) if at not in failures]
+            route, bids = choose_routes(fit, task, plan, self.asked, kept_names)
+        return _Chosen(task, partitions, dependent, plan, failures, route, bids, _settled(candidates, each, bids))
+
+
+def _settled(
+    candidates: Sequence[Sequence[Learner]], fit: Sequence[Sequence[Learner]], bids: Sequence[Bid]
+) -> list[list[Learner]]:
+    """Candidates at all of their values, without fast learners that no route has been found to serve well."""
+    settled: list[list[Learner]] = [list(candidate) for candidate in candidates]
+    for candidate, bid in zip((each for each, some in zip(settled, fit, strict=True) if some), bids, strict=True):
+        if isinstance(bid.learner, RefitLearner) and not isfinite(bid.seconds):
+            candidate[:] = [each.because(bid.reason) for each in candidate if isinstance(each, RefitLearner)]
+    return settled
 
 
 def _check_data(firsts: Sequence[Estimator], X: Data, y: Rows | str, settings: Settings) -> tuple[Problem, Settings]:
@@ -134,7 +202,7 @@ def _check_folds(metrics: Sequence[Metric], whole: Folds) -> None:
 def _unfit(candidates: list[list[Learner]], problem: Problem, plan: FoldPlan, names: Sequence[str]) -> dict[int, str]:
     """Take out the values that no training set of these folds can determine, and say why, by their places.
 
-    If none is left, it raises.
+    A candidate of which none is left is empty; if all are, it raises.
     """
     failures: dict[int, str] = {}
     first: TrainingSetError | None = None
@@ -152,7 +220,6 @@ def _unfit(candidates: list[list[Learner]], problem: Problem, plan: FoldPlan, na
             candidate[:] = [learner.at(kept) for learner in candidate] if kept else []
             failures |= {place + value: reason for value, reason in lost.items()}
         place += V
-    candidates[:] = [candidate for candidate in candidates if candidate]
-    if first is not None and not candidates:
+    if first is not None and not any(candidates):
         raise first.named(names[first.place] if names and first.place is not None else "") from first.__cause__
     return failures

@@ -22,7 +22,7 @@ from ...metrics.asked import rule_scale_of
 from ...metrics.losses import Loss
 from ...sources import Keep, PassRunner, Piece
 from ...typing import FloatArray, IntArray
-from ..contract import Ticks, Units
+from ..contract import Remark, Ticks, Units
 from ..engine import FailureLog
 from ..gramstream import MOST_CANCELLED
 from ..measured import n_figures
@@ -184,7 +184,9 @@ class StreamedComputation:
         failed = first_errors([each for each in log.found if each.value < V - 1], V - 1)
         units = UnitSizes.of(roles, self.n_rows)
         nothing = RowTotals(0, V, 1, 1)
-        return StreamedOutcome(errors, nothing, None, failed, (), tuple(self.notes), summary, units, values, roles)
+        return StreamedOutcome(
+            errors, nothing, None, failed, (), tuple(map(Remark, self.notes)), summary, units, values, roles
+        )
 
     def _summary_plan(self, collected: Collected, shape: tuple[int, int, int, int], typical: FloatArray) -> SummaryPlan:
         """What is summed of values, outputs, losses and repeats; ``typical`` (V + 1, R) is about what losses are."""
@@ -314,7 +316,7 @@ class StreamedComputation:
             None,
             failed,
             (),
-            tuple(self.notes),
+            tuple(map(Remark, self.notes)),
             summary=scored.summary,
             units=self._units(collected, scored),
             criteria=self.criteria,
