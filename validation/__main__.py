@@ -30,7 +30,8 @@ The rule ``before`` is that of onefit 0.1, from the same fold errors.
 Blocks of replications are kept in the work directory, and an interrupted run goes on where it stopped; seeds depend on
 the setting and the replication alone. Of each setting whose blocks are taken up, one replication is computed again, and
 the run stops if it differs: delete the directory that it names after a change of onefit that is right. The results go
-to validation/results, with versions and arguments by setting in coverage.json.
+to validation/results, with versions and arguments by setting in coverage.json. ``python -m validation.check`` holds the
+code at hand to them.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ from .montecarlo import report as montecarlo_report
 from .page import DETAILS, TEMPLATE, Results, render
 from .pictures import draw_coverage, draw_montecarlo, draw_real
 from .progress import Bar
+from .ranks import OUTPUT as FACTORS
 from .scores import SHORT as SCORES
 from .serial import RESULT as SERIAL
 from .serialranks import RESULT as RANKS
@@ -200,7 +202,7 @@ def _render(output: Path, to_page: bool) -> None:
 
 def results_in(output: Path) -> Results:
     """All results of a directory."""
-    names = (MONTECARLO, PARTITIONS, SERIAL.name, SCORES.name, RANKS.name)
+    names = (MONTECARLO, PARTITIONS, SERIAL.name, SCORES.name, RANKS.name, FACTORS.name)
     tables = [pd.read_csv(output / name) for name in names]
     return Results(read(output)[0], *tables)
 

@@ -22,9 +22,10 @@ from onefit.errors import OneFitWarning
 from .analyses import ALL_RULES, LEVEL
 from .before import BEFORE
 
-__all__ = ["MONTECARLO", "PARTITIONS", "montecarlo", "needed", "partitions", "report"]
+__all__ = ["MONTECARLO", "PARTITIONS", "happens", "montecarlo", "needed", "partitions", "report"]
 
 MONTECARLO, PARTITIONS = "montecarlo.csv", "partitions.csv"
+NO_INTERVAL, EARLY_END = "no interval of paper", "auto stops early with bates"
 N, P, FOLDS = 100, 20, 10
 REPEATS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
 SETS, SEEDS = 8, 20
@@ -109,10 +110,10 @@ def needed(table: pd.DataFrame, rule: str, target: float = TARGET) -> tuple[floa
 def partitions(jobs: int, quick: bool = False) -> pd.DataFrame:
     """Shares of data sets, one seed each: the paper's MSE is negative; bates with automatic repeats ends early."""
     sets = QUICK_SETS if quick else MANY_SETS
-    tasks = [("no interval of paper", N, repeats, sets) for repeats in (1, 10, 50)]
-    tasks += [("auto stops early with bates", n, EARLY, sets if quick else AUTO_SETS) for n in (100, 400)]
+    tasks = [(NO_INTERVAL, N, repeats, sets) for repeats in (1, 10, 50)]
+    tasks += [(EARLY_END, n, EARLY, sets if quick else AUTO_SETS) for n in (100, 400)]
     found = joblib.Parallel(n_jobs=jobs)(
-        joblib.delayed(_happens)(*task[:3], data_set) for task in tasks for data_set in range(task[3])
+        joblib.delayed(happens)(*task[:3], data_set) for task in tasks for data_set in range(task[3])
     )
     rows, at = [], 0
     for event, n, repeats, count in tasks:
@@ -123,11 +124,11 @@ def partitions(jobs: int, quick: bool = False) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _happens(event: str, n: int, repeats: int, data_set: int) -> bool:
+def happens(event: str, n: int, repeats: int, data_set: int) -> bool:
     """Whether it does on one data set; the seeds of data and folds are independent."""
     data, folds = np.random.SeedSequence((FOLDS, n, repeats, data_set)).spawn(2)
     simulation = make_linear(n, P, beta=0.0, random_state=np.random.default_rng(data))
-    auto = event.startswith("auto")
+    auto = event == EARLY_END
     with threadpool_limits(limits=1), warnings.catch_warnings():
         warnings.simplefilter("ignore", OneFitWarning)
         result = onefit.nested_cv(

@@ -2,8 +2,10 @@
 
 ``{{coverage; setting=ols-100-20; rule=bates; folds=10}}`` is the coverage of these rows in percent, and a range if
 there are several; ``|`` separates alternatives. Without them: covariance rule, leave two out, errors, not the absolute
-error. A model, and a setting that ends in ``*``, is given by how its name begins. ``mean`` is the mean coverage.
-``{{serial; ...}}`` is looked up in the study of rows that follow one another, ``{{score; ...}}`` in that of scores.
+error. A model, and a setting that ends in ``*``, is given by how its name begins. ``mean`` is the mean coverage,
+``largest_se`` the largest standard error of one.
+``{{serial; ...}}`` is looked up in the study of rows that follow one another, ``{{score; ...}}`` in that of scores,
+``{{rank; ...}}`` in that of ranks.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import pandas as pd
 
 from .benchmark import PREFIX
 from .montecarlo import needed
-from .scorepage import score_figure, score_table
+from .scorepage import rank_figure, score_figure, score_table
 from .serialpage import ranks_table, serial_figure, serial_table
 from .settings import SETTINGS
 from .table import benchmark_cells, benchmark_measures, markdown
@@ -41,6 +43,7 @@ class Results:
     serial: pd.DataFrame = field(default_factory=pd.DataFrame)
     scores: pd.DataFrame = field(default_factory=pd.DataFrame)
     ranks: pd.DataFrame = field(default_factory=pd.DataFrame)
+    factors: pd.DataFrame = field(default_factory=pd.DataFrame)
 
 
 def render(results: Results, template: str | Path = TEMPLATE) -> str:
@@ -58,6 +61,8 @@ def _figure(field: str, results: Results) -> str:
         return serial_figure(rest, results.serial)
     if name == "score":
         return score_figure(rest, results.scores)
+    if name == "rank":
+        return rank_figure(rest, results.factors)
     if name in ("needed", "share"):
         return _partitions(name, _pairs(rest), results)
     if name == "times":
@@ -68,6 +73,8 @@ def _figure(field: str, results: Results) -> str:
         return verdict(rows)
     if name == "mean":
         return f"{100 * rows['coverage'].mean():.1f}%"
+    if name == "largest_se":
+        return f"{100 * rows['coverage_se'].max():.1f}%"
     if name == "relative":
         return _span([f"{value:.2f}" for value in sorted(rows["median_width"] / rows["oracle_width"])])
     values = sorted(rows[name])

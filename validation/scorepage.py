@@ -1,10 +1,10 @@
-"""The part of the pages on trust that is about scores: figures of ``python -m validation.scores``."""
+"""The part of the pages on trust that is about scores: figures of ``python -m validation.scores`` and ``.ranks``."""
 
 from __future__ import annotations
 
 import pandas as pd
 
-__all__ = ["score_figure", "score_table"]
+__all__ = ["rank_figure", "score_figure", "score_table"]
 
 NAMES = {
     "roc_auc": "AUC",
@@ -21,6 +21,8 @@ NAMES = {
 }
 MODELS = {"logistic": "logistic", "pair": "logistic", "forest": "forest", "ridge": "ridge"}
 OTHERS = ("naive", "bootstrap", "delong")
+FACTOR = "root b"
+"""What onefit does, among the rules of the study of ranks."""
 
 
 def score_table(table: pd.DataFrame) -> str:
@@ -48,6 +50,8 @@ def score_figure(text: str, table: pd.DataFrame) -> str:
         rows = rows[rows[name].astype(str).isin(value.split("|"))]
     if rows.empty:
         raise ValueError(f"no row of the study of scores is asked for by {text!r}; correct the template.")
+    if figure == "largest_se":
+        return f"{100 * rows['coverage_se'].max():.1f}%"
     values = sorted(rows[figure])
     if figure == "width":
         shown, unit = [f"{value:.2f}" for value in values], ""
@@ -56,3 +60,33 @@ def score_figure(text: str, table: pd.DataFrame) -> str:
     else:
         shown, unit = [f"{100 * value:.{1 if figure.endswith('_se') else 0}f}" for value in values], "%"
     return f"{shown[0]}{unit}" if shown[0] == shown[-1] else f"{shown[0]} to {shown[-1]}{unit}"
+
+
+def rank_figure(text: str, table: pd.DataFrame) -> str:
+    """Of the study of ranks: ``kind`` one model or difference, ``folds``; range of coverages, or another ``figure=``.
+
+    ``mean`` is the mean coverage, ``width`` the range of mean widths by kind and folds.
+    """
+    asked = {
+        name.strip(): value.strip() for name, _, value in (part.partition("=") for part in text.split(";") if part)
+    }
+    figure = asked.pop("figure", "coverage")
+    rows = table[table["rule"] == FACTOR]
+    is_difference = rows["figure"].str.contains(" - ")
+    rows = rows.assign(kind=is_difference.map({True: "difference", False: "one model"}))
+    for name, value in asked.items():
+        rows = rows[rows[name].astype(str) == value]
+    if rows.empty:
+        raise ValueError(f"no row of the study of ranks is asked for by {text!r}; correct the template.")
+    if figure in ("seed", "datasets"):
+        return f"{rows[figure].iloc[0]:{',' if figure == 'datasets' else ''}}"
+    if figure == "settings":
+        return str(len(rows[["folds", "positives", "negatives", "signal"]].drop_duplicates()))
+    if figure == "mean":
+        return f"{100 * rows['coverage'].mean():.0f}%"
+    if figure == "width":
+        means = rows.groupby(["kind", "folds"])["width"].mean()
+        return f"{means.min():.2f} to {means.max():.2f}"
+    if figure == "largest_se":
+        return f"{100 * rows['coverage_se'].max():.0f}%"
+    return f"{100 * rows['coverage'].min():.0f} to {100 * rows['coverage'].max():.0f}%"

@@ -123,7 +123,7 @@ def _difference(found: dict[Any, Any], first: str, second: str) -> tuple[float, 
 
 def _row(K: int, metric: str, rule: str, truth: float, *figures: float) -> Row:
     all_four = zip(FIGURES, (truth, *figures), strict=True)
-    return {"folds": K, "metric": metric, "rule": rule, **{name: round(float(v), 6) for name, v in all_four}}
+    return {"folds": K, "metric": metric, "rule": rule, **{name: float(v) for name, v in all_four}}
 
 
 def data_set(setting: Setting, number: int) -> pd.DataFrame:
@@ -133,7 +133,7 @@ def data_set(setting: Setting, number: int) -> pd.DataFrame:
     except OneFitError as error:
         rows = [{"folds": 0, "metric": "refused", "rule": type(error).__name__}]
     whose = {**setting._asdict(), "number": number}
-    return pd.DataFrame([{**whose, **row} for row in rows]).reindex(columns=list(COLUMNS))
+    return pd.DataFrame([{**whose, **row} for row in rows]).reindex(columns=list(COLUMNS)).round(6)
 
 
 def study(datasets: int, minutes: float, sets: Path, settings: Sequence[Setting] = SETTINGS) -> pd.DataFrame:

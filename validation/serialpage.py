@@ -22,7 +22,7 @@ METHODS = {
 def serial_figure(text: str, table: pd.DataFrame) -> str:
     """Coverage in percent of the rows that are asked for, or another column by ``figure=``; a range of several.
 
-    ``figure=mean`` is the mean coverage.
+    ``figure=mean`` is the mean coverage, ``largest_se`` the largest standard error.
     """
     pairs = (part.partition("=") for part in text.split(";") if part.strip())
     asked = {name.strip(): value.strip() for name, _, value in pairs}
@@ -35,6 +35,8 @@ def serial_figure(text: str, table: pd.DataFrame) -> str:
         raise ValueError(f"no row of the study of series is asked for by {text!r}; correct the template.")
     if figure == "mean":
         return f"{100 * rows['coverage'].mean():.0f}%"
+    if figure == "largest_se":
+        return f"{100 * rows['coverage_se'].max():.0f}%"
     values = sorted(rows[figure])
     if figure == "datasets":
         shown = [f"{value:.0f}" for value in values]

@@ -24,7 +24,7 @@ from onefit.typing import FloatArray, IntArray
 
 from .serial import LEVEL, SETTINGS, Z
 
-__all__ = ["area", "draw", "main", "study", "summary"]
+__all__ = ["area", "draw", "figures", "main", "study", "summary"]
 
 RESULT = Path(__file__).parent / "results" / "serialranks.csv"
 BLOCKS = {"AR 0 / 0": 10, "AR .5 / .5": 10, "AR .8 / .8": 5}
@@ -53,11 +53,12 @@ def study(datasets: range, rows: tuple[int, ...] = ROWS) -> pd.DataFrame:
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for seed in datasets:
-            found += [_figures(name, n, seed) for name in BLOCKS for n in rows]
+            found += [figures(name, n, seed) for name in BLOCKS for n in rows]
     return pd.DataFrame(found)
 
 
-def _figures(name: str, n: int, seed: int) -> dict[str, object]:
+def figures(name: str, n: int, seed: int) -> dict[str, object]:
+    """One data set: the true area, and the intervals of both methods as far as there are some."""
     X, y, beta = draw(name, n, seed)
     model = RidgeClassifier(PENALTY)
     row: dict[str, object] = {"setting": name, "n": n, "truth": area(np.ravel(model.fit(X, y).coef_), beta)}

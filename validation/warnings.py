@@ -97,8 +97,12 @@ class Setting:
         within = NOISES[self.noise](rng, (len(groups),))
         return X, np.sqrt(self.share) * effects + np.sqrt(1 - self.share) * within, groups
 
-    def replicate(self, replication: int, fresh: FloatArray) -> dict[str, float]:
-        """Whether the interval of each rule covers, and what was found, in one data set."""
+    def fresh(self) -> FloatArray:
+        """Noise of new rows, the same for every data set."""
+        return NOISES[self.noise](np.random.default_rng(0), (N_FRESH,))
+
+    def analyse(self, replication: int, fresh: FloatArray) -> tuple[onefit.NestedCVResult, float]:
+        """The result of one data set, and the true error of the model that was fitted to it."""
         rng = np.random.default_rng([crc32(repr(self).encode()), replication])
         X, noise, groups = self.draw(rng, self.n_units)
         y = X.sum(axis=1) + noise
@@ -110,12 +114,13 @@ class Setting:
                 LinearRegression(), X, y, groups=groups, sample_weight=weights, loss=self.loss, confidence_level=LEVEL,
                 random_state=replication, **folds,
             )  # fmt: skip
-        fitted = LinearRegression().fit(X, y, sample_weight=weights)
-        truth = self.error(fitted, fresh)
+        return result, self.error(LinearRegression().fit(X, y, sample_weight=weights), fresh)
+
+    def replicate(self, replication: int, fresh: FloatArray) -> dict[str, float]:
+        """Whether the interval of each rule covers, and what was found, in one data set."""
+        result, truth = self.analyse(replication, fresh)
         covers = (result.intervals["low"] <= truth) & (truth <= result.intervals["high"])
-        kinds = {finding.kind for finding in result.findings}
-        said = {kind: float(kind in kinds) for kind in KINDS}
-        return {"coverage": float(covers["covariance"]), "corrected_t": float(covers["corrected_t"]), **said}
+        return {"coverage": float(covers["covariance"]), "corrected_t": float(covers["corrected_t"]), **said(result)}
 
     def error(self, fitted: LinearRegression, fresh: FloatArray) -> float:
         """On new rows: of variance 1, or of the ``fresh`` noise for the absolute error."""
@@ -124,6 +129,12 @@ class Setting:
             return float(1 + wrong @ wrong)
         shifts = np.random.default_rng(1).standard_normal(len(fresh)) * np.linalg.norm(wrong[:-1]) + wrong[-1]
         return float(np.abs(fresh - shifts).mean())
+
+
+def said(result: onefit.NestedCVResult) -> dict[str, float]:
+    """Which findings a result has."""
+    kinds = {finding.kind for finding in result.findings}
+    return {kind: float(kind in kinds) for kind in KINDS}
 
 
 def _settings() -> list[Setting]:
@@ -160,7 +171,7 @@ def study(settings: Sequence[Setting], replications: int, jobs: int, first: int 
 
 
 def _of_setting(setting: Setting, replications: int, first: int) -> dict[str, object]:
-    fresh = NOISES[setting.noise](np.random.default_rng(0), (N_FRESH,))
+    fresh = setting.fresh()
     figures = pd.DataFrame([setting.replicate(at, fresh) for at in range(first, first + replications)])
     law = {"family": setting.family, "noise": setting.noise, "units": setting.n_units, "effect": "", "sizes": ""}
     if setting.has_groups:

@@ -64,6 +64,7 @@ def test_figures_of_the_page_are_looked_up():
     results = Results(pd.DataFrame(rows), pd.DataFrame(), pd.DataFrame())
     assert render(results, "{{coverage; setting=a}}, {{coverage; setting=a; folds=n|10}}") == "90%, 90 to 99.5%"
     assert render(results, "{{mean; setting=a; folds=any}} {{coverage; setting=*}}") == "94.8% 90%"
+    assert render(results, "{{largest_se; setting=a; folds=any}}") == "1.0%"
     assert render(results, "{{relative; setting=a}} {{times; setting=a; folds=10 // setting=a}}") == "1.25 1.50"
     with pytest.raises(ValueError, match="correct the template"):
         render(results, "{{coverage; setting=b}}")
@@ -83,6 +84,28 @@ def test_figures_of_scores_are_looked_up():
     assert "| 50% | 40 | 0.900 (12) | 1.05 | 0.800 |  |  |" in render(results, "{{score_table}}")
     with pytest.raises(ValueError, match="correct the template"):
         render(results, "{{score; metric=other}}")
+
+
+def test_figures_of_ranks_are_looked_up_for_the_factor_that_is_used():
+    from validation.page import Results, render
+
+    law = {"positives": 10, "negatives": 90, "signal": 0.35, "seed": 7, "datasets": 1000, "coverage_se": 0.01}
+    rows = [
+        {**law, "rule": rule, "figure": figure, "folds": folds, "coverage": coverage, "width": coverage + 0.1}
+        for rule, figure, folds, coverage in (
+            ("root b", "half", 5, 0.88),
+            ("root b", "all columns", 5, 0.92),
+            ("root b", "half - half", 10, 0.85),
+            ("b", "half", 5, 0.5),
+        )
+    ]
+    results = Results(pd.DataFrame(), pd.DataFrame(), pd.DataFrame(), factors=pd.DataFrame(rows))
+    of_one = "{{rank; kind=one model}} {{rank; kind=one model; folds=5; figure=mean}} {{rank; figure=width}}"
+    assert render(results, of_one) == "88 to 92% 90% 0.95 to 1.00"
+    rest = "{{rank; figure=seed}} {{rank; figure=datasets}} {{rank; figure=settings}} {{rank; figure=largest_se}}"
+    assert render(results, rest) == "7 1,000 2 1%"
+    with pytest.raises(ValueError, match="correct the template"):
+        render(results, "{{rank; folds=20}}")
 
 
 @pytest.mark.parametrize(
