@@ -52,7 +52,12 @@ class TransformedLoss(Loss):
         """Losses of residuals of the transformed target."""
         assert self.base is not None
         observed = self._back(np.broadcast_to(y, u.shape))
-        return self.base.of(observed, observed - self._back(y - u))
+        predicted, base = self._back(y - u), self.base.of_predictions()
+        return base.of(observed, -predicted if base.is_of_predictions else observed - predicted)
+
+    def of_predictions(self) -> Loss:
+        """Itself: it makes the predictions."""
+        return self
 
     def decided_residuals(self, y: FloatArray, u: FloatArray) -> FloatArray:
         """Residuals in the units of y."""

@@ -95,6 +95,15 @@ class Loss:
         """Residuals of the predictions that are made: of the class decided on rather than its scores."""
         return u if self.classes is None else y - self.classes.encode(self.classes.decide(y - u))
 
+    is_of_predictions = False
+    """Whether it gets minus the predictions in the place of residuals."""
+
+    def of_predictions(self) -> Loss:
+        """The same loss of minus the predictions, if it minds the digits of small ones; else itself."""
+        if not hasattr(self.function, "of_predicted"):
+            return self
+        return PredictedLoss(self.name, self.scale, self.function)
+
     def n_losses(self, n_outputs: int) -> int:
         """Number of losses a row."""
         return n_outputs if self.classes is None else 1
@@ -118,6 +127,24 @@ class Loss:
     def kept(self, y: FloatArray, u: FloatArray) -> FloatArray:
         """What is kept of the residuals (..., m, outputs) of a fold, in a row, (..., n_moments)."""
         raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class PredictedLoss(Loss):
+    """A loss of numbers that gets minus the predictions where others get residuals.
+
+    A residual has no digits of a prediction that is tiny beside what was observed, and whose logarithm matters.
+    """
+
+    is_of_predictions = True
+
+    def of(self, y: FloatArray, u: FloatArray) -> FloatArray:
+        """Losses (..., outputs) of minus the predictions."""
+        return np.asarray(self.function.of_predicted(y, -u), dtype=np.float64)  # type: ignore[attr-defined]
+
+    def decided_residuals(self, y: FloatArray, u: FloatArray) -> FloatArray:
+        """Residuals of the predictions."""
+        return y + u
 
 
 @dataclass(frozen=True)

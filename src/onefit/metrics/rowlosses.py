@@ -21,7 +21,7 @@ LEAST_SHARE = 1e-8
 """Predictions below this part of what was observed are known to too few digits for their logarithm."""
 
 TOO_NEAR_ZERO = (
-    "{name} needs predictions that are positive, and some held-out ones are below 1e-8 of what was observed: the "
+    "{name} needs predictions that are positive, and some held-out ones are {what}: the "
     "model says that this could not be, and the mean would be of such rows alone. Give the model a larger penalty, "
     "drop columns that tell few rows apart, or use another metric."
 )
@@ -66,16 +66,32 @@ class _Tweedie:
     def __call__(self, y: FloatArray, u: FloatArray) -> FloatArray:
         if self.power == 0:
             return np.square(u)
+        self._check_observed(y)
+        predicted = y - u
+        if (np.abs(predicted) < LEAST_SHARE * y).any():
+            raise DataError(TOO_NEAR_ZERO.format(name=self.name, what="below 1e-8 of what was observed"))
+        return self._of(y, predicted)
+
+    def of_predicted(self, y: FloatArray, predicted: FloatArray) -> FloatArray:
+        """Losses of predictions that have all their digits, however small they are."""
+        if self.power == 0:
+            return np.square(y - predicted)
+        self._check_observed(y)
+        if ((predicted == 0) & (y > 0)).any():
+            raise DataError(TOO_NEAR_ZERO.format(name=self.name, what="so small that they are zero"))
+        return self._of(y, predicted)
+
+    def _check_observed(self, y: FloatArray) -> None:
         if self.power >= 2:
             _require(self.name, "observed", y > 0, "positive")
         elif self.power >= 1:
             _require(self.name, "observed", y >= 0, "zero or more")
-        predicted = y - u
-        # a zero that is predicted to the last bit: the limit is zero, and so are residuals of fits that failed
-        is_nothing = (y == 0) & (u == 0)
+
+    def _of(self, y: FloatArray, predicted: FloatArray) -> FloatArray:
+        """Deviances, if all is positive."""
+        # a zero that is predicted to the last bit: the limit is zero, and so are predictions of fits that failed
+        is_nothing = (y == 0) & (predicted == 0)
         _require(self.name, "predicted", (predicted > 0) | is_nothing, "positive")
-        if (predicted < LEAST_SHARE * y).any():
-            raise DataError(TOO_NEAR_ZERO.format(name=self.name))
         if not is_nothing.any():
             return self.deviance(y, predicted)
         return np.where(is_nothing, 0.0, self.deviance(y, np.where(is_nothing, 1.0, predicted)))

@@ -112,7 +112,7 @@ class DropRoute(RepeatedRoute):
             return DropOneStepEngine(task.problem, learner, task.loss)
         engine = self.route.engine(learner, task, workers)
         engine = engine.tables if isinstance(engine, StreamedEngine) else engine
-        return DropSetsEngine(task.problem, engine, task.loss) if isinstance(engine, TrainingSetsEngine) else engine
+        return DropSetsEngine(task.problem, engine) if isinstance(engine, TrainingSetsEngine) else engine
 
     def leave_one_out(self, learner: Learner, task: Task) -> FloatArray | Refusal:
         """That of the route itself."""
@@ -190,8 +190,8 @@ class _DropBlock:
 class DropSetsEngine(SmootherEngine):
     """An engine that fits every training set from its statistics, asked for sets that lack the parts of drop sets."""
 
-    def __init__(self, problem: Problem, inner: TrainingSetsEngine, loss: Loss) -> None:
-        super().__init__(problem, inner.fit_rows, loss, inner.n_values, inner.outputs)
+    def __init__(self, problem: Problem, inner: TrainingSetsEngine) -> None:
+        super().__init__(problem, inner.fit_rows, inner.loss, inner.n_values, inner.outputs)
         self.inner, self.goes_through_sets = inner, True  # type: ignore[misc]
 
     def make_chain(self, errors: FloatArray) -> Chain:

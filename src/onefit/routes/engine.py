@@ -238,8 +238,9 @@ class SmootherEngine(Engine):
         unseen = slots < 0
         if unseen.any():  # the prediction of a row that is scored: a loss may have no meaning for made-up ones
             first = np.argmin(unseen, axis=1)
-            predicted = y[first, 0][:, None] - u[np.arange(L), first]  # (L, V, Q)
-            u[unseen] = np.where(unseen[..., None, None], y - predicted[:, None], u)[unseen]
+            start = np.zeros_like(y) if self.loss.is_of_predictions else y
+            predicted = start[first, 0][:, None] - u[np.arange(L), first]  # (L, V, Q)
+            u[unseen] = np.where(unseen[..., None, None], start - predicted[:, None], u)[unseen]
         losses = self.loss.of(y, u)
         u = self.loss.decided_residuals(y, u)
         if unseen.any():

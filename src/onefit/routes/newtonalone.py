@@ -146,6 +146,8 @@ class LoneSets(LearningSets, ABC):
             error.lam = float(learner.lams[value])
             repeat, folds = self.place(out)
             self.log.add(error, self.folds.first + repeat, folds, value)
+            for at, rows in enumerate(tests):  # as if all were predicted as they are, which is in the range of any loss
+                found[at, : len(rows)] = engine.y[rows] - engine.observed[rows]
             return found
         parts = np.split(scores, np.cumsum([len(rows) for rows in tests])[:-1])
         for at, (rows, part) in enumerate(zip(tests, parts, strict=True)):

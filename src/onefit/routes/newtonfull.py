@@ -86,9 +86,12 @@ class FullEngine(FeaturesEngine, ABC):
     """
 
     def __init__(self, problem: Problem, learner: GLMLearner, loss: Loss) -> None:
-        super().__init__(problem, learner, loss, learner.n_values)
+        super().__init__(problem, learner, loss.of_predictions(), learner.n_values)
         self.learner = learner
-        self.y = problem.y
+        self.observed = problem.y
+        self.y = (
+            np.zeros_like(problem.y) if self.loss.is_of_predictions else problem.y
+        )  # what predictions are taken from
         self.by_newton: list[int] = []  # values of training sets that were fitted by themselves; appending is atomic
         self.n_fits: list[int] = []
         self.n_steps: list[int] = []

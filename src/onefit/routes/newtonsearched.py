@@ -71,14 +71,17 @@ class NewtonSearchEngine(SplitsEngine):
     learner: SearchedGLM
 
     def __init__(self, task: Task, learner: SearchedGLM) -> None:
-        super().__init__(task.problem, learner, task.loss)
-        self.learner, self.y = learner, task.problem.y
+        super().__init__(task.problem, learner, task.loss.of_predictions())
+        y = task.problem.y
+        self.learner, self.y = learner, np.zeros_like(y) if self.loss.is_of_predictions else y
         self.engines = [NewtonEngine(task.problem, group, task.loss) for group in learner.groups]
 
     @cached_property
     def observed(self) -> FloatArray:
         """Numbers of the classes, or y, (n,)."""
-        return self.engines[0].classes.astype(np.float64) if self.learner.groups[0].has_classes else self.y[:, 0]
+        return (
+            self.engines[0].classes.astype(np.float64) if self.learner.groups[0].has_classes else self._observed[:-1, 0]
+        )
 
     def sets(self, folds: Folds, repeats: range, log: FailureLog) -> Sets:
         """The training sets of some partitions."""

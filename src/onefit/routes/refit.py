@@ -81,7 +81,7 @@ class RefitEngine(Engine):
 
     def __init__(self, task: Task, estimators: Sequence[Estimator], n_jobs: int | None = None) -> None:
         problem = task.problem
-        self.problem, self.estimators, self.loss = problem, list(estimators), task.loss
+        self.problem, self.estimators, self.loss = problem, list(estimators), task.loss.of_predictions()
         self.n_jobs, self.tick = n_jobs, ignore
         self._failed = set[int]()
         self._errors = dict[int, RefitError]()
@@ -156,8 +156,9 @@ class RefitEngine(Engine):
 
     def _record(self, single: HeldOut, folds: Folds, repeat: int, fold: int, value: int, residuals: FloatArray) -> None:
         rows = np.flatnonzero(folds.ids[repeat] == fold)
-        single.residuals[repeat, rows, value] = residuals
-        single.losses[repeat, rows, value] = self.loss.of(self.problem.y[rows], residuals)
+        y = self.problem.y[rows]
+        single.residuals[repeat, rows, value] = y + residuals if self.loss.is_of_predictions else residuals
+        single.losses[repeat, rows, value] = self.loss.of(y, residuals)
 
     def _tasks(self, folds: Folds, out: Sequence[tuple[int, ...]]) -> list[tuple[int, tuple[int, ...], int]]:
         return [(r, held, v) for r in range(folds.n_repeats) for held in out for v in range(self.n_values)]
@@ -202,7 +203,8 @@ class RefitEngine(Engine):
 
         for repeat, held, value, parts in self._run(folds, out, failures, read):
             if parts is None:
-                parts = [np.zeros((folds.sizes[repeat, fold], self.problem.n_outputs)) for fold in held]
+                tests = [self.problem.y[folds.ids[repeat] == fold] for fold in held]
+                parts = [-y if self.loss.is_of_predictions else np.zeros_like(y) for y in tests]
             yield repeat, held, value, parts
 
     def _run(
@@ -273,7 +275,10 @@ class RefitEngine(Engine):
         fit, arguments, _ = self._fit(folds, repeat, held, 0, self.data)
         tests = [np.flatnonzero(folds.ids[repeat] == fold) for fold in held]
         answers = [answer["predict"] for answer in _unless_error(fit(*arguments))]
-        return [self._residuals(*each) for each in zip(tests, answers, strict=True)]
+        found = [self._residuals(*each) for each in zip(tests, answers, strict=True)]
+        if not self.loss.is_of_predictions:
+            return found
+        return [self.problem.y[rows] + minus for rows, minus in zip(tests, found, strict=True)]
 
     def remarks(self, first: Folds) -> tuple[Remark, ...]:
         """Whether solutions of a lasso differ, in a training set or two."""
@@ -286,7 +291,7 @@ class RefitEngine(Engine):
             values = np.asarray(predictions, dtype=np.float64).reshape(y.shape)
         else:
             values = classes.encode(self._class_numbers(predictions))
-        residuals: FloatArray = y - values
+        residuals: FloatArray = -values if self.loss.is_of_predictions else y - values
         return residuals
 
     def _class_numbers(self, predictions: AnyArray) -> IntArray:
