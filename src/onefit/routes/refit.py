@@ -83,8 +83,7 @@ class RefitEngine(Engine):
         problem = task.problem
         self.problem, self.estimators, self.loss = problem, list(estimators), task.loss.of_predictions()
         self.n_jobs, self.tick = n_jobs, ignore
-        self._failed = set[int]()
-        self._errors = dict[int, RefitError]()
+        self._failed, self._errors = set[int](), dict[int, RefitError]()
         self._questions = Questions.of_task(task)
         self.n_values = len(self.estimators)
         self._weights = RowRoles.of(problem.weights, None).weights
@@ -203,8 +202,7 @@ class RefitEngine(Engine):
 
         for repeat, held, value, parts in self._run(folds, out, failures, read):
             if parts is None:
-                tests = [self.problem.y[folds.ids[repeat] == fold] for fold in held]
-                parts = [-y if self.loss.is_of_predictions else np.zeros_like(y) for y in tests]
+                parts = [self.problem.y[folds.ids[repeat] == fold] * -self.loss.is_of_predictions for fold in held]
             yield repeat, held, value, parts
 
     def _run(
@@ -275,10 +273,8 @@ class RefitEngine(Engine):
         fit, arguments, _ = self._fit(folds, repeat, held, 0, self.data)
         tests = [np.flatnonzero(folds.ids[repeat] == fold) for fold in held]
         answers = [answer["predict"] for answer in _unless_error(fit(*arguments))]
-        found = [self._residuals(*each) for each in zip(tests, answers, strict=True)]
-        if not self.loss.is_of_predictions:
-            return found
-        return [self.problem.y[rows] + minus for rows, minus in zip(tests, found, strict=True)]
+        start = self.problem.y if self.loss.is_of_predictions else np.zeros_like(self.problem.y)
+        return [start[rows] + self._residuals(rows, answer) for rows, answer in zip(tests, answers, strict=True)]
 
     def remarks(self, first: Folds) -> tuple[Remark, ...]:
         """Whether solutions of a lasso differ, in a training set or two."""
@@ -291,8 +287,7 @@ class RefitEngine(Engine):
             values = np.asarray(predictions, dtype=np.float64).reshape(y.shape)
         else:
             values = classes.encode(self._class_numbers(predictions))
-        residuals: FloatArray = -values if self.loss.is_of_predictions else y - values
-        return residuals
+        return -values if self.loss.is_of_predictions else y - values
 
     def _class_numbers(self, predictions: AnyArray) -> IntArray:
         """Numbers of the classes that are predicted."""
