@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import itertools
 import os
 import sys
@@ -75,6 +76,35 @@ collect_ignore = [file for name in FILES_OF if name in LACKING for file in FILES
 def pytest_report_header(config):
     without = f"; without {', '.join(LACKING)}" if LACKING else ""
     return f"hypothesis profile: {PROFILE}{without}"
+
+
+def pytest_collection():
+    gc.disable()  # nothing of what is collected is garbage, and looking for it takes a third of the time
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m is heeded
+def pytest_collection_modifyitems(items):
+    sweeps = {}
+    for item in items:
+        if mark := item.get_closest_marker("sweep"):
+            sweeps.setdefault((item.fspath, item.originalname, item.cls), (mark.args[0], []))[1].append(item)
+    for (_, name, _), (step, cases) in sweeps.items():
+        for at, case in enumerate(cases):
+            if at % step:
+                case.add_marker(pytest.mark.slow)
+        lost = values_of(cases) - values_of(cases[::step])
+        if lost:
+            raise pytest.UsageError(f"every {step}th case of {name} lacks values of {sorted({key for key, _ in lost})}")
+
+
+def values_of(cases):
+    """What the parameters of some cases are: the same objects in all of them."""
+    return {(name, id(value)) for case in cases for name, value in case.callspec.params.items()}
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)

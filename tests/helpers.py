@@ -14,6 +14,7 @@ import sklearn
 from sklearn.utils.fixes import parse_version
 
 import reference
+from remembered import remembered
 
 DATA = Path(__file__).parent / "data"
 FAST_ROUTES = ("gram", "onestep")
@@ -140,9 +141,15 @@ def tolerance(X, folds, lam, penalty_root=None, fit_intercept=True, weights=None
         for _, train in reference.training_sets(row):
             top, bottom = reference.stacked(X[train], lam, root_of(train), fit_intercept, dtype=float)
             A = np.vstack([top if weights is None else np.sqrt(weights[train])[:, None] * top, bottom])
-            norms = np.linalg.norm(A, axis=0)
-            worst = max(worst, np.linalg.cond(A / np.where(norms > 0, norms, 1)))
+            worst = max(worst, equilibrated_condition(A))
     return max(STRICT, 1e3 * np.finfo(float).eps * worst)
+
+
+@remembered
+def equilibrated_condition(A):
+    """2-norm condition number of a matrix whose columns are scaled to length one."""
+    norms = np.linalg.norm(A, axis=0)
+    return np.linalg.cond(A / np.where(norms > 0, norms, 1))
 
 
 def relative_gap(actual, expected):

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import optimize, stats
 
+from remembered import remembered
+
 LOSSES: dict[str, Callable] = {
     "squared_error": lambda y, prediction: (y - prediction) ** 2,
     "absolute_error": lambda y, prediction: np.abs(y - prediction),
@@ -84,15 +86,24 @@ def householder_least_squares(A, b):
     return x / scale
 
 
+@remembered
+def coefficients(X, y, lam, penalty_root, fit_intercept, weights):
+    """Of the penalized regression fitted to all of these rows, none of which is without weight."""
+    top, bottom = stacked(X, lam, penalty_root, fit_intercept)
+    root = np.sqrt(weights.astype(np.longdouble))
+    A = np.vstack([root[:, None] * top, bottom[: len(bottom) if lam > 0 else 0]])
+    b = np.concatenate([root * np.asarray(y, np.longdouble), np.zeros(len(A) - len(X), np.longdouble)])
+    return householder_least_squares(A, b)
+
+
 def refit_predictions(X, y, train, test, lam, penalty_root=None, fit_intercept=True, weights=None):
     """Predictions at `test` of the penalized regression fitted to `train` alone; rows of no weight are left out."""
-    top, bottom = stacked(X, lam, penalty_root, fit_intercept)
+    X, y = np.asarray(X), np.asarray(y)
     weights = np.ones(len(X)) if weights is None else np.asarray(weights)
     train = np.asarray(train)[weights[train] > 0]
-    root = np.sqrt(weights[train].astype(np.longdouble))
-    A = np.vstack([root[:, None] * top[train], bottom[: len(bottom) if lam > 0 else 0]])
-    b = np.concatenate([root * np.asarray(y, np.longdouble)[train], np.zeros(len(A) - len(train), np.longdouble)])
-    return (top[test] @ householder_least_squares(A, b)).astype(float)
+    found = coefficients(X[train], y[train], lam, penalty_root, fit_intercept, weights[train])
+    top, _ = stacked(X[test], lam, penalty_root, fit_intercept)
+    return (top @ found).astype(float)
 
 
 def refitter(X, y, lam, penalty_root=None, fit_intercept=True, weights=None):
@@ -108,17 +119,23 @@ def scales(X):
 
 def estimator_refitter(estimator, X, y, weights=None):
     """`predict(train, test)` of a scikit-learn estimator; a precomputed kernel is cut on both axes."""
-    from sklearn.base import clone
-
     precomputed = getattr(estimator, "kernel", None) == "precomputed"
 
     def predict(train, test):
         fit_X = X[np.ix_(train, train)] if precomputed else X[train]
         test_X = X[np.ix_(test, train)] if precomputed else X[test]
         extra = {} if weights is None else {"sample_weight": weights[train]}
-        return clone(estimator).fit(fit_X, y[train], **extra).predict(test_X)
+        return fitted_predictions(estimator, fit_X, y[train], extra, test_X)
 
     return predict
+
+
+@remembered
+def fitted_predictions(estimator, X, y, extra, test_X):
+    """Of a fresh scikit-learn estimator."""
+    from sklearn.base import clone
+
+    return clone(estimator).fit(X, y, **extra).predict(test_X)
 
 
 def training_sets(folds_row):

@@ -56,6 +56,7 @@ def minimum_norm_predictions(X, y, ids):
     return predictions
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("settings", FAST, ids=str)
 @pytest.mark.parametrize("size", [1.0, 1e4, 1e8])
 @pytest.mark.parametrize("alpha", [1e-10, 1e-13, 1e-18])

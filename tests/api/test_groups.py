@@ -96,6 +96,7 @@ def test_folds_of_groups_are_reproducible_and_differ_between_repeats():
 # -------------------------------------------------------------------------------- against real refits
 
 
+@pytest.mark.sweep(2)
 @every
 @pytest.mark.parametrize("weights", ["none", "zeros"])
 @pytest.mark.parametrize("p", [3, 40])

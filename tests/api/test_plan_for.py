@@ -58,6 +58,7 @@ MODELS = {
 }
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("keywords", [{}, {"n_folds": 6, "n_repeats": 3}, {"transformers": "freeze", "n_folds": 5}])
 @pytest.mark.parametrize("name", MODELS)
 def test_the_plan_is_what_nested_cv_does(name, keywords):

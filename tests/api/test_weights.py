@@ -36,6 +36,7 @@ kinds = pytest.mark.parametrize("kind", ["positive", "zeros"])
 # ------------------------------------------------------------------------------- against real refits
 
 
+@pytest.mark.sweep(4)
 @every
 @kinds
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -55,6 +56,7 @@ def test_weighted_ridge_equals_stacked_qr_refits(n, p, n_folds, unscored, lam, f
         assert_equals_reference(result, losses, rtol)
 
 
+@pytest.mark.sweep(4)
 @every
 @kinds
 @pytest.mark.parametrize("estimator", [Ridge(0.7), LinearRegression(), KernelRidge(alpha=0.3, kernel="rbf")], ids=repr)
@@ -144,6 +146,7 @@ def test_losses_are_weighed_relative_to_the_mean_over_all_rows(route):
         np.testing.assert_allclose(result.fold_errors.v_out[0, j], losses.var(ddof=1), rtol=STRICT)
 
 
+@pytest.mark.sweep(2)
 @every
 @pytest.mark.parametrize("n_folds", [6, "n"])
 def test_variance_of_the_covariance_rule_is_about_its_centre(n_folds, route):
@@ -159,6 +162,7 @@ def test_variance_of_the_covariance_rule_is_about_its_centre(n_folds, route):
     np.testing.assert_allclose(result.inflation, np.sqrt(max(result.mse, floor) / floor), rtol=1e-8)
 
 
+@pytest.mark.sweep(2)
 @every
 @pytest.mark.parametrize("rule", reference.RULES)
 def test_every_rule_takes_plain_means_and_variances_of_weighted_losses(rule, route):
@@ -182,6 +186,7 @@ def test_integer_weights_fit_as_repeated_rows_do(route):
     np.testing.assert_allclose(weighted.heldout["prediction"][kept], predictions[kept], rtol=STRICT)
 
 
+@pytest.mark.sweep(4)
 @every
 @pytest.mark.parametrize("factor", [1e-5, 1e-2, 1e7])
 @pytest.mark.parametrize("p", [4, 40])
@@ -194,6 +199,7 @@ def test_scaling_the_weights_and_the_penalty_together_changes_nothing(p, factor,
     )
 
 
+@pytest.mark.sweep(2)
 @every
 @pytest.mark.parametrize("n_folds", [5, "n"])
 def test_equal_weights_change_nothing(n_folds, route):

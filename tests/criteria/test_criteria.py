@@ -76,6 +76,7 @@ def test_an_intercept_beside_the_design_is_the_same_model(case):
 # ------------------------------------------------------------------------------- real refits, formulas
 
 
+@pytest.mark.sweep(4)
 @kinds
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("fit_intercept", [True, False])

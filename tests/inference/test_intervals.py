@@ -34,6 +34,7 @@ def case(layout, loss="squared_error", lam=2.0, seed=3, p=4):
     return X, y, folds, reference.fold_losses(y, folds, reference.refitter(X, y, lam), loss)
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("loss", reference.LOSSES)
 @pytest.mark.parametrize("layout", [name for name in LAYOUTS if name != "folds of one row"])
 @pytest.mark.parametrize("rule", reference.RULES)

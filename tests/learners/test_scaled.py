@@ -78,6 +78,7 @@ def test_scaled_ridge_equals_its_refits(n, p, K, alpha, n_outputs, loss, seed):
     assert_equals_reference_refits(alpha, 10 * X + 3, y, random_folds(n, K, seed=seed), loss)
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("n_outputs", [None, 3])
 @pytest.mark.parametrize("shape", [(50, 6), (41, 28), (30, 1)], ids=str)
@@ -206,6 +207,7 @@ def test_without_an_intercept_and_with_weights_scaled_columns_are_encoded(pipeli
     assert relative_gap(fast.standard_error, slow.standard_error) < 1e-12
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("shape", [(20, 19), (20, 20), (20, 25), (18, 400)], ids=str)
 @pytest.mark.parametrize(
     "last",

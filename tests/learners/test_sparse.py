@@ -81,6 +81,7 @@ def test_every_format_equals_the_dense_computation(estimator, container, dense_i
         assert_same_results(result, expected)
 
 
+@pytest.mark.sweep(5)
 @kinds
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("scaled", [False, True], ids=["plain", "badly scaled"])

@@ -136,6 +136,7 @@ ROTATIONS = [
 ]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("step", ROTATIONS, ids=named)
 @pytest.mark.parametrize("last", [Ridge(), LinearRegression(), Ridge(fit_intercept=False)], ids=named)
 def test_directions_are_those_of_each_training_set(step, last):
@@ -199,6 +200,7 @@ def test_the_best_columns_of_each_training_set(score, number):
     assert_same(make_pipeline(StandardScaler(), SelectKBest(score, k=number), Ridge()), numbers(), y)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("score", SCORES, ids=lambda score: score.__name__)
 @pytest.mark.parametrize("share", [20, 34, 50, 62.5, 100])
 def test_a_percentage_of_the_columns_of_each_training_set(score, share):
@@ -257,6 +259,7 @@ def test_numbers_are_filled_in_by_a_number(fill):
     assert_same(make_pipeline(SimpleImputer(strategy="constant", fill_value=fill), Ridge()), gaps())
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     ("missing", "dtype", "value"),
     [

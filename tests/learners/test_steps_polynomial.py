@@ -50,6 +50,7 @@ POLYNOMIALS = [
 ]
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("polynomial", POLYNOMIALS, ids=str)
 @pytest.mark.parametrize("last", [Ridge(0.5), Ridge(0.5, fit_intercept=False)], ids=str)
 @pytest.mark.parametrize("scaler", [StandardScaler(), MinMaxScaler((-1, 1)), RobustScaler()], ids=str)

@@ -66,6 +66,7 @@ def alphas_chosen(estimator, X, y, folds):
 # --------------------------------------------------------------------------------------- RidgeCV
 
 
+@pytest.mark.sweep(4)
 @shapes
 @kinds
 @intercepts
@@ -85,6 +86,7 @@ def test_ridge_cv_in_every_mode(gcv_mode):
     assert_equals_refits(RidgeCV(ALPHAS, gcv_mode=gcv_mode), *noisy(40, 8, seed=2))
 
 
+@pytest.mark.sweep(2)
 @kinds
 @pytest.mark.parametrize("alpha_per_target", [False, True])
 @pytest.mark.parametrize("shape", [(50, 6), (30, 40)], ids=str)
@@ -162,6 +164,7 @@ def test_sparse_designs(shape):
 # ------------------------------------------------------------------------------------ classifiers
 
 
+@pytest.mark.sweep(4)
 @kinds
 @pytest.mark.parametrize("n_classes", [2, 3, 4])
 @pytest.mark.parametrize("shape", [(80, 6), (40, 50)], ids=str)
@@ -175,6 +178,7 @@ def test_ridge_classifier_cv_equals_its_refits(shape, n_classes, kind):
 # ------------------------------------------------------------------------------------- our own models
 
 
+@pytest.mark.sweep(4)
 @shapes
 @kinds
 @criteria
@@ -197,6 +201,7 @@ def test_own_models_with_several_outputs(criterion):
     assert_equals_refits(PenalizedRegression(lam=criterion), *noisy(40, 6, seed=11, n_outputs=2))
 
 
+@pytest.mark.sweep(2)
 @criteria
 @pytest.mark.parametrize("seed", range(4))
 def test_a_smooth_curve_with_an_inner_minimum(criterion, seed):

@@ -58,6 +58,7 @@ class Watched:
         return max(gaps)
 
 
+@pytest.mark.sweep(3)
 @criteria
 @pytest.mark.parametrize("kind", ["none", "positive"])
 @pytest.mark.parametrize(

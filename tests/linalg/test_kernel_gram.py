@@ -301,6 +301,7 @@ def test_which_folds_and_repeats_are_together_changes_no_bit():
         np.testing.assert_array_equal(alone[1], squares[one, 7:])
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("route", ["gram", "onestep"])
 @pytest.mark.parametrize("on", [True, False])
 def test_training_sets_that_are_refitted_give_each_row_its_own_residual(route, on):
@@ -329,6 +330,7 @@ def leverages_of_one(seed):
     return model, X, y, quiet_nested_cv(model, X, y, folds=np.arange(30)[None], route="refit")
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("on", [True, False])
 @pytest.mark.parametrize("seed", [4, pytest.param(10, marks=pytest.mark.slow), 17])
 def test_pairs_whose_leverages_round_to_one_are_refitted(seed, on):

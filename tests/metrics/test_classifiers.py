@@ -59,6 +59,7 @@ def assert_equals_own_refits(estimator, X, labels, folds, routes, weights=None, 
 # --------------------------------------------------------------------------------- RidgeClassifier
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("weights", ["none", "zeros"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize(("n", "p", "n_folds", "unscored"), [(40, 3, 5, 0), (43, 4, 6, 3), (24, 40, 4, 0)])
@@ -69,6 +70,7 @@ def test_ridge_classifier_equals_its_own_refits(n, p, n_folds, unscored, n_class
     assert assert_equals_own_refits(RidgeClassifier(0.8), X, labels, folds, ROUTES, weights).loss == "zero_one"
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("weights", ["none", "zeros"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("p", [2, 20])

@@ -214,6 +214,7 @@ def test_error_in_every_row_ends_at_one(n_folds):
     assert_row(result, "covariance", reference.covariance(losses, 0.95))
 
 
+@pytest.mark.sweep(4)
 @every
 @pytest.mark.parametrize("n_folds", [4, "n"])
 @pytest.mark.parametrize("loss", [*reference.LOSSES, power])

@@ -683,6 +683,7 @@ def test_all_routes_agree_with_given_penalties(lam, weighted):
         assert_same_results(result, expected, STRICT)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("kind", ["none", "positive", "zeros"])
 @pytest.mark.parametrize("lam", ["reml", "gcv"])
 def test_penalties_chosen_in_every_training_set_agree_with_refits(lam, kind):

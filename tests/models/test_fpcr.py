@@ -202,6 +202,7 @@ def test_nested_cv_with_an_intercept_equals_the_oracle(case, route, position):
     assert_equals(result, case.rows[position]["ncv_intercept"])
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("position", [0, 12, 29])
 def test_real_refits_with_an_intercept_equal_the_oracle(case, position):
     result = quiet_nested_cv(
@@ -210,6 +211,7 @@ def test_real_refits_with_an_intercept_equal_the_oracle(case, position):
     assert_equals(result, case.rows[position]["ncv_intercept"], rules=())
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize(
     ("version", "parameters", "route"),
     [
@@ -230,6 +232,7 @@ def test_curves_of_data_centred_once_and_of_components_found_anew_equal_the_orac
         assert case.lams[np.argmin(point)] == case.config["selected_grid"]["ncv_centred"]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("position", [0, 12, 29])
 @pytest.mark.parametrize("route", HONEST_ROUTES)
 def test_components_found_anew_in_every_training_set_equal_the_oracle(case, route, position):
@@ -324,6 +327,7 @@ def test_weights_are_repeated_rows_for_the_components_too():
     np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-10)
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("components", ["fixed", "refit"])
 @pytest.mark.parametrize("weights", ["none", "positive", "zeros"])
 @pytest.mark.parametrize("parameters", [{}, {"lam": "gcv"}, {"n_components": 0.95}, {"fit_intercept": False}])

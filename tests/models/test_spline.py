@@ -81,6 +81,7 @@ def test_the_chosen_smoothness_is_mgcv_s(case, criterion):
     assert model.lam_range_[0] < model.lam_ < model.lam_range_[1]
 
 
+@pytest.mark.sweep(5)
 @cases
 @pytest.mark.parametrize("route", ROUTES)
 @pytest.mark.parametrize("position", range(5))
@@ -411,6 +412,7 @@ def test_every_route_gives_the_same_numbers(seed, n, p, K, kind, n_basis, power,
             )
 
 
+@pytest.mark.sweep(3)
 @kinds
 @criteria
 @pytest.mark.parametrize("weighted", ["none", "positive"])

@@ -106,6 +106,7 @@ CASES = [
 ]
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize(("model", "setting", "route"), CASES)
 def test_each_value_is_nested_cv_at_that_value(model, setting, route):
     X, y = small(setting)
@@ -134,6 +135,7 @@ def test_the_curve_takes_the_rule_asked_for(rule):
         np.testing.assert_allclose(actual, [one.estimate, *one.interval], rtol=STRICT)
 
 
+@pytest.mark.sweep(2)
 @every
 @pytest.mark.parametrize("n_folds", [4, N])
 def test_wide_designs_with_tiny_penalties_equal_stacked_refits(n_folds, route):

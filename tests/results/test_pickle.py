@@ -63,6 +63,7 @@ MODELS = {
 }
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", RESULTS)
 def test_results_survive(name, way):
@@ -75,6 +76,7 @@ def test_results_survive(name, way):
         pd.testing.assert_frame_equal(after.to_frame(), before.to_frame())
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", [name for name in RESULTS if name.startswith("curve")])
 def test_the_refit_of_a_loaded_curve_is_that_of_the_curve(name, way):

@@ -76,6 +76,7 @@ def figures(result):
     return [result.estimate, *result.interval, result.raw_estimate, result.fold_errors.e_in, table]
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("folds", FOLDS)
 @pytest.mark.parametrize("name", FAST)
 def test_fast_routes_give_what_refits_give(name, folds):

@@ -165,6 +165,7 @@ def test_rows_scored_by_the_kernel_are_those_scored_by_tables(options, folds, mo
     np.testing.assert_allclose(error, twin.difference.standard_error, rtol=1e-9, atol=1e-13 * twin.estimate.max())
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("factor", [1.0, 1e-55, 1e55])
 @pytest.mark.parametrize("case", ["ridge", "weights", "groups", "groups with weights", "rows in no fold"])
 def test_losses_are_as_skewed_by_the_kernel_as_without_it_and_by_tables(case, factor, monkeypatch, passes, skewness):

@@ -49,6 +49,7 @@ LOSSES = [*reference.LOSSES, asymmetric, nonnegative(lambda y, prediction: abs(y
 # --------------------------------------------------------------------- against brute force of all pairs
 
 
+@pytest.mark.sweep(4)
 @pytest.mark.parametrize("weights", ["none", "positive", "zeros"])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize(("n", "p", "lam"), [(16, 4, 0.5), (14, 3, 0.0), (12, 12, 0.3), (11, 17, 2.0)])
@@ -75,6 +76,7 @@ def test_every_loss_equals_refits_of_all_pairs(loss, weights):
         assert_equals_reference(result, losses)
 
 
+@pytest.mark.sweep(2)
 @pytest.mark.parametrize("weights", ["none", "positive", "zeros"])
 @pytest.mark.parametrize("kernel", [{"kernel": "rbf", "gamma": 0.2}, {"kernel": "polynomial", "degree": 2}])
 def test_kernel_ridge_equals_its_own_refits_of_all_pairs(kernel, weights):

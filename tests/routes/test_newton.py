@@ -113,6 +113,7 @@ MODELS = {
 }
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("steps", [(), (StandardScaler(),), (StandardScaler(), PCA(3))], ids=["alone", "scaled", "pca"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
 @pytest.mark.parametrize("name", MODELS)

@@ -56,6 +56,7 @@ def losses_of(result):
     return result.heldout["loss"].to_numpy()
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("kernel", [True, False], ids=["kernel", "numpy"])
 @pytest.mark.parametrize("steps", [[], [StandardScaler()], [SimpleImputer()]], ids=["bare", "scaled", "imputed"])
 @pytest.mark.parametrize("name", MODELS)
@@ -122,6 +123,7 @@ def test_rows_on_disk(tmp_path, constant):
     np.testing.assert_allclose(found.cv_estimate, expected.cv_estimate, rtol=1e-8)
 
 
+@pytest.mark.sweep(5)
 @pytest.mark.parametrize("kernel", [True, False], ids=["kernel", "numpy"])
 @pytest.mark.parametrize("size", [1.0, 1e5], ids=["even", "large elsewhere"])
 @pytest.mark.parametrize("seed", range(6))

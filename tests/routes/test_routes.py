@@ -207,6 +207,7 @@ def test_other_learners_are_refused_by_the_fast_routes():
 # ------------------------------------------------------------------------------ strict, without a draw
 
 
+@pytest.mark.sweep(5)
 @fast
 @pytest.mark.parametrize("lam", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize(("n", "p", "n_folds"), [(50, 5, 5), (47, 5, 7), (40, 10, 20), (60, 20, 10)])
@@ -216,6 +217,7 @@ def test_well_posed_ridge_equals_refits_strictly(route, n, p, n_folds, lam):
     assert_equals_refits(Ridge(lam), X, y, folds, lam, routes=[route], rtol=STRICT)
 
 
+@pytest.mark.sweep(5)
 @fast
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("lam", [1e-12, 1e-10, 1e-8, 1e-4, 1.0, 1e4, 1e8])
@@ -226,6 +228,7 @@ def test_more_columns_than_rows_equals_refits_strictly_down_to_1e_12(route, n, p
     assert_equals_refits(estimator, X, y, folds, lam, None, fit_intercept, routes=[route], rtol=STRICT)
 
 
+@pytest.mark.sweep(3)
 @fast
 @pytest.mark.parametrize("fit_intercept", [True, False])
 @pytest.mark.parametrize("lam", [1e-10, 1e-9, 1e-8])

@@ -57,6 +57,7 @@ def behind_steps(name):
     return make_pipeline(StandardScaler(), GaussianNB()) if name == "scaled" else GaussianNB()
 
 
+@pytest.mark.sweep(3)
 @pytest.mark.parametrize("n_columns", [40, 400])
 @pytest.mark.parametrize("scoring", [["roc_auc"], ["roc_auc_ovr", "neg_log_loss"]])
 @pytest.mark.parametrize("name", ["plain", "scaled", "encoded"])
