@@ -176,7 +176,7 @@ def test_the_seconds_of_a_plan_are_within_a_factor_of_three_of_what_was_measured
 def test_an_additive_model_of_more_rows_takes_longer():
     rng = np.random.default_rng(0)
     seconds = []
-    for n in (500, 20_000):
+    for n in (500, 100_000):
         X = rng.uniform(size=(n, 2))
         plan = onefit.plan_for(onefit.AdditiveModel([onefit.smooth(0), onefit.smooth(1)]), X, X.sum(axis=1), n_folds=5)
         seconds.append(plan.seconds["gram"])

@@ -56,6 +56,7 @@ def asked(monkeypatch, command, line):
         raise typer.Exit(7)
 
     monkeypatch.setattr(f"onefit.cli.answering.answer_{command}", answer)
+    monkeypatch.setattr("onefit.cli.app.begin", lambda source, is_quiet: None)  # there is no file
     outcome = CliRunner().invoke(app, [command, *line.split()])
     assert outcome.exit_code == 7, outcome.output
     return seen[0]
