@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from flint import fmpq, fmpq_mat
 from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier, RidgeClassifierCV, RidgeCV
@@ -356,3 +357,33 @@ def test_products_of_standardized_rows_are_those_of_scikit_learn_whatever_the_bl
         monkeypatch.setattr(standardized, "BLOCK_CELLS", cells)
         found = standardized.standardized_gram(X - 1.5, np.full(37, 1.5), rows, 12)
         np.testing.assert_allclose(found, Z @ Z.T, rtol=1e-12, atol=1e-12)
+
+
+def test_rows_that_alone_see_a_dummy_have_their_leave_one_out_beside_columns_that_depend_on_each_other():
+    """More columns than rows, and fewer directions: the fit at a tiny penalty reaches such a row, and no other."""
+    rng = np.random.default_rng(2)
+    A, dummies, folds = rng.integers(-8, 9, size=(24, 8)).astype(float), np.zeros((24, 3)), np.repeat(np.arange(3), 8)
+    dummies[[0, 1, 10], [0, 1, 2]] = 1.0
+    X, alphas = np.hstack([A, A[:, :2] + A[:, 1:3], A, dummies]), [5e-17, 1.5, 1e9]
+    y = A @ rng.normal(size=8) + rng.normal(size=24)
+
+    def exactly(values):
+        return fmpq_mat(*values.shape, [fmpq(*v.as_integer_ratio()) for v in values.ravel().tolist()])
+
+    def predicted(alpha, rows, new, scaled_by):
+        """In whole numbers: the scaler is one of the penalty."""
+        design = np.hstack([X, np.ones((24, 1))])
+        train = exactly(design[rows])
+        S = train.transpose() * train
+        for j, centred in enumerate((X[scaled_by] * len(scaled_by) - X[scaled_by].sum(axis=0)).T):
+            square = int(centred @ centred)
+            S[j, j] += fmpq(*alpha.as_integer_ratio()) * (fmpq(square, len(scaled_by) ** 3) if square else 1)
+        fitted = exactly(design[new]) * S.solve(train.transpose() * exactly(y[rows, None]))
+        return np.array([int(v.p) / int(v.q) for v in fitted.entries()])
+
+    result = quiet_nested_cv(scaled(RidgeCV(alphas)), X, y, folds=folds)
+    for fold in range(3):
+        train, held_out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        errors = [sum((y[i] - predicted(a, train[train != i], [i], train)[0]) ** 2 for i in train) for a in alphas]
+        expected = predicted(alphas[int(np.argmin(errors))], train, held_out, train)
+        np.testing.assert_allclose(result.heldout["prediction"].to_numpy()[held_out], expected, rtol=1e-9)
