@@ -194,13 +194,19 @@ class _Case:
         """What figures may be off because every prediction and loss is rounded once, relative to their size.
 
         Moves of the rows can cancel in the mean, where a model nearly interpolates; rounding errors do not. Losses that
-        are equal have no variance but that of their last bits.
+        are equal have no variance but that of their last bits. Intervals mind the skewness of the losses, in whatever
+        unit: if these differ by rounding errors of the predictions only, it is anything. A change of the data does not
+        show that where all residuals come from the same last bits of y and move in proportion, as those of a model with
+        as many coefficients as training rows do.
         """
         size = sizes(expected, self.model.loss)
         row = ROUNDED * moves["heldout_loss"] * size["heldout_loss"]
         allowed = {name: row / size[name] for name in MEANS}
         last_bits = ROUNDED * EPS * np.nanmax(expected.tables["heldout_loss"], axis=0)
         allowed["v_out"] = last_bits ** (2 / ROOTS[self.model.loss][1]) / size["v_out"]
+        if expected.pairs is not None and self.model.loss in ("squared_error", "absolute_error"):
+            spread = np.nanstd(expected.pairs.losses ** (1 / ROOTS[self.model.loss][0]), axis=1).min(axis=0)
+            allowed["interval"] = np.where(spread <= ROUNDED * EPS * expected.response, np.inf, 0.0)
         return allowed
 
     def _largest_moves(self, moved: list[Expected], expected: Figures) -> dict[str, np.ndarray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from flint import fmpq, fmpq_mat
 from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier, RidgeClassifierCV, RidgeCV
@@ -358,3 +359,53 @@ def test_products_of_standardized_rows_are_those_of_scikit_learn_whatever_the_bl
         monkeypatch.setattr(standardized, "BLOCK_CELLS", cells)
         found = standardized.standardized_gram(X - 1.5, np.full(37, 1.5), rows, 12)
         np.testing.assert_allclose(found, Z @ Z.T, rtol=1e-12, atol=1e-12)
+
+
+def dummies_beside_dependent_columns():
+    """More columns than rows, and fewer directions: a fit at a tiny penalty reaches the rows of the dummies alone."""
+    rng = np.random.default_rng(2)
+    A, dummies = rng.integers(-8, 9, size=(24, 8)).astype(float), np.zeros((24, 3))
+    dummies[[0, 1, 10], [0, 1, 2]] = 1.0
+    X = np.hstack([A, A[:, :2] + A[:, 1:3], A, dummies])
+    return X, A @ rng.normal(size=8) + rng.normal(size=24), [5e-17, 1.5, 1e9]
+
+
+def wild_rows():
+    """More rows than columns, and two of them far away, each in one column."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(21, 5))
+    X[[0, 10], [0, 1]] *= 1e11, 1e6
+    X = np.hstack([X, X[:, 2:3] - X[:, 3:4]])
+    return X, X[:, 2:] @ rng.normal(size=4) + rng.normal(size=21) / 2 + 1e-8 * X[:, 0], [1e-14, 1e-4, 1.5]
+
+
+@pytest.mark.parametrize("make", [dummies_beside_dependent_columns, wild_rows])
+def test_leave_one_out_behind_a_scaler_has_its_digits_in_rows_that_a_tiny_penalty_reaches(make):
+    X, y, alphas = make()
+    n, folds = len(y), np.repeat(np.arange(3), len(y) // 3)
+
+    def exactly(values):
+        return fmpq_mat(*values.shape, [fmpq(*v.as_integer_ratio()) for v in values.ravel().tolist()])
+
+    def predicted(alpha, rows, new, variances):
+        """In rational numbers: what the scaler does is part of the penalty."""
+        design = np.hstack([X, np.ones((n, 1))])
+        train = exactly(design[rows])
+        S = train.transpose() * train
+        for j, variance in enumerate(variances):
+            S[j, j] += fmpq(*alpha.as_integer_ratio()) * (variance or 1)
+        fitted = exactly(design[new]) * S.solve(train.transpose() * exactly(y[rows, None]))
+        return np.array([int(v.p) / int(v.q) for v in fitted.entries()])
+
+    result = quiet_nested_cv(scaled(RidgeCV(alphas)), X, y, folds=folds)
+    for fold in range(3):
+        train, held_out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        columns = [exactly(column[train, None]).entries() for column in X.T]
+        means = [sum(column, fmpq(0)) / len(train) for column in columns]
+        variances = [
+            sum(((v - mean) ** 2 for v in column), fmpq(0)) / len(train)
+            for column, mean in zip(columns, means, strict=True)
+        ]
+        errors = [sum((y[i] - predicted(a, train[train != i], [i], variances)[0]) ** 2 for i in train) for a in alphas]
+        expected = predicted(alphas[int(np.argmin(errors))], train, held_out, variances)
+        np.testing.assert_allclose(result.heldout["prediction"].to_numpy()[held_out], expected, rtol=1e-9)

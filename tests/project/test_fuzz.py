@@ -307,6 +307,18 @@ def test_the_exact_answer_to_data_that_differ_in_the_last_bit_is_called_sensitiv
     assert verdict.size > 1e-3
 
 
+def test_an_interval_of_losses_that_are_rounding_errors_of_predictions_is_called_sensitive():
+    """All losses come from one number, what the last bits of y are off: with the data they move in proportion."""
+    exact = {"response": "exact", "response_offset": None, "alphas": (1e-18,), "weights": "none", "n_repeats": 1}
+    units = {"column_offsets": (None,) * 4, "column_scales": (17.0, 33.0, 6.0, 23.0)}
+    problem = ridge_problem(n=6, n_folds=6, loss="absolute_error", **exact, **units)
+    arrays = make_arrays(problem)
+    (figures,) = reference(model_of(problem, arrays), arrays.folds)
+    figures.tables["interval"] = figures.tables["interval"] * 1.1
+    verdict = judge_answer(problem, arrays, answer_of(figures))
+    assert (verdict.name, verdict.why.split(";")[0]) == ("sensitive", "interval")
+
+
 def test_a_number_for_an_ill_posed_problem_is_called_wrong():
     problem = ridge_problem(alphas=(0.0,), columns=("normal", "normal", "normal", "duplicate"))
     arrays = make_arrays(problem)

@@ -11,11 +11,12 @@ from .pairs import PAIR_CRITERIA, PairSearch
 from .rows import Deletions, RowFit, spectrum_of_rows
 from .sets import SetRows, loo_on_grid
 from .single import criterion_values, edf, largest_of_search, search, search_range
-from .spectrum import NEARLY_REACHED, RowPart, Spectrum
+from .spectrum import NEAR_ROUNDING, NEARLY_REACHED, RowPart, Spectrum
 from .tall import AllRows, criteria_of_all_rows
 
 __all__ = [
     "NEARLY_REACHED",
+    "NEAR_ROUNDING",
     "PAIR_CRITERIA",
     "AllRows",
     "Deletions",

@@ -10,8 +10,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
-from ..criteria import RowPart, Spectrum
-from ..linalg.columns import EPS
+from ..criteria import NEAR_ROUNDING, RowPart, Spectrum, spectrum_of_rows
+from ..linalg.columns import EPS, Columns, norms
 from ..linalg.standardized import CenteredGram, standardized_gram
 from ..linalg.tall import row_blocks
 from ..typing import FloatArray, IntArray
@@ -48,6 +48,8 @@ class ScaledLearner(SmoothedLearner):
     ``R diag(1/s) = U diag(mu)^(1/2) V'`` below that row, every penalty and every criterion is a function of mu and
     of ``U'z``. A training set of no more rows than columns is fitted from the products of its scaled rows, one
     eigendecomposition or a few factorizations of their number; from the triangular factor only if they lose digits.
+    Where a penalty is chosen by leave-one-out and is far below the columns, the scaled rows are decomposed: those that
+    the fit all but reaches are left out by fits without them.
 
     Parameters
     ----------
@@ -86,11 +88,7 @@ class ScaledLearner(SmoothedLearner):
         n = statistics.n[:, None]
         deviation = np.linalg.norm(R[:, 1:, 1:], axis=1) / np.sqrt(n)
         mean = R[:, 0, 1:] / R[:, 0, :1]
-        # scikit-learn's bound: below it a column is constant up to rounding, and the scaler lets it be
-        varies = deviation > n * EPS * np.maximum(np.abs(mean), np.abs(mean + self._centre))
-        # zero where it is constant indeed: it may not be so in other rows
-        is_left = deviation > 10 * R.shape[2] * EPS * np.abs(mean)
-        by = np.where(varies, 1.0 / np.where(varies, deviation, 1.0), is_left)
+        by = _scales(deviation, mean, self._centre, n, R.shape[2])
         scaled = R[:, 1:, 1:] * by[:, None]
         U, s, back = _decompose(scaled)
         gamma = U.swapaxes(1, 2) @ z[:, 1:]
@@ -106,16 +104,34 @@ class ScaledLearner(SmoothedLearner):
         return Coefficients(np.concatenate([constant, beta], axis=2), failures)
 
     def fitted(self, train: IntArray, others: IntArray, y: FloatArray) -> FloatArray | None:
-        """Predictions from the products of the rows, if they are fewer than the columns and keep the digits."""
-        n, X = len(train), self.X[:, 1:]
+        """Predictions from the rows, if they are fewer than the columns, or if leave-one-out asks for fits without one.
+
+        From their products if these keep the digits.
+        """
+        n, p = len(train), self.n_columns - 1
         smallest = self.tuned.smallest if self.tuned else float(self.smoother.lams.min())
-        if n > X.shape[1] + 1 or (self.tuned is None and smallest == 0.0):
+        if n <= p + 1 and (self.tuned is not None or smallest > 0.0):
+            gram = standardized_gram(self.X[:, 1:], self._centre, np.concatenate([train, others]), n)
+            rows = CenteredGram(gram[:n, :n], gram[n:, :n], y[train])
+            if rows.keeps_digits(smallest):
+                return rows.fitted(self.smoother.lams if self.tuned is None else self._chosen(self.tuned, rows))
+        if self.tuned is None or not self.needs_rows or (n > p + 1 and smallest > NEAR_ROUNDING * n * p):
             return None
-        gram = standardized_gram(X, self._centre, np.concatenate([train, others]), n)
-        rows = CenteredGram(gram[:n, :n], gram[n:, :n], y[train])
-        if not rows.keeps_digits(smallest):
-            return None
-        return rows.fitted(self.smoother.lams if self.tuned is None else self._chosen(self.tuned, rows))
+        return self._decomposed(self.tuned, train, others, y)
+
+    def _decomposed(self, tuned: TunedLearner, train: IntArray, others: IntArray, y: FloatArray) -> FloatArray:
+        """Predictions (h, 1, Q) from the scaled rows themselves, of which rows that the fit reaches can be left out."""
+        n, Z = len(train), self._columns[np.concatenate([train, others])]
+        centre = np.median(Z[:n], axis=0)
+        Z -= centre  # not the mean, into which one wild row would carry its rounding errors
+        mean = Z[:n].mean(axis=0)
+        Z *= _scales(norms(Z[:n] - mean) / np.sqrt(n), mean, centre, n, self.n_columns)
+        ones = np.ones((n, 1))
+        columns = Columns(Z[:n], ones, norms(Z[:n]), norms(ones), is_own=True, has_ones=True)
+        fit = spectrum_of_rows(columns, y[train], smallest=tuned.smallest)
+        a, b = fit.coefficients(tuned.choose(fit.spectrum)[0])
+        predicted: FloatArray = (Z[n:] @ a + b)[:, None]
+        return predicted
 
     def _chosen(self, tuned: TunedLearner, rows: CenteredGram) -> FloatArray:
         """The penalty of a training set that the columns interpolate, (1, Q)."""
@@ -142,9 +158,6 @@ class ScaledLearner(SmoothedLearner):
         T[:, 0, 0] = 1.0
         T[:, 1:, 1:] = U
         directions, left = statistics.rows(T)
-        if U.shape[1] < self.n_columns - 1:  # the columns reach every row of the training set: no rounding errors
-            reached = np.square(directions).sum(axis=2)
-            return RowPart(directions[..., 1:], np.where(reached > 0.5, 0.0, 1.0), np.zeros_like(left))
         # a direction that no column has is whatever the decomposition made of it: its part of y is left
         seen = np.hstack([np.ones((len(mu), 1)), mu > 0])[:, None]
         left = left + (directions * (1.0 - seen))[..., 1:] @ gamma
@@ -155,6 +168,18 @@ class ScaledLearner(SmoothedLearner):
 def _medians(X: FloatArray) -> FloatArray:
     """Medians of the columns; some columns at a time, so that nothing of their size is made."""
     return np.concatenate([np.median(X[:, some], axis=0) for some in row_blocks(X.shape[1], len(X))])
+
+
+def _scales(
+    deviation: FloatArray, mean: FloatArray, centre: FloatArray, n: FloatArray | int, n_terms: int
+) -> FloatArray:
+    """What the scaler multiplies columns about ``centre`` by; zero if they are constant, as they may not be elsewhere.
+
+    Scikit-learn's bound: below it a column is constant up to rounding errors, and the scaler lets it be.
+    """
+    varies = deviation > n * EPS * np.maximum(np.abs(mean), np.abs(mean + centre))
+    is_left = deviation > 10 * n_terms * EPS * np.abs(mean)
+    return np.where(varies, 1.0 / np.where(varies, deviation, 1.0), is_left)
 
 
 def _decompose(A: FloatArray) -> tuple[FloatArray, FloatArray, Callable[[FloatArray], FloatArray]]:
