@@ -17,7 +17,7 @@ from ..linalg import lasso as active_sets
 from ..typing import FloatArray
 from .transformed import steps_of
 
-__all__ = ["MANY_SOLUTIONS", "differ", "fits_differ", "is_sparsified"]
+__all__ = ["MANY_SOLUTIONS", "can_be_looked_at", "differ", "fits_differ", "is_sparsified"]
 
 MANY_SOLUTIONS = (
     "In a training set columns depend on each other so that the lasso has many solutions, and these predict the rows "
@@ -34,7 +34,7 @@ FELT = 1e-3
 """Of the standard deviation of y: predictions that are closer change no figure that is looked at."""
 
 MOST_CELLS = 2_000_000
-"""Of a training set that is looked at."""
+"""Of a training set that is looked at, and of its products between columns."""
 
 
 def is_sparsified(estimator: object) -> bool:
@@ -43,6 +43,11 @@ def is_sparsified(estimator: object) -> bool:
     if type(last) in (ElasticNet, ElasticNetCV):
         return bool(np.max(getattr(last, "l1_ratio", 0.0)) == 1.0)
     return type(last) in (Lasso, LassoCV)
+
+
+def can_be_looked_at(n_rows: int, n_columns: int) -> bool:
+    """Whether a look costs little beside the fits: it takes all products between columns."""
+    return max(n_rows, n_columns) * n_columns <= MOST_CELLS
 
 
 def fits_differ(estimator: Any, X: Any, y: FloatArray, weights: FloatArray | None, held: Sequence[Any]) -> bool:
@@ -57,7 +62,7 @@ def fits_differ(estimator: Any, X: Any, y: FloatArray, weights: FloatArray | Non
             fitted: Any = clone(step)
             X = fitted.fit_transform(X, y)
             held = [fitted.transform(rows) for rows in held]
-    if len(getattr(X, "shape", ())) != 2 or X.shape[0] * X.shape[1] > MOST_CELLS:
+    if len(getattr(X, "shape", ())) != 2 or not can_be_looked_at(*X.shape):
         return False
     Z, *others = (np.asarray(each.toarray() if sparse.issparse(each) else each, float) for each in (X, *held))
     root = np.ones(len(Z)) if weights is None else np.sqrt(weights)

@@ -12,19 +12,19 @@ from ..folds import Folds
 from ..learners import EncodedFamily, EncodedLearner
 from ..learners.lasso import LassoLearner
 from ..learners.refitted import weight_name
-from ..learners.solutions import MANY_SOLUTIONS, differ, fits_differ, is_sparsified
+from ..learners.solutions import MANY_SOLUTIONS, can_be_looked_at, differ, fits_differ, is_sparsified
 from ..learners.transformed import without_trace
 from ..typing import Estimator, FloatArray, IntArray
 from .contract import Remark
 from .fitting import FitData
 
-__all__ = ["DoubtfulSets", "of_learners", "of_refits", "sets_of"]
+__all__ = ["DoubtfulSets", "looks_at", "of_learners", "of_refits"]
 
 MOST_LOOKED_AT = 3
 """Training sets in doubt that are looked at."""
 
 FITS_EACH = 30
-"""Refits for each training set that is looked at beside them."""
+"""Refits for each look at a training set beside them."""
 
 Rows = tuple[IntArray, Sequence[IntArray]]
 """Those of a training set, and of the folds that it leaves out."""
@@ -49,17 +49,24 @@ class DoubtfulSets:
         return [self._found[key] for key in sorted(self._found)]
 
 
-def sets_of(folds: Folds, n_values: int) -> list[Rows]:
-    """Of the first repeat: one training set, and a second if there are many fits beside them."""
+def looks_at(folds: Folds, n_values: int) -> tuple[list[Rows], list[int]]:
+    """Training sets of the first repeat, one or two, and values to look at in them: few beside all fits."""
     has_pairs = not isinstance(folds, DropFolds) or folds.has_pairs
     count = n_values * (folds.n_folds * (folds.n_folds + 1) // 2 if has_pairs else folds.n_folds)
+    most = max(1, count // FITS_EACH)
     out = [(0, 1), (1, 2)] if has_pairs else [(0,), (1,)]
-    some = out[: max(1, min(len(out), count // FITS_EACH))]
-    return [(folds.training_rows(0, *held), [np.flatnonzero(folds.ids[0] == fold) for fold in held]) for held in some]
+    some = out[: max(1, min(len(out), most // n_values))]
+    values = sorted({int(place) for place in np.linspace(0, n_values - 1, min(n_values, most))})
+    sets: list[Rows] = [
+        (folds.training_rows(0, *held), [np.flatnonzero(folds.ids[0] == fold) for fold in held]) for held in some
+    ]
+    return sets, values
 
 
-def of_refits(estimators: Sequence[Estimator], data: FitData, sets: Sequence[Rows]) -> tuple[Remark, ...]:
-    """Those on estimators, one a value, in some training sets."""
+def of_refits(
+    estimators: Sequence[Estimator], data: FitData, sets: Sequence[Rows], values: Sequence[int] | None = None
+) -> tuple[Remark, ...]:
+    """Those on estimators, one a value, in some training sets and, if given, of some values."""
 
     def differ_in(value: int, rows: Rows) -> bool:
         estimator, (train, tests) = estimators[value], rows
@@ -70,7 +77,7 @@ def of_refits(estimators: Sequence[Estimator], data: FitData, sets: Sequence[Row
         given = None if weights is None else weights[train]
         return fits_differ(estimator, data.source.take(train), data.target[train], given, held)
 
-    return _remarks(len(estimators), sets, differ_in)
+    return _remarks(range(len(estimators)) if values is None else values, sets, differ_in)
 
 
 def of_learners(
@@ -83,19 +90,21 @@ def of_learners(
         (part, value), (train, tests) = places[place], rows
         if not isinstance(part, LassoLearner) or part.l1_ratio < 1.0:
             return False
+        if not can_be_looked_at(len(train), part.width):
+            return False
         Z, *held = part.encoding.of_rows(train, tests)
         is_counted = np.isin(train, part.fitted_rows)
         train, alpha = train[is_counted], float(part.lams[value, 0])
         root = part.root_weights(train)
         return differ(Z[is_counted], y[train], root, alpha, np.vstack(held), part.fit_intercept, part.positive)
 
-    return _remarks(len(places), sets, differ_in)
+    return _remarks(range(len(places)), sets, differ_in)
 
 
-def _remarks(n_values: int, sets: Sequence[Rows], differ_in: Callable[[int, Rows], bool]) -> tuple[Remark, ...]:
+def _remarks(values: Sequence[int], sets: Sequence[Rows], differ_in: Callable[[int, Rows], bool]) -> tuple[Remark, ...]:
     """One for each value whose solutions differ in one of the sets; what goes wrong on the way is no finding."""
     found = []
-    for value in range(n_values):
+    for value in values:
         try:
             with without_trace():
                 is_found = any(differ_in(value, rows) for rows in sets)

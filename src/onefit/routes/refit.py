@@ -26,7 +26,7 @@ from ..learners.transformed import without_trace
 from ..typing import AnyArray, Estimator, FloatArray, IntArray
 from .contract import Engine, FoldPlan, Offer, Remark, Workers, ignore
 from .fitting import Answer, FitData, RowSet, predictions_or_error, rows_of
-from .manysolutions import of_refits, sets_of
+from .manysolutions import looks_at, of_refits
 from .placing import Future, placed, watched
 from .questions import Questions
 from .repeats import RepeatedRoute
@@ -278,7 +278,7 @@ class RefitEngine(Engine):
 
     def remarks(self, first: Folds) -> tuple[Remark, ...]:
         """Whether solutions of a lasso differ, in a training set or two."""
-        return of_refits(self.estimators, self.data, sets_of(first, self.n_values))
+        return of_refits(self.estimators, self.data, *looks_at(first, self.n_values))
 
     def _residuals(self, rows: IntArray, predictions: AnyArray) -> FloatArray:
         """Residuals (rows, Q), of the codes if the predictions are classes."""
