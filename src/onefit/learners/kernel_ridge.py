@@ -9,7 +9,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from ..errors import DataError, RouteError
-from ..linalg.columns import middle
+from ..linalg.columns import EPS, middle
 from ..typing import FloatArray
 from ..validation import numeric_matrix
 from .contract import Path, Task
@@ -21,6 +21,9 @@ from .ridge import penalties_of
 from .smoother import Smoother
 
 __all__ = ["encoded_kernel_ridge", "kernel_ridge"]
+
+SMALL = 1e-9
+"""Rounding errors of all products of a row, beside a penalty that keeps them from being seen."""
 
 
 def encoded_kernel_ridge(estimator: KernelRidge, task: Task, path: Path | None, encoding: Encoding) -> EncodedLearner:
@@ -55,16 +58,27 @@ class LinearKernel(DesignSmoother):
 
 
 def kernel_ridge(estimator: KernelRidge, task: Task, path: Path | None) -> Smoother:
-    """Ridge regression in the feature space of a kernel; that of a linear one are the columns."""
+    """Ridge regression in the feature space of a kernel; that of a linear one are the columns, if they are fewer."""
     problem = task.problem
     if sparse.issparse(problem.X):
         raise RouteError("the kernel of a sparse X is dense; pass X.toarray()")
     lams = _penalties(estimator, task, path)
     X = numeric_matrix(problem)
-    if estimator.kernel == "linear":
+    if estimator.kernel == "linear" and not _products_serve(X, lams, problem.weights):
         return LinearKernel(X, lams, problem.weights)
     K = X if estimator.kernel == "precomputed" else _kernel_matrix(estimator, X)
     return KernelSmoother(K, lams, problem.y, problem.weights)
+
+
+def _products_serve(X: FloatArray, lams: FloatArray, weights: FloatArray | None) -> bool:
+    """Whether products between rows are smaller than the columns, and their rounding errors nothing to the penalty."""
+    n, p = X.shape
+    if p <= n or (weights is not None and not (weights > 0).all()):
+        return False
+    with np.errstate(over="ignore"):
+        largest = float(np.einsum("ij,ij->i", X, X).max(initial=0.0))
+        heaviest = 1.0 if weights is None else float(weights.max())
+        return bool(0 < n * EPS * largest * heaviest <= SMALL * lams.min(initial=np.inf))
 
 
 def _kernel_matrix(estimator: KernelRidge, X: FloatArray) -> FloatArray:

@@ -60,7 +60,8 @@ def row_space(E: FloatArray) -> RowSpace | None:
         return None
     one = joined(E[:, used])
     F, size = one.design / one.size, one.size
-    rank, B = min(rank, F.shape[1]), np.zeros((E.shape[1], min(rank, F.shape[1])))
+    rank = min(rank, F.shape[1])
+    B = np.zeros((E.shape[1], rank))
     if F.shape[1] == rank:
         B[used] = one.spread(np.eye(rank))
         return RowSpace(B, one.design)
