@@ -330,7 +330,6 @@ def leverages_of_one(seed):
     return model, X, y, quiet_nested_cv(model, X, y, folds=np.arange(30)[None], route="refit")
 
 
-@pytest.mark.sweep(3)
 @pytest.mark.parametrize("on", [True, False])
 @pytest.mark.parametrize("seed", [4, pytest.param(10, marks=pytest.mark.slow), 17])
 def test_pairs_whose_leverages_round_to_one_are_refitted(seed, on):
