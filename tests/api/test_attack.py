@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 import onefit
 import reference as long_double
+from fractional import solved
 from helpers import quiet_nested_cv, quietly, relative_gap
 from onefit.criteria import criterion_values, spectrum_of_rows
 from onefit.criteria.single import _slopes
@@ -447,15 +448,10 @@ def test_scaled_columns_in_training_sets_of_one_row_predict_its_target():
 
 def exact_ridge(X, y, weights, alpha):
     """Coefficients of a weighted ridge regression without an intercept, in fractions: no digit is lost."""
-    p = X.shape[1]
-    rows = [([Fraction(v) for v in x], Fraction(t), Fraction(w)) for x, t, w in zip(X, y, weights, strict=True)]
-    M = [[sum(w * x[i] * x[j] for x, _, w in rows) + (i == j) * Fraction(alpha) for j in range(p)] for i in range(p)]
-    M = [[*line, sum(w * x[i] * t for x, t, w in rows)] for i, line in enumerate(M)]
-    for i in range(p):
-        M[i] = [v / M[i][i] for v in M[i]]
-        for k in (k for k in range(p) if k != i):
-            M[k] = [a - M[k][i] * b for a, b in zip(M[k], M[i], strict=True)]
-    return [line[p] for line in M]
+    X, y, w = (np.vectorize(Fraction)(each) for each in (X, y, weights))
+    system = np.c_[X.T @ (w[:, None] * X), X.T @ (w * y)]
+    system[np.diag_indices(X.shape[1])] += Fraction(alpha)
+    return solved(system).tolist()
 
 
 def test_a_column_that_is_a_sum_is_no_direction_of_rounding_errors_without_the_row_that_one_summand_lives_in():
@@ -756,11 +752,7 @@ def exact_kernel_predictions(K, y, w, ids, alpha):
         train, test = np.flatnonzero((ids != fold) & (w > 0)), np.flatnonzero(ids == fold)
         system = np.c_[K[np.ix_(train, train)], y[train]]
         system[np.diag_indices(len(train))] += [Fraction(alpha) / Fraction(each) for each in w[train]]
-        for at in range(len(train)):  # it is positive definite: no pivots
-            system[at] = system[at] / system[at, at]
-            others = np.arange(len(train)) != at
-            system[others] -= np.multiply.outer(system[others, at], system[at])
-        predictions[test] = (K[np.ix_(test, train)] @ system[:, -1]).astype(float)
+        predictions[test] = (K[np.ix_(test, train)] @ solved(system)).astype(float)
     return predictions
 
 
@@ -821,11 +813,7 @@ def exact_penalized_predictions(X, y, S, ids, lam, fit_intercept=True):
     for fold in np.unique(ids):
         train = A[ids != fold]
         system = np.c_[train.T @ train + P, train.T @ y[ids != fold]]
-        for at in range(A.shape[1]):
-            system[at] = system[at] / system[at, at]
-            others = np.arange(A.shape[1]) != at
-            system[others] -= np.multiply.outer(system[others, at], system[at])
-        predictions[ids == fold] = (A[ids == fold] @ system[:, -1]).astype(float)
+        predictions[ids == fold] = (A[ids == fold] @ solved(system)).astype(float)
     return predictions
 
 

@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from fractional import solved
 from onefit.linalg.columns import Penalty
 from onefit.linalg.exactridge import predict_exactly
 
@@ -20,11 +21,7 @@ def by_fractions(X, y, w, lam, new):
     p = A.shape[1]
     system = np.c_[A.T @ (W[:, None] * A), A.T @ (W * np.vectorize(Fraction)(y))]
     system[range(p - 1), range(p - 1)] += Fraction(lam)
-    for at in range(p):  # positive definite: no pivots
-        system[at] = system[at] / system[at, at]
-        others = np.arange(p) != at
-        system[others] -= np.multiply.outer(system[others, at], system[at])
-    return (np.vectorize(Fraction)(np.c_[new, np.ones(len(new))]) @ system[:, -1]).astype(float)
+    return (np.vectorize(Fraction)(np.c_[new, np.ones(len(new))]) @ solved(system)).astype(float)
 
 
 @pytest.mark.parametrize(("n", "p"), [(5, 9), (7, 3), (1, 2)])

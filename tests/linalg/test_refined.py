@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from fractional import solved
 from onefit.linalg.columns import EPS, Penalty, columns_of
 from onefit.linalg.refined import ExactRows, refine
 
@@ -19,11 +20,7 @@ def exact_coefficients(X, y, w, alpha):
     system = np.c_[X @ X.T, y]
     n = len(y)
     system[range(n), range(n)] += [Fraction(alpha) / Fraction(each) for each in w]
-    for at in range(n):  # it is positive definite: no pivots
-        system[at] = system[at] / system[at, at]
-        others = np.arange(n) != at
-        system[others] -= np.multiply.outer(system[others, at], system[at])
-    return X.T @ system[:, -1]
+    return X.T @ solved(system)
 
 
 @pytest.mark.parametrize("seed", range(8))
