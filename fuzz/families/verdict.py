@@ -21,6 +21,9 @@ ON_TABLES = ("RouteError", "TrainingSetError")
 KNOWN_TO = SAME_SCORE
 """Part of a loss to which losses of probabilities are known: scores that differ by less are taken for ties."""
 
+ENDS = ("interval", "metrics")
+"""What hangs on the skewness of losses."""
+
 ZERO = 1e-6
 """Part of the largest score or end that a score of zero is told from."""
 
@@ -98,6 +101,8 @@ def _relative(trial: Trial, actual: Figures, expected: Figures) -> dict[str, np.
     ):  # deviations of losses that are nearly equal are known no better than the losses
         level = np.nanmax(np.abs(right.tables["e_out"]), axis=(0, 1))
         size["v_out"] = np.maximum(size["v_out"], KNOWN_TO * level / AGREES)
+        if (np.sqrt(np.nanmax(right.tables["v_out"], initial=0.0)) <= KNOWN_TO * level).all():
+            size |= dict.fromkeys(ENDS, np.array([np.inf]))  # and their skewness is anything
     if loss == "scores" and "metrics" in names:  # a score that is zero, beside others and ends that are not
         floor = ZERO * float(np.nanmax(np.abs(right.tables["metrics"]), initial=0.0))
         size = {name: np.maximum(each, floor) for name, each in size.items()}

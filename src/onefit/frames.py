@@ -5,7 +5,6 @@ Estimators get the frame itself, or rows of it; all else reads its columns here.
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
+from .checks import did_you_mean
 from .errors import DataError
 from .typing import AnyArray, Data
 
@@ -125,9 +125,8 @@ def split_columns(X: Any, **roles: Any) -> tuple[Any, dict[str, Any]]:
         if frame is None:
             raise DataError(f"{role}={name!r} is a name, and X has no named columns; give {role} itself.")
         if name not in frame.names:
-            near = difflib.get_close_matches(name, list(map(str, frame.names)), 1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise DataError(f"{role}={name!r} is no column of X{hint}")
+            meant = did_you_mean(name, map(str, frame.names))
+            raise DataError(f"{role}={name!r} is no column of X{meant and f'; {meant}'}")
     assert frame is not None
     _refuse_twice(frame.names, "X")  # pandas allows it, and columns then have no names to be taken out by
     taken = {role: frame.table.get_column(name).to_native() for role, name in named.items()}

@@ -8,6 +8,7 @@ import gzip
 import io
 import json
 import lzma
+import re
 import zipfile
 
 import numpy as np
@@ -321,6 +322,15 @@ def test_a_rare_level_that_ends_a_spline_without_a_penalty_is_named(table):
     path = table(frame(town=["a", "b"] * 19 + ["a", "rare"]))
     line = refused(path, "--model", "spline", "--lambda", "0")
     assert "The rarest level is 'rare' of 'town', in 1 row(s): give --model ridge, or --drop 'town'." in line
+
+
+def test_a_column_that_others_make_up_is_named_before_rare_levels(table):
+    hour, minute = np.arange(40) % 7, np.arange(40) % 11
+    town = ["a", "b"] * 18 + ["a", "rare"] * 2
+    path = table(frame(town=town, hour=hour, minute=minute, time=100 * hour + minute))
+    line = refused(path, "--model", "additive")
+    assert re.search(r"'(hour|minute|time)' is a sum of other columns: give --drop '\1', or --model ridge\.", line)
+    assert "rarest" not in line
 
 
 def test_text_beside_more_columns_than_rows_keeps_a_fast_route(table):

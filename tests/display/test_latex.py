@@ -78,7 +78,8 @@ def test_sentences_of_a_comparison_say_who_was_refitted_and_how_the_best_differs
     text = comparison.methods()
     best = comparison.models.index[0]
     assert (
-        "3 models was compared on the same rows and folds by nested cross-validation with 5 folds and 2 repeats" in text
+        "3 models was compared on the same rows and folds by nested cross-validation (Bates et al. 2024) with "
+        "5 folds and 2 repeats" in text
     )
     assert "by refitting the model in every training set for tree," in text
     for (first, second), row in comparison.differences.iterrows():

@@ -103,3 +103,14 @@ def test_solutions_of_two_columns_that_are_one_in_the_training_set_differ_where_
             assert differ(Z, y, root, 0.1, np.array(held), False, positive) is expected
     assert not differ(Z, y, root, 10.0, np.array([[1.0, 0.0]]), False, False)  # both are zero, whatever they are
     assert not differ(np.c_[x, 2 * x], y, root, 0.1, np.array([[1.0, 0.0]]), False, False)  # the longer one alone
+
+
+@pytest.mark.parametrize("route", ["gram", "refit"])
+def test_no_value_of_a_curve_is_left_out_between_two_that_are_told_of(route):
+    """Refits look at some values only: the others are as their neighbours."""
+    rng = np.random.default_rng(1)
+    rare = (rng.random((60, 80)) < 0.03).astype(float)
+    y = rare[:, :6] @ np.ones(6) + rng.normal(size=60)
+    path = {"param_name": "alpha", "param_range": np.logspace(-3, -2, 12)}
+    curve = quietly(onefit.error_curve, tight(Lasso()), rare, y, **path, **SETTINGS, route=route)
+    assert all(map(is_told, curve.results))

@@ -37,6 +37,14 @@ def test_it_is_an_error_of_ours_and_python_s():
     assert issubclass(KeywordError, TypeError)
 
 
+@pytest.mark.parametrize(
+    "call", [lambda: onefit.compare(Ridge(), Ridge(2.0), X, Y), lambda: onefit.nested_cv(Ridge(), X, Y, 5)]
+)
+def test_what_goes_by_name_or_in_a_dict_is_told_to_who_gives_it_by_its_place(call):
+    with pytest.raises(KeywordError, match=r'X, y without their names, .*compare\(\{"one": model.*Coming from'):
+        call()
+
+
 def test_no_habit_is_a_keyword_that_there_is():
     known = set(inspect.signature(onefit.nested_cv).parameters)
     assert known.isdisjoint(HABITS)

@@ -24,6 +24,7 @@ from ..results import Comparison, ErrorCurve, NestedCVResult
 from ..typing import Estimator, FloatArray
 from .amounts import suggested
 from .asking import Ask
+from .dependent import sum_of_others
 from .options import STANDARD_INPUT
 from .parsing import Penalties, Value
 from .preparing import TAKE_TEXT, Prepared, prepare
@@ -135,7 +136,8 @@ def _classifier(ask: Ask) -> str:
 def _for_tables(error: OneFitError, ask: Ask, prepared: Prepared) -> OneFitError:
     """The error in the words of options, with what the table tells of its cause.
 
-    If a training set has dependent columns, that is the level that is lacking there most easily.
+    If a training set has dependent columns, that is a column of numbers that depends on others in all rows, or else the
+    level that is lacking there most easily.
     """
     if "is of classes, and the estimator predicts numbers" in str(error) and not prepared.has_classes:
         return DataError(
@@ -143,7 +145,13 @@ def _for_tables(error: OneFitError, ask: Ask, prepared: Prepared) -> OneFitError
             f"its {len(np.unique(prepared.y))} values are classes, give {_classifier(ask)}, else a score of numbers, "
             "such as --scoring r2 or neg_mean_absolute_error."
         )
-    if "linear combinations" not in str(error) or prepared.rarest is None:
+    if "linear combinations" not in str(error):
+        return error
+    if dependent := sum_of_others(prepared):
+        return type(error)(
+            f"{error} {dependent!r} is a sum of other columns: give --drop {dependent!r}, or --model ridge."
+        )
+    if prepared.rarest is None:
         return error
     column, level, count = prepared.rarest
     return type(error)(

@@ -12,7 +12,7 @@ from .ending import INTERRUPTED
 from .group import COMMAND, Command, Guarded, will_write
 from .options import STANDARD_INPUT, Debugging, Writing
 from .parsing import whole_number
-from .reading import begin
+from .reading import begin, tell_loading
 from .signatures import with_options
 
 if TYPE_CHECKING:
@@ -175,6 +175,7 @@ def demo(
     debugging: Debugging,
 ) -> None:
     """Show it all on a table of houses with text and gaps, and write a report; needs no network."""
+    tell_loading("loading libraries", writing.quiet)
     from .demo import REPORT, TABLE, run_demo
 
     will_write(ctx, [output / REPORT, output / TABLE])

@@ -71,7 +71,10 @@ def run_demo(output: Path, force: bool, quiet: bool, command: str) -> None:
         output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OneFitError(f"The folder {str(output)!r} cannot be made: {error.strerror}; give another.") from error
-    report, table = (check_writable(output / name, force) for name in (REPORT, TABLE))
+    try:
+        report, table = (check_writable(output / name, force) for name in (REPORT, TABLE))
+    except OneFitError as error:
+        raise OneFitError(str(error).replace("give another name", "give another folder by --output DIR")) from error
     check_outputs(report, None, force)
     made: dict[str, Any] = {}
     exec(MODELS, made)  # what is shown is what is run

@@ -24,7 +24,7 @@ from .texts import show_lines
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["begin", "read_table"]
+__all__ = ["begin", "read_table", "tell_loading"]
 
 DELIMITERS = (",", ";", "\t", "|")
 SNIFFED_LINES = 50
@@ -35,10 +35,15 @@ PATIENCE = 2.0
 def begin(source: Source, is_quiet: bool) -> None:
     """Before libraries are loaded, which takes seconds: refuse a file that is not there, and tell who waits."""
     is_named = source.data and source.data != STANDARD_INPUT and "://" not in source.data
-    if is_named and not glob.has_magic(source.data) and not os.path.exists(source.data):
+    if is_named and not glob.has_magic(source.data) and not os.path.exists(os.path.expanduser(source.data)):
         raise DataError(_cannot_read(source, FileNotFoundError()))
+    tell_loading(f"loading libraries, and then {source.name!r}", is_quiet)
+
+
+def tell_loading(what: str, is_quiet: bool) -> None:
+    """To who sits at a terminal."""
     if not is_quiet and sys.stderr.isatty():
-        show_lines("onefit", [f"loading libraries, and then {source.name!r}"])
+        show_lines("onefit", [what])
 
 
 def read_table(source: Source) -> tuple[pd.DataFrame, str]:

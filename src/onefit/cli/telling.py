@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..running.progress import Bar, time_text
+from .texts import as_options
 
 __all__ = ["CommandBar"]
 
@@ -29,7 +30,7 @@ class CommandBar(Bar):
     def plan(self, words: str, is_long: bool = False) -> None:
         """Say what will be done."""
         with self._lock:
-            self._draw(f"plan: {words}", "\n")
+            self._draw(f"plan: {as_options(words)}", "\n")
             self._turn_over()
 
     def __call__(self, done: int, total: int) -> None:

@@ -27,6 +27,7 @@ PHRASES = {
         "--order COLUMN (the error on a new stretch), with --ahead H that of forecasts"
     ),
     "force=True to overwrite it": "--force to overwrite it",
+    "GridSearchCV over Ridge, with few splits, is found without": "--lambda VALUE takes none",
     "in result.heldout": "in the report (--report)",
     'use "zero_one", or a function of (observed class, predicted class)': "use --loss zero_one, or leave it out",
 }

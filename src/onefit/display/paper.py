@@ -108,7 +108,8 @@ def _design(results: Mapping[str, ShownResult]) -> str:
         ways.setdefault(_way(each), []).append(name)
     named = [way if len(ways) == 1 else f"{way} for {', '.join(names)}" for way, names in ways.items()]
     rule = _rule_text(result.rule, result.rule_version)
-    return f"by nested cross-validation {folds}{repeats}, computed {'; '.join(named)}, with intervals {rule}.{meant}"
+    method = f"nested cross-validation (Bates et al. 2024) {folds}{repeats}"
+    return f"by {method}, computed {'; '.join(named)}, with intervals {rule}.{meant}"
 
 
 def _way(result: ShownResult) -> str:

@@ -36,6 +36,9 @@ FELT = 1e-3
 MOST_CELLS = 2_000_000
 """Of a training set that is looked at, and of its products between columns."""
 
+MOST_WALLS = 50_000
+"""Numbers of a linear program: beyond that it takes longer than many fits."""
+
 
 def is_sparsified(estimator: object) -> bool:
     """Whether it is a lasso, or a search of one, perhaps behind steps."""
@@ -141,11 +144,13 @@ def _scaled(Z: FloatArray, root: FloatArray, is_centred: bool) -> tuple[FloatArr
 
 
 def _way(X: FloatArray, b: FloatArray, sign: FloatArray, rows: FloatArray) -> float:
-    """How far a weighted mean of predictions can go among solutions."""
+    """How far a weighted mean of predictions can go among solutions; nowhere if there are too many to tell."""
     if not len(b):
         return 0.0
     _, values, right = svd(qr(X, mode="r", check_finite=False)[0][: X.shape[1]])
     free = right[int((values > DEPENDENT).sum()) :].T
+    if free.size > MOST_WALLS:
+        return 0.0
     along = np.random.default_rng(0).normal(size=len(rows)) @ (rows @ free) / len(rows)
     if not free.size or np.abs(rows @ free).max(initial=0.0) <= DEPENDENT * np.abs(rows).max(initial=1.0):
         return 0.0

@@ -106,7 +106,10 @@ def joined(E: FloatArray) -> Joined:
             first[left[is_same]], sign[left[is_same]] = left[0], signs[is_same]
             left = left[~is_same]
     kept, group = np.unique(first, return_inverse=True)
-    sizes = np.sqrt(np.bincount(group, np.square(size)))
+    largest = np.zeros(len(kept))
+    np.maximum.at(largest, group, size)
+    unit = np.where(largest > 0, largest, 1.0)
+    sizes = largest * np.sqrt(np.bincount(group, np.square(size / unit[group])))
     share = np.where(size > 0, size, 1.0) / np.where(sizes > 0, sizes, 1.0)[group]
     return Joined(F[:, kept] * sizes, sizes, group, sign * share)
 

@@ -20,12 +20,24 @@ from ..display.rows import row_limits
 from ..typing import BoolArray, FloatArray, IntArray
 from .words import loss_text
 
-__all__ = ["Figure", "axis", "axis_title", "band", "forest", "label_text", "layout_of", "loss_axis", "predictions"]
+__all__ = [
+    "Figure",
+    "axis",
+    "axis_title",
+    "band",
+    "forest",
+    "label_text",
+    "layout_of",
+    "loss_axis",
+    "predictions",
+    "shortened",
+]
 
 Figure: TypeAlias = dict[str, object]
 """A figure, or a part of one, as JSON has it."""
 
 LONGEST = 32  # characters of a label; the tables have the whole name
+LONGEST_TITLE = 48  # of an axis; a phone has room for it
 MOST_POINTS = 3000  # of a scatter, so that the page stays quick
 ROW = 34  # pixels
 NARROW = 22  # characters of a line of a row's name, of which there are two at most
@@ -33,8 +45,13 @@ NARROW = 22  # characters of a line of a row's name, of which there are two at m
 
 def label_text(text: object, longest: int = LONGEST) -> str:
     """Text that a chart shows as it stands: HTML escaped, line breaks gone, cut if long."""
+    return escape(shortened(text, longest), quote=False)
+
+
+def shortened(text: object, longest: int) -> str:
+    """Text in one line, cut if long."""
     flat = " ".join(str(text).split())
-    return escape(flat if len(flat) <= longest else flat[: longest - 1] + "…", quote=False)
+    return flat if len(flat) <= longest else flat[: longest - 1] + "…"
 
 
 def axis(**options: object) -> Figure:
@@ -53,7 +70,7 @@ def loss_axis(loss: str, **options: object) -> Figure:
 
 def axis_title(text: object) -> Figure:
     """Title of an axis; the text is a user's."""
-    return {"text": label_text(text)}
+    return {"text": label_text(text, LONGEST_TITLE)}
 
 
 def layout_of(height: float, **options: object) -> Figure:

@@ -7,11 +7,12 @@ import numpy as np
 from ..display.numbers import percent
 from ..metrics.reliability import Reliability, RocBand
 from ..typing import FloatArray
-from .charts import Figure, axis, axis_title, band, label_text, layout_of
+from .charts import Figure, axis, axis_title, band, layout_of, shortened
 
 __all__ = ["calibration_chart", "roc_chart"]
 
 HEIGHT = 400
+LONGEST_CLASS = 22  # characters of the name of a class in the title of an axis
 RANGE = [-0.02, 1.02]
 
 
@@ -41,7 +42,7 @@ def calibration_chart(bins: Reliability, line: tuple[FloatArray, FloatArray] | N
     if line is not None:
         look = {"color": "@chosen/0.75", "width": 2}
         data.append({"type": "scatter", "mode": "lines", "x": line[0], "y": line[1], "line": look})
-    name = label_text(label)
+    name = shortened(label, LONGEST_CLASS)
     return {"data": data, "layout": _layout(f"held-out probability of {name}", f"observed share of {name}")}
 
 
@@ -59,7 +60,7 @@ def roc_chart(roc: RocBand, label: str) -> Figure:
         ],
         "line": {"color": "@chosen", "width": 2.4},
     }
-    name = label_text(label)
+    name = shortened(label, LONGEST_CLASS)
     data = [*band(x, roc.low, roc.high), _diagonal(), curve]
     return {"data": data, "layout": _layout(f"share of others called {name}", f"share of {name} found")}
 

@@ -210,7 +210,7 @@ class NestedCVResult:
         >>> from sklearn.linear_model import Ridge
         >>> X, y = load_diabetes(return_X_y=True)
         >>> print(onefit.nested_cv(Ridge(alpha=0.1), X, y).methods().split(", computed")[0])
-        Generalization was estimated by nested cross-validation leaving out two rows at a time
+        Generalization was estimated by nested cross-validation (Bates et al. 2024) leaving out two rows at a time
         """
         return methods_sentence(self)
 

@@ -23,6 +23,9 @@ __all__ = ["DoubtfulSets", "looks_at", "of_learners", "of_refits"]
 MOST_LOOKED_AT = 3
 """Training sets in doubt that are looked at."""
 
+MOST_VALUES = 12
+"""Of each of several models that are looked at, beside those sets."""
+
 FITS_EACH = 30
 """Refits for each look at a training set beside them."""
 
@@ -56,11 +59,16 @@ def looks_at(folds: Folds, n_values: int) -> tuple[list[Rows], list[int]]:
     most = max(1, count // FITS_EACH)
     out = [(0, 1), (1, 2)] if has_pairs else [(0,), (1,)]
     some = out[: max(1, min(len(out), most // n_values))]
-    values = sorted({int(place) for place in np.linspace(0, n_values - 1, min(n_values, most))})
+    values = _some(n_values, most)
     sets: list[Rows] = [
         (folds.training_rows(0, *held), [np.flatnonzero(folds.ids[0] == fold) for fold in held]) for held in some
     ]
     return sets, values
+
+
+def _some(n_values: int, most: int) -> list[int]:
+    """Places on an axis of values, all or the most that there may be, the ends among them if these are two or more."""
+    return sorted({int(place) for place in np.linspace(0, n_values - 1, min(n_values, most))})
 
 
 def of_refits(
@@ -77,14 +85,15 @@ def of_refits(
         given = None if weights is None else weights[train]
         return fits_differ(estimator, data.source.take(train), data.target[train], given, held)
 
-    return _remarks(range(len(estimators)) if values is None else values, sets, differ_in)
+    return _remarks(len(estimators), range(len(estimators)) if values is None else values, sets, differ_in)
 
 
 def of_learners(
     parts: Sequence[EncodedLearner] | Sequence[EncodedFamily], y: FloatArray, sets: Sequence[Rows]
 ) -> tuple[Remark, ...]:
-    """Those on learners, at all of their values."""
+    """Those on learners, of some values of each."""
     places = [(part, value) for part in parts for value in range(part.n_values)]
+    chosen = [at for at, (part, value) in enumerate(places) if value in _some(part.n_values, MOST_VALUES)]
 
     def differ_in(place: int, rows: Rows) -> bool:
         (part, value), (train, tests) = places[place], rows
@@ -98,18 +107,24 @@ def of_learners(
         root = part.root_weights(train)
         return differ(Z[is_counted], y[train], root, alpha, np.vstack(held), part.fit_intercept, part.positive)
 
-    return _remarks(range(len(places)), sets, differ_in)
+    return _remarks(len(places), chosen, sets, differ_in)
 
 
-def _remarks(values: Sequence[int], sets: Sequence[Rows], differ_in: Callable[[int, Rows], bool]) -> tuple[Remark, ...]:
-    """One for each value whose solutions differ in one of the sets; what goes wrong on the way is no finding."""
-    found = []
-    for value in values:
+def _remarks(
+    n_values: int, looked_at: Sequence[int], sets: Sequence[Rows], differ_in: Callable[[int, Rows], bool]
+) -> tuple[Remark, ...]:
+    """One for each value whose solutions differ in one of the sets; what goes wrong on the way is no finding.
+
+    A value that is not looked at is taken to be as the nearest one that is.
+    """
+    found = set()
+    for value in looked_at:
         try:
             with without_trace():
                 is_found = any(differ_in(value, rows) for rows in sets)
         except Exception:  # whatever it is, nothing that figures depend on
             continue
         if is_found:
-            found.append(Remark(*MANY_SOLUTIONS, value))
-    return tuple(found)
+            found.add(value)
+    nearest = (min(looked_at, key=lambda other: abs(other - value)) for value in range(n_values))
+    return tuple(Remark(*MANY_SOLUTIONS, value) for value, near in enumerate(nearest) if near in found)

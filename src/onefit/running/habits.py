@@ -19,6 +19,7 @@ SEARCH = (
     "for the error of a search, pass the search itself: nested_cv(GridSearchCV(model, param_grid), X, y); for that of "
     "every value, error_curve(model, X, y, param_name=..., param_range=...)"
 )
+CURVE = 'the error at each value is error_curve(model, X, y, param_name="alpha", param_range=...)'
 HABITS: dict[str, str] = {
     "n_splits": "the number of folds is n_folds= or cv=",
     "k": "the number of folds is n_folds= or cv=",
@@ -30,6 +31,7 @@ HABITS: dict[str, str] = {
     "params": "weights of the rows are sample_weight=, and other parameters are set in the model itself",
     "fit_params": "weights of the rows are sample_weight=, and other parameters are set in the model itself",
     "weights": "weights of the rows are sample_weight=",
+    "score": "scores are scoring=, losses loss=",
     "metric": "scores are scoring=, losses loss=",
     "metrics": "scores are scoring=, losses loss=",
     "method": "the interval is chosen by interval=, and how it is computed by route=",
@@ -40,6 +42,9 @@ HABITS: dict[str, str] = {
     "stratify": "folds of classes are stratified without being asked",
     "verbose": "progress=True shows a bar",
     "param_values": "the values of the curve are param_range=",
+    "alphas": CURVE,
+    "lambdas": CURVE,
+    "lam": CURVE,
     "return_estimator": "it is return_estimators= here",
     "return_train_score": "errors on training rows are not computed: they say nothing of new data",
     "return_indices": "folds can be given by folds=, so that they are known",
@@ -49,13 +54,21 @@ HABITS: dict[str, str] = {
 }
 """By keyword, what is said here instead."""
 
+TOO_MANY = (
+    "{name} takes {places} without their names, and all else by name, such as n_folds=5; several models are one "
+    'argument, a dict: compare({{"one": model, "other": model}}, X, y). {coming}'
+)
+
 
 def with_hints(function: Callable[P, T]) -> Callable[P, T]:
     """The function, which names the right word for a keyword that it does not have."""
     known = inspect.signature(function).parameters
+    places = [name for name, one in known.items() if one.kind is one.POSITIONAL_OR_KEYWORD]
 
     @functools.wraps(function)
     def checked(*arguments: P.args, **keywords: P.kwargs) -> T:
+        if len(arguments) > len(places):
+            raise KeywordError(TOO_MANY.format(name=function.__name__, places=", ".join(places), coming=COMING_FROM))
         check_keywords(function.__name__, keywords, known)
         return function(*arguments, **keywords)
 

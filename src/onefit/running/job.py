@@ -161,7 +161,8 @@ class Job:
         words = f"{K:,} folds, {repeats}, by {routes}"
         if refitted and self.dependent is None:
             fits = sum(bid.learner.n_values for bid in refitted) * most * K * (K + 1) // 2
-            return f"{words}: {at_most}{fits:,} fits, whose time the first ones will tell"
+            why = "; ".join(dict.fromkeys(bid.reason for bid in refitted if bid.reason)) if len(self.bids) == 1 else ""
+            return f"{words}: {at_most}{fits:,} fits, whose time the first ones will tell{why and f' ({why})'}"
         seconds = sum(bid.seconds for bid in self.bids)
         if self.is_streamed and seconds:
             words += ", " + next(bid.reason for bid in self.bids if bid.seconds).partition(": ")[2]
