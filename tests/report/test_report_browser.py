@@ -14,6 +14,7 @@ import pytest
 from sklearn.linear_model import Ridge
 
 import onefit
+from helpers import quietly
 from onefit.report import Request, write_report
 from onefit.report.palette import PALETTES
 
@@ -34,7 +35,9 @@ def browser():
         pytest.importorskip("playwright.sync_api") if not REQUIRED else __import__("playwright.sync_api").sync_api
     )
     with sync_api.sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+        chromium = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=OPTIONS, ignore_default_args=["--hide-scrollbars"]
+        )
         yield chromium
         chromium.close()
 
@@ -167,6 +170,29 @@ def test_on_a_phone_nothing_sticks_out_no_label_is_cut_and_wide_tables_say_so(op
     )
     assert any(is_wide for is_wide, _ in tables)
     assert all((hint == '"more to the right →"') == is_wide for is_wide, hint in tables)
+
+
+def test_captions_end_beside_the_scroll_bar(opened):
+    page = opened(viewport={"width": 400, "height": 740})
+    ends = page.locator(".scroll:visible caption span").evaluate_all(
+        "all => all.map(text => [text, text.closest('.scroll')].map(each => each.getBoundingClientRect().right))"
+    )
+    assert len(ends) > 2
+    assert all(text <= table + 0.5 for text, table in ends)
+
+
+def test_a_difference_of_rounding_errors_has_a_zero_without_decimals(opened, tmp_path):
+    X = np.random.default_rng(0).standard_normal((40, 2))
+    y = X @ [1.0, 2.0]
+    models = {"one": onefit.PenalizedRegression(lam=1e-14), "other": onefit.PenalizedRegression(lam=2e-14)}
+    comparison = quietly(onefit.compare, models, X, y, n_folds=5, n_repeats=2, random_state=0)
+    request = Request(title="exact", data="exact.csv", target="y")
+    path = write_report(
+        tmp_path / "exact.html", request, result=comparison.results["one"], comparison=comparison, y=y,
+        fitted=models["one"].fit(X, y),
+    )  # fmt: skip
+    texts = opened(path).locator(".chart text").all_text_contents()
+    assert [text for text in texts if "0.000000" in text] == []
 
 
 def test_no_code_is_under_its_button_and_code_that_is_cut_says_so(opened, tmp_path, result_and_curve):

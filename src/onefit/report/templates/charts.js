@@ -88,8 +88,9 @@ window.drawChart = (function () {
     if (Math.abs(last - Math.round(last)) > 1e-6) { decimals += 1; }  // steps of 0.25
     if (axis.tickformat) { return grouped(100 * value, Math.max(0, decimals - 2)) + "%"; }
     var size = Math.max(Math.abs(value), step);
-    if (value !== 0 && (size >= 1e9 || step < 1e-6)) { return value.toExponential(1).replace("e+", "e"); }
-    return grouped(Math.abs(value) < step * 1e-9 ? 0 : value, decimals);
+    if (Math.abs(value) < step * 1e-9) { return grouped(0, step < 1e-6 ? 0 : decimals); }
+    if ((size >= 1e9 || step < 1e-6)) { return value.toExponential(1).replace("e+", "e"); }
+    return grouped(value, decimals);
   }
 
   function linearTicks(axis, most) {
