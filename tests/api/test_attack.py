@@ -951,3 +951,16 @@ def test_a_linear_kernel_with_a_tiny_penalty_is_solved_in_its_columns(route, p):
     losses = long_double.fold_losses(y, ids, refit)
     assert relative_gap(result.fold_errors.e_out, losses.e_out) < 1e-9
     assert relative_gap(result.fold_errors.e_in, losses.e_in) < 1e-9
+
+
+@pytest.mark.parametrize("settings", [{"route": "gram"}, {"route": "onestep"}], ids=str)
+def test_columns_in_proportion_to_each_other_beside_a_far_smaller_one_share_their_coefficient(settings):
+    """Two live in one row of a training set, and another row sees the small one alone. (Fuzz case 310010030.)"""
+    X = np.zeros((9, 3))
+    X[[0, 1, 2, 5], 2] = [-1.6e15, 2.2e15, -2.6e15, 2.25e15]
+    X[3, 0], X[[3, 5, 7], 1] = -3e38, [1.1e37, 9.2e37, 6.8e37]
+    y = np.array([1.44, -0.38, 1.46, -0.97, -1.69, -3.48, -0.15, -0.38, -0.17])
+    ids = np.array([2, 0, 1, 1, 2, 0, 0, 0, 1])
+    found = quiet_nested_cv(Ridge(alpha=4.3e-10), X, y, folds=ids, **settings).heldout["prediction"]
+    exact = exact_penalized_predictions(X, y, np.eye(3), ids, 4.3e-10)
+    np.testing.assert_allclose(found, exact, rtol=0, atol=1e-9 * np.abs(y).max())

@@ -89,11 +89,11 @@ class Joined(NamedTuple):
         return shares
 
 
-def joined(E: FloatArray) -> Joined:
-    """Columns in proportion to each other as one, whatever their units."""
+def joined(E: FloatArray, slack: float = 1.0) -> Joined:
+    """Columns in proportion to each other as one, whatever their units; to so many times the rounding errors."""
     size = norms(E)
     F = E / np.where(size > 0, size, 1.0)
-    tolerance = max(F.shape) * EPS
+    tolerance = slack * max(F.shape) * EPS
     shadow = np.abs(np.cos(np.arange(len(F))) @ F)  # the same for columns in proportion, and for few others
     order = np.argsort(shadow, kind="stable")
     apart = np.flatnonzero(np.diff(shadow[order]) > 10 * np.sqrt(len(F)) * tolerance)

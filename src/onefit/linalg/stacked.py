@@ -9,8 +9,12 @@ from ..errors import TrainingSetError
 from ..typing import FloatArray, IntArray
 from .columns import EPS, NEGLIGIBLE, UNEVEN, Columns, clean, norms, row_space, unevenness
 from .reflections import Reflections
+from .rowspace import joined
 
 __all__ = ["fit_stacked", "graded_qr", "prediction_weights"]
+
+SLACK = 10
+"""How many times their rounding errors columns may differ from what larger ones make up."""
 
 
 def fit_stacked(columns: Columns, y: FloatArray, lam: float) -> tuple[FloatArray, FloatArray]:
@@ -68,7 +72,13 @@ def _ridge(E: FloatArray, y: FloatArray, lam: float) -> FloatArray:
     and so is that of the larger columns alone.
     """
     size = norms(E)
-    a = _ridge_by_steps(E, y, lam) if _has_null_space(E, size, lam) else _ridge_by_qr(E, y, lam)
+    if not _has_null_space(E, size, lam):
+        a = _ridge_by_qr(E, y, lam)
+    else:
+        one = joined(E, SLACK)
+        if len(one.size) < E.shape[1]:  # none of them then has rounding errors of coefficients of other sizes
+            return one.spread(_ridge(one.design, y, lam))
+        a = _ridge_by_steps(E, y, lam)
     # lam a = E'(y - E a): of a column that is small beside the penalty, or zero here and large in other rows, the QR
     # knows the coefficient to the last bit of larger ones only
     small = size < np.sqrt(lam)
@@ -93,26 +103,29 @@ def _ridge_by_steps(E: FloatArray, y: FloatArray, lam: float) -> FloatArray:
     from the largest columns down, and what is left of a column is zero once it is no more than its rounding errors.
     With these zeros in L, whose columns have the sizes of those of E, the small columns no longer mix with them.
     """
-    L, right = _staircase(E, y)
+    L, right, pivots = _staircase(E, y)
     k, r = L.shape
     if k == 0:
         return np.zeros((r, y.shape[1]))
     stacked = np.vstack([L.T, np.sqrt(lam) * np.eye(k)])
-    largest_first = np.argsort(-np.abs(stacked).max(axis=1), kind="stable")
-    Q, R = linalg.qr(stacked[largest_first], mode="economic", check_finite=False)  # the steps are in order as they are
+    # each step from its largest row: rows of other steps, as small as they may be there, then keep their digits
+    steps = np.where(np.abs(L[np.arange(k), pivots]) >= np.sqrt(lam), pivots, r + np.arange(k))
+    others = np.setdiff1d(np.argsort(-np.abs(stacked).max(axis=1), kind="stable"), steps, assume_unique=True)
+    order = np.concatenate([steps, others])
+    Q, R = linalg.qr(stacked[order], mode="economic", check_finite=False)
     a = np.empty((r + k, y.shape[1]))
-    a[largest_first] = Q @ linalg.solve_triangular(R, right, trans="T")
+    a[order] = Q @ linalg.solve_triangular(R, right, trans="T")
     return a[:r]
 
 
-def _staircase(E: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """``L = Q'E`` and ``Q'y`` with Q (n, rank): reflections, pivoted on what is left of the columns."""
+def _staircase(E: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
+    """``L = Q'E`` and ``Q'y`` with Q (n, rank): reflections, pivoted on what is left of the columns; and the pivots."""
     n, r = E.shape
-    least = 10 * max(n, r) * EPS * norms(E)
+    least = SLACK * max(n, r) * EPS * norms(E)
     largest_first = np.argsort(-np.abs(E).max(axis=1, initial=0.0), kind="stable")
     A = np.hstack([E, y])[largest_first]
     is_left = np.ones(r, dtype=bool)
-    step = 0
+    step, pivots = 0, []
     while step < n:
         left = norms(A[step:, :r])
         lost = is_left & (left <= least)
@@ -121,13 +134,14 @@ def _staircase(E: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         if not is_left.any():
             break
         pivot = int(np.argmax(np.where(is_left, left, -1.0)))
+        pivots.append(pivot)
         x = A[step:, pivot] / left[pivot]
         x[0] += np.copysign(1.0, x[0])
         A[step:] -= np.multiply.outer(x / np.abs(x[0]), x @ A[step:])
         A[step + 1 :, pivot] = 0.0
         is_left[pivot] = False
         step += 1
-    return A[:step, :r], A[:step, r:]
+    return A[:step, :r], A[:step, r:], np.array(pivots, dtype=np.intp)
 
 
 def _ridge_by_qr(E: FloatArray, y: FloatArray, lam: float) -> FloatArray:
