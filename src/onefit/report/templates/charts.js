@@ -89,7 +89,7 @@ window.drawChart = (function () {
     if (axis.tickformat) { return grouped(100 * value, Math.max(0, decimals - 2)) + "%"; }
     var size = Math.max(Math.abs(value), step);
     if (Math.abs(value) < step * 1e-9) { return grouped(0, step < 1e-6 ? 0 : decimals); }
-    if ((size >= 1e9 || step < 1e-6)) { return value.toExponential(1).replace("e+", "e"); }
+    if (size >= 1e9 || step < 1e-6) { return value.toExponential(1).replace("e+", "e"); }
     return grouped(value, decimals);
   }
 
