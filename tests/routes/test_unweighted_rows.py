@@ -61,3 +61,24 @@ def test_bits_do_not_hang_on_the_number_of_jobs():
         quiet_nested_cv(onefit.PenalizedRegression(lam=0.1), X, X[:, 3] + 1, n_jobs=jobs, **settings) for jobs in (1, 2)
     )
     np.testing.assert_array_equal(one.heldout["prediction"], two.heldout["prediction"])
+
+
+@pytest.mark.parametrize("route", ["gram", "onestep"])
+def test_a_column_fifty_million_times_as_large_in_rows_without_weight(route):
+    """Rounding errors that the fit does not notice were 1e-8 of their predictions: they come from refits."""
+    rng = np.random.default_rng(393)
+    n, p, lam, far = 19, 12, 4.8e-9, 1
+    w, ids = np.where(np.arange(n) % 4 == 1, 0.0, rng.uniform(0.5, 2.0, size=n)), np.arange(n) // 4
+    worst = []
+    for _ in range(20):
+        X, y, light = rng.normal(size=(n, p)), rng.normal(size=n), w == 0
+        X[:, far] *= np.where(light, 5e5, 0.01)
+        result = quiet_nested_cv(Ridge(lam), X, y, folds=ids[None], sample_weight=w, route=route)
+        exact = np.empty(n)
+        for fold in range(5):
+            rows, out = ~light & (ids != fold), light & (ids == fold)
+            exact[out] = predict_exactly(X[rows], as_penalty(None, p), y[rows][:, None], w[rows], lam, True, X[out])[
+                :, 0
+            ]
+        worst.append(relative_gap(result.heldout["prediction"][light], exact[light]))
+    assert max(worst) < 1e-11

@@ -20,7 +20,7 @@ from ..linalg.refined import MOST_ENTRIES, ExactRows, can_be_refined, refine, ro
 from ..linalg.reinsch import Reinsch, spans
 from ..linalg.stacked import fit_stacked
 from ..linalg.weights import MOST_RATIO, weight_ratio
-from ..typing import FloatArray, IntArray
+from ..typing import BoolArray, FloatArray, IntArray
 from ..vocabulary import CRITERIA
 from .contract import Learner, Refusal, Scores, Task
 from .fitrows import FitRows
@@ -35,6 +35,9 @@ MOST_DENSE_BYTES = 2**28
 
 MOST_ROUNDING = 1e-7
 """Rounding errors of the largest columns, of the smallest that the penalty lets count, with which a fit is trusted."""
+
+MOST_REACH = 1e4
+"""Length of a row of no weight, in units of that of a mean row of the fit, from which it is predicted by refits."""
 
 UNEVEN_COLUMNS = (
     "it has more columns than rows, of sizes so different that rounding errors may decide its predictions; scale the "
@@ -229,21 +232,36 @@ class Smoother(FitRows, Learner):
         error.lam = lam  # a larger one may do
         raise error
 
-    def predict_unweighted(self, y: FloatArray, lam: float) -> FloatArray | None:
+    def are_far(self, squares: FloatArray) -> BoolArray:
+        """Which rows z of no weight see much of the rounding errors of coefficients, from the squares of their lengths.
+
+        Predictions are ``z'c`` with c no longer than y times the roots of the weights, in a basis in which the hat
+        matrix is ``ZZ'W``; rows of the fit itself have lengths of at most one over the root of their weight.
+        """
+        if self.weights is None:
+            return np.zeros(squares.shape, dtype=bool)
+        far: BoolArray = squares * self.weights.sum() > MOST_REACH**2
+        return far
+
+    def predict_unweighted(self, y: FloatArray, lam: float, has_far: bool) -> FloatArray | None:
         """Predictions at the rows of no weight of the fit to all others; None if any other way is as good.
 
         They may see columns that the others hardly have, and so more of the rounding errors of coefficients.
         """
         rows = self.fitted_rows
-        if len(rows) == self.n or self.exact_rows(None) is None:
-            return None
-        columns = self.take(rows).weighted(self.root_weights(rows))
-        if columns.E.size * self.n_values > MOST_ENTRIES or not can_be_refined(columns):
+        if len(rows) == self.n or not (has_far or self._may_be_refined(rows)):
             return None
         try:
             return self.predict(rows, y, lam, self.unweighted_rows)
         except TrainingSetError:  # training sets without some of the rows will say so
             return None
+
+    def _may_be_refined(self, rows: IntArray) -> bool:
+        """Whether fits to some rows are refined, and few enough."""
+        if self.exact_rows(None) is None:
+            return False
+        columns = self.take(rows).weighted(self.root_weights(rows))
+        return columns.E.size * self.n_values <= MOST_ENTRIES and can_be_refined(columns)
 
     def data_and_maps(self) -> tuple[FloatArray, Penalty]:
         """The data, and how penalized and free columns are made of them, where `exact_rows` is known."""

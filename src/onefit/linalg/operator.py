@@ -50,6 +50,18 @@ class Operator:
         return not self.light[:-1].any()
 
     @property
+    def light_squares(self) -> FloatArray:
+        """Squared lengths of the rows of no weight in the basis of the hat matrix, or of their rows of it."""
+        rows = np.flatnonzero(self.light)
+        if self.left is None:
+            assert self.stored is not None
+            lengths = self.stored[np.ix_(rows, np.flatnonzero(~self.light))] / self.scale
+        else:
+            lengths = self.left[rows]
+        squares: FloatArray = np.square(lengths).sum(axis=1)
+        return squares
+
+    @property
     def width(self) -> int:
         """Numbers that must be read to make a row of M, if it is not stored."""
         return 0 if self.left is None or self.stored is not None else int(self.left.shape[1])

@@ -138,6 +138,7 @@ class DropOneStepEngine(OneStepEngine):
             for each in range(K):
                 (own,) = block.residuals(each)
                 u[0, each, : len(own), 0] = own
+            self.mend_far(group, value, folds, u, log)
             tables = np.full((2, 1, K, K, 1, R), np.nan)
             for j, k in combinations(range(K), 2) if with_pairs else ():
                 for fold, other, found in zip((j, k), (k, j), block.residuals(j, k), strict=True):

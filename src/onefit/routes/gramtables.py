@@ -19,6 +19,7 @@ from ..metrics.losses import Loss
 from ..typing import FloatArray, IntArray
 from ..validation import Problem
 from .engine import TABLE_BYTES, FailureLog, Piece, SetsEngine, per_block, refit_or_log
+from .farrows import mend_unweighted, refit_far, squared_lengths
 
 __all__ = ["GramEngine"]
 
@@ -95,8 +96,8 @@ class _Block:
         basis: ReinschBasis,
         log: FailureLog,
     ) -> None:
-        self.engine, self.folds, self.outputs, self.downdate, self.basis = engine, folds, outputs, downdate, basis
-        self.values, self.log = values, log
+        self.engine, self.folds, self.outputs, self.values, self.log = engine, folds, outputs, values, log
+        self.downdate, self.basis = downdate, basis
         # what statistics are kept of: a buffer is part of several drop sets, and is looked at once
         self.parts = folds.parts if isinstance(folds, DropFolds) else folds
         self.y = engine.y[:, outputs]
@@ -106,10 +107,9 @@ class _Block:
         coefficients = np.square(downdate.scales).T[:, :, None] * projected[:, None, :]  # (d, V, Q)
         fitted = basis.times(coefficients.reshape(self.d, self.V * self.Q)).reshape(-1, self.V, self.Q)
         residuals = np.vstack([self.y[:, None] - fitted, np.zeros((1, self.V, self.Q))])
-        for value, lam in enumerate(downdate.lams):
-            if (found := engine.smoother.predict_unweighted(self.y, lam)) is not None:
-                rows = engine.smoother.unweighted_rows
-                residuals[rows, value] = self.y[rows] - found
+        squares = squared_lengths(basis, engine.smoother.unweighted_rows, np.square(downdate.scales))
+        of_values = zip(downdate.lams, squares, residuals[:-1].swapaxes(0, 1), strict=True)
+        self.far = [mend_unweighted(engine.smoother, self.y, *each) for each in of_values]
         least = [engine.smoother.least_trusted(self.y, lam) for lam in downdate.lams]
         self.scale = np.maximum(self._error_scale(np.moveaxis(residuals[:-1], 1, 0)), np.array(least) / batched.TRUSTED)
         self.residuals = residuals.reshape(-1, self.V * self.Q)
@@ -246,8 +246,7 @@ class _Block:
         self, change: FloatArray, doubtful: Iterable[tuple[int, int, int, tuple[int, ...]]]
     ) -> tuple[FloatArray, dict[tuple[int, int, int], list[FloatArray]]]:
         """Changes as a table, and refits of what cannot be trusted."""
-        L, S = change.shape[:2]
-        refitted = {}
+        (L, S), refitted = change.shape[:2], {}
         for repeat, index, value, out in doubtful:
             lam, at = self.downdate.lams[value], int(self.values[value])
             refitted[repeat, index, value] = refit_or_log(
@@ -274,7 +273,9 @@ class _Block:
             by_value = u.reshape(L, K, m, self.V, self.Q)
             for (at, index, value), (residuals,) in refitted.items():
                 by_value[at, low + index, : len(residuals), value] = residuals
-        return u.reshape(L, K, m, self.V, self.Q)
+        u = u.reshape(L, K, m, self.V, self.Q)
+        refit_far(self.engine.smoother, self.y, self.downdate.lams, self.folds, self.far, self.values, u, self.log)
+        return u
 
     def pairs(self) -> tuple[FloatArray, FloatArray]:
         """Mean and scatter of the losses of fold j with j and k out, (L, K, K, V, R); the diagonal is left empty.

@@ -16,6 +16,7 @@ from ..metrics.losses import Loss
 from ..typing import FloatArray, IntArray
 from ..validation import Problem
 from .engine import TABLE_BYTES, FailureLog, Piece, SmootherEngine, per_block, refit_or_log
+from .farrows import mend_unweighted, refit_far
 from .manyoutputs import FoldSystems, are_many
 
 __all__ = ["MOST_COMPILED", "OneStepEngine", "least_in_unit", "make_operator"]
@@ -71,15 +72,20 @@ class OneStepEngine(SmootherEngine):
                 block = _Block(self, part, operator, outputs, value, float(lams[value]), log)
                 tables = block.pairs() if with_pairs else ()
                 u = block.singles()[..., None, :]
+                self.mend_far(group, value, part, u, log)
                 yield Piece(start, np.array([value]), u, *(table[..., None, :] for table in tables))
+
+    def mend_far(self, group: int, value: int, folds: Folds, u: FloatArray, log: FailureLog) -> None:
+        """Held-out residuals u (L, K, m, 1, Q) of rows of no weight that are far, in place."""
+        outputs, lams = self.outputs[group]
+        far = self.smoother.unweighted_rows[self.smoother.are_far(self.operator(group, value).light_squares)]
+        refit_far(self.smoother, self.y[:, outputs], lams[[value]], folds, [far], np.array([value]), u, log)
 
 
 def make_operator(smoother: Smoother, y: FloatArray, lam: float) -> Operator:
     """The residual operator of the fit at one value, in the form that is accurate for it."""
     operator, unit = _operator_and_unit(smoother, y, lam)
-    if (fitted := smoother.predict_unweighted(y, lam)) is not None:
-        rows = smoother.unweighted_rows
-        operator.r[rows] = unit * (y[rows] - fitted)
+    mend_unweighted(smoother, y, lam, operator.light_squares, operator.r[:-1], unit)
     return operator
 
 

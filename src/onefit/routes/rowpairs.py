@@ -21,6 +21,7 @@ from ..metrics import Loss
 from ..typing import FloatArray, IntArray
 from ..validation import Problem
 from .engine import FailureLog, refit_or_log
+from .farrows import mend_unweighted, squared_lengths
 from .onestepengine import least_in_unit, make_operator
 from .repeats import OVERFLOW
 from .threads import threads
@@ -85,10 +86,9 @@ def make_paths(smoother: Smoother, y: FloatArray, lams: FloatArray) -> list[tupl
         factors = np.stack([np.square(reinsch.scale(float(lam))) for lam in lams[values]])
         Z = reinsch.basis.take(np.arange(len(y)))
         path = factor_path(Z, factors, y, smoother.weights, False)
+        squares = squared_lengths(reinsch.basis, smoother.unweighted_rows, factors)
         for at, lam in enumerate(lams[values].tolist()):
-            if (fitted := smoother.predict_unweighted(y, lam)) is not None:
-                rows = smoother.unweighted_rows
-                path.r[at, rows] = y[rows] - fitted
+            mend_unweighted(smoother, y, lam, squares[at], path.r[at])
         paths.append((values, path))
     return paths
 
