@@ -117,12 +117,14 @@ def suspects(answer: FloatArray, scale: float = 1.0) -> BoolArray:
     TRUSTED makes a miss a matter of ``|w'v| < 0.01``, and then of an eigenvalue just below TRUSTED.
     Neither the condition number nor `solve` would notice: near interpolation all of M is small.
     """
-    return doubtful(np.square(answer).sum(axis=-1) * scale**2)
+    with np.errstate(over="ignore"):  # what overflows is doubtful
+        return doubtful(np.square(answer * scale).sum(axis=-1))
 
 
-def doubtful(squares: FloatArray) -> BoolArray:
-    """The same from the squared length of the answers."""
-    found: BoolArray = np.logical_not(squares < 1.0 / _SUSPECT**2)  # NaN is doubtful, too
+def doubtful(squares: FloatArray, scale: float | FloatArray = 1.0) -> BoolArray:
+    """The same from the squared length of the answers, which may be infinite; the square of a scale may be zero."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found: BoolArray = np.logical_not(np.sqrt(squares) * scale < 1.0 / _SUSPECT)  # NaN is doubtful, too
     return found
 
 

@@ -53,7 +53,7 @@ class Downdate:
 
         ``scale`` (V,) is the size of the errors in the entries, in units of the machine's precision.
         """
-        for repeat, index, value in np.argwhere(batched.doubtful(squares * np.square(scale))).tolist():
+        for repeat, index, value in np.argwhere(batched.doubtful(squares, scale)).tolist():
             out = tuple(int(fold) for fold in sets[index] if fold >= 0)
             system = self.system(grams[repeat, list(out)].sum(axis=0), value)
             if batched.smallest_eigenvalues(system) < batched.TRUSTED * scale[value]:

@@ -288,7 +288,7 @@ class _Block:
         self, repeats: slice, first: int, squares: FloatArray
     ) -> Iterator[tuple[int, int, int, list[FloatArray]]]:
         """Repeat, folds and residuals of the pairs that the kernel cannot be trusted with."""
-        for index in np.argwhere(batched.doubtful(squares * self.operator.trusted_scale**2)):
+        for index in np.argwhere(batched.doubtful(squares, self.operator.trusted_scale)):
             repeat, j, k = int(index[0]) + (repeats.start or 0), int(index[1]) + first, int(index[2])
             members = self.folds.members[repeat]
             A = self.operator.blocks(members[j], members[k])
