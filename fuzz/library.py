@@ -32,6 +32,10 @@ EVERY_DIRECTION = {"tol": 0.0} if "tol" in LinearRegression().get_params() else 
 """Else scikit-learn leaves directions out whose singular values are small, which is not the mathematics of `exact`."""
 
 
+NOT_FINITE = "predicts NaN or infinite values"
+"""What onefit says where a refitted solver broke down."""
+
+
 @dataclass
 class Answer:
     """By candidate, figures or None with the reason of the refusal; and all that should not have come out.
@@ -48,7 +52,8 @@ class Answer:
 
     def by_refits(self, at: int, problem: Problem) -> bool:
         """Whether a candidate was refitted by scikit-learn, or would have been if that had not failed."""
-        is_asked = problem.route == "refit" or self.refusals[at].startswith(RefitError.__name__)
+        refusal = self.refusals[at]  # a reason of a comparison has no class
+        is_asked = problem.route == "refit" or refusal.startswith(RefitError.__name__) or NOT_FINITE in refusal
         return self.routes[at] == "refit" or (self.figures[at] is None and is_asked)
 
 
