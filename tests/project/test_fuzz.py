@@ -254,6 +254,18 @@ def test_a_paired_difference_that_is_off_by_one_millionth_of_the_error_is_called
     assert 1e-7 < verdict.size < 2e-6
 
 
+def test_differences_between_models_without_error_may_have_the_rounding_errors_of_either():
+    """One huge column that y is linear in: whatever the penalty, errors are those of rounding (case 410012367)."""
+    one_column = {"p": 1, "columns": ("normal",), "column_scales": (44.8,), "column_offsets": (None,)}
+    settings = {"kind": "curve", "model": "ridge", "alphas": (0.0, 1.7e-8, 1.9), "weights": "none"}
+    problem = ridge_problem(response="exact", **settings, **one_column)
+    arrays = make_arrays(problem)
+    answer = ask(problem, arrays)
+    assert judge_answer(problem, arrays, answer).name == "sensitive"
+    answer.differences.values[0] += 1e-12
+    assert judge_answer(problem, arrays, answer).why.startswith("paired differences")
+
+
 def test_a_number_that_is_not_there_is_called_wrong():
     problem = ridge_problem()
     arrays = make_arrays(problem)
