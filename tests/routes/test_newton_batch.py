@@ -30,9 +30,9 @@ def wild_starts(n_starts):
 
 @pytest.mark.parametrize("kernel", [True, False], ids=["kernel", "numpy"])
 def test_nothing_has_converged_that_has_a_gradient(kernel):
-    """Steps that earlier ones have led uphill were taken for steps of length zero."""
+    """Steps that earlier ones have led uphill were taken for steps of length zero; what overflows leaves in silence."""
     batch, start, gradient = wild_starts(4000)
-    with compiled.switched(kernel), np.errstate(all="ignore"):
+    with compiled.switched(kernel):
         solution = batch.solve(start)
         left = np.array([np.abs(gradient(theta[0])).max() for theta in solution.theta[solution.is_converged]])
     assert solution.is_converged.sum() > 100

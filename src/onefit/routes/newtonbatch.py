@@ -92,6 +92,7 @@ class NewtonBatch:
     def __init__(self, rows: Rows, cells: IntArray, sets: NewtonSets) -> None:
         self.rows, self.cells, self.sets = rows, cells, sets
 
+    @np.errstate(over="ignore", invalid="ignore")  # a fit that overshoots leaves the batch
     def solve(self, start: FloatArray, first: FloatArray | None = None) -> Solution:
         """From coefficients (S, c, p), where minus the gradient is ``first`` if that is known."""
         rows = self.rows
@@ -120,11 +121,10 @@ class NewtonBatch:
             changes.append(change)
             theta[active] += step.reshape(-1, *theta.shape[1:])
             steps[active] += 1
-            with np.errstate(invalid="ignore"):
-                is_done = change * ratio <= CONVERGED
-                stays = ~is_done & np.isfinite(change) & (change <= WILD * changes[0])
-                if len(changes) > WINDOW:
-                    stays &= change <= SLOW * changes[-1 - WINDOW]
+            is_done = change * ratio <= CONVERGED
+            stays = ~is_done & np.isfinite(change) & (change <= WILD * changes[0])
+            if len(changes) > WINDOW:
+                stays &= change <= SLOW * changes[-1 - WINDOW]
             done[active[is_done]] = True
             # along a long first step the Hessian half way is not that at the end
             memory.add(step, descent, is_bent[active] if first is not None and len(changes) == 1 else None)
