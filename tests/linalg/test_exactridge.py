@@ -1,4 +1,4 @@
-"""Ridge regressions in whole numbers, against fractions."""
+"""Ridge regressions in as many digits as it takes, against fractions."""
 
 from fractions import Fraction
 
@@ -58,3 +58,34 @@ def test_what_is_beyond_the_largest_double_is_infinite():
     X, new = np.array([[1e-200], [2e-200]]), np.array([[1e300], [-1e300]])
     found = predict_exactly(X, plain(1), np.array([[1.0], [2.0]]), np.ones(2), 1e-300, False, new)
     assert found[:, 0].tolist() == [np.inf, -np.inf]
+
+
+def test_columns_over_sixty_decades_take_more_digits():
+    """A hundred of them lose the small column, and three hundred keep it."""
+    X, y = np.array([[1e30, 0.0], [1e30, 1e-30], [0.0, 3e-30]]), np.array([[1.0], [2.0], [0.0]])
+    new, lam = np.array([[1e30, 0.0], [0.0, 1e-30]]), 1e-61
+    found = predict_exactly(X, plain(2), y, np.ones(3), lam, False, new)
+    np.testing.assert_array_equal(found[:, 0], by_fractions_through_zero(X, y[:, 0], lam, new))
+
+
+def by_fractions_through_zero(X, y, lam, new):
+    A, p = np.vectorize(Fraction)(X), X.shape[1]
+    system = np.c_[A.T @ A + np.diag([Fraction(lam)] * p), A.T @ np.vectorize(Fraction)(y)]
+    return (np.vectorize(Fraction)(new) @ solved(system)).astype(float)
+
+
+def test_a_prediction_of_zero_is_found_to_be_zero():
+    """Of rows that cancel: no digit of it is the same with more digits."""
+    X = np.array([[1.0, 1 / 3], [1.0, -1 / 3], [0.1, 0.7]])
+    found = predict_exactly(X[:2], plain(2), np.array([[1.0], [1.0]]), np.ones(2), 1e-9, False, np.array([[0.0, 0.7]]))
+    assert abs(found[0, 0]) < 1e-30
+
+
+@pytest.mark.parametrize("column", [1.0, 0.1])
+def test_free_columns_that_depend_on_each_other_are_refused(column):
+    """A constant beside the intercept, at values that no decimal number of few digits is."""
+    rng = np.random.default_rng(0)
+    maps = Penalty(np.array([[1.0], [0.0]]), np.array([[0.0], [1.0]]))
+    X = np.c_[rng.normal(size=5), np.full(5, column)]
+    with pytest.raises(ZeroDivisionError):
+        predict_exactly(X, maps, rng.normal(size=(5, 1)), rng.random(5), 0.3, True, X)

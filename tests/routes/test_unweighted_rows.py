@@ -17,7 +17,7 @@ SETTINGS = ({"route": "gram"}, {"route": "onestep"}, {"n_folds": "n"})
 
 
 def assert_keeps_digits(X, y, w, lam, settings, rtol):
-    """Held-out residuals of rows of no weight, beside fits in whole numbers; predictions are as large as y."""
+    """Held-out residuals of rows of no weight, beside fits in many digits; predictions are as large as y."""
     light, maps = w == 0, as_penalty(None, X.shape[1])
     ids = np.where(light, 0, 1) if "n_folds" in settings else np.arange(len(y)) % 4
     folds = {} if "n_folds" in settings else {"folds": ids[None]}

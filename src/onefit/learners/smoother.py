@@ -218,7 +218,7 @@ class Smoother(FitRows, Learner):
         return predictions
 
     def _predict_exactly(self, rows: IntArray, y: FloatArray, lam: float, new: IntArray) -> FloatArray:
-        """The same in whole numbers, if rows are few.
+        """The same in as many digits as it takes, if rows are few.
 
         Rounding errors of the largest columns, moved and weighted, may be larger than the smallest columns: then a fit
         in double precision is that of other columns, and no test of it says so.
