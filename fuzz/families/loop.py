@@ -22,7 +22,7 @@ from ..library import warned
 from .asking import figures_of, keywords_of
 from .contract import Trial
 
-__all__ = ["expected_figures", "lacks_rank", "moved", "warned_by_refits"]
+__all__ = ["expected_figures", "lacks_rank", "moved", "training_sets", "warned_by_refits"]
 
 RESIDUALS = ("squared_error", "absolute_error")
 POOLED = ("log_loss", "brier")
@@ -154,7 +154,7 @@ def _splits(trial: Trial) -> list[tuple[np.ndarray, np.ndarray]]:
     return [(rows[(rows < block[0] - b) | (rows > block[-1] + b)], block) for block in blocks]
 
 
-def _training_sets(trial: Trial) -> Iterator[np.ndarray]:
+def training_sets(trial: Trial) -> Iterator[np.ndarray]:
     """Rows of all training sets, with one fold out and with two."""
     if trial.how == "drops":
         inside = [np.isin(np.arange(trial.n), train) for train, _ in _splits(trial)]
@@ -173,7 +173,7 @@ def lacks_rank(trial: Trial) -> bool:
         return False
     X = np.asarray(trial.asked.X, dtype=float)
     X = np.hstack([X, np.ones((len(X), int(trial.asked.estimator.fit_intercept)))])
-    for rows in _training_sets(trial):
+    for rows in training_sets(trial):
         size = np.abs(X[rows]).max(axis=0)
         if np.linalg.matrix_rank(X[rows] / np.where(size > 0, size, 1.0)) < X.shape[1]:
             return True
@@ -185,7 +185,7 @@ def warned_by_refits(trial: Trial) -> set[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for estimator in trial.candidates(tight=False):
-            for rows in _training_sets(trial):
+            for rows in training_sets(trial):
                 try:
                     fit(estimator, trial.asked.X, trial.asked.y, trial.weights, rows).predict(trial.asked.X)
                 except Exception:  # whoever asks for figures hears of it

@@ -12,6 +12,7 @@ from ..library import Answer
 from .asking import ask_trial
 from .contract import Trial
 from .loop import expected_figures, lacks_rank, moved, warned_by_refits
+from .separation import has_no_maximum
 
 __all__ = ["judge_trial", "judge_trial_answer"]
 
@@ -74,6 +75,8 @@ def _of_candidate(trial: Trial, at: int, answer: Answer) -> Verdict:
             return Verdict("refused rightly", reason)
         if reason.startswith("TrainingSetError") and lacks_rank(trial):
             return Verdict("refused rightly", "least squares is not unique")
+        if "no maximum" in reason and has_no_maximum(trial):
+            return Verdict("refused rightly", "coefficients go to infinity")
         move = max(float(each.max()) for each in _moves(trial, at, expected, not is_refitted).values())
         if move >= STEADY:
             return Verdict("refused rightly", f"the last bit moves it by {move:.1g}")

@@ -16,6 +16,7 @@ from sklearn.linear_model import (
     GammaRegressor,
     LogisticRegression,
     PoissonRegressor,
+    Ridge,
     RidgeCV,
     TweedieRegressor,
 )
@@ -26,7 +27,9 @@ from fuzz.balls import has_full_rank
 from fuzz.exact import DualRefits, PrimalRefits
 from fuzz.families import trials
 from fuzz.families.asking import ask_trial
+from fuzz.families.contract import Asked
 from fuzz.families.precise import PreciseElasticNet, PreciseFamily, PreciseLogistic
+from fuzz.families.separation import has_no_maximum
 from fuzz.families.verdict import judge_trial, judge_trial_answer
 from fuzz.figures import Figures, tabulate
 from fuzz.judge import Verdict, judge, judge_answer, same_bits
@@ -490,3 +493,21 @@ def test_command_line_counts_cases_and_repeats_one():
     one = fuzz("--case", str(FINE["ridge"][0]))
     assert one.returncode == 0, one.stdout + one.stderr
     assert '"kind": "ridge"' in one.stdout
+
+
+@pytest.mark.parametrize(
+    "model", [PoissonRegressor(alpha=0.0), LogisticRegression(C=np.inf)], ids=["counts", "classes"]
+)
+@pytest.mark.parametrize("is_told_apart", [True, False])
+def test_a_likelihood_has_no_maximum_where_a_column_tells_rows_apart(model, is_told_apart):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), np.arange(30) % 2.0
+    X[:, 1] = np.where(y == 0, 1.0, 0.0)
+    if not is_told_apart:
+        X[:6, 1] = 1.0
+    drawn = trials.draw_trial(FINE_FAMILIES["generalized"][0], "generalized")
+    trial = replace(
+        drawn, asked=Asked(model, model, X, y), folds=np.arange(30)[None] // 2 % 5, weights=None, how="rows"
+    )
+    assert has_no_maximum(trial) == is_told_apart
+    assert not has_no_maximum(replace(trial, asked=Asked(Ridge(), Ridge(), X, y)))
