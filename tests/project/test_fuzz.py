@@ -504,7 +504,8 @@ def test_a_likelihood_has_no_maximum_where_a_column_tells_rows_apart(model, is_t
     X, y = rng.normal(size=(30, 2)), np.arange(30) % 2.0
     X[:, 1] = np.where(y == 0, 1.0, 0.0)
     if not is_told_apart:
-        X[:6, 1] = 1.0
+        X[:12, 1] = 1.0  # half of either
+        X[12:24, 1] = 0.0
     drawn = trials.draw_trial(FINE_FAMILIES["generalized"][0], "generalized")
     trial = replace(
         drawn, asked=Asked(model, model, X, y), folds=np.arange(30)[None] // 2 % 5, weights=None, how="rows"
