@@ -82,3 +82,12 @@ def test_a_column_fifty_million_times_as_large_in_rows_without_weight(route):
             ]
         worst.append(relative_gap(result.heldout["prediction"][light], exact[light]))
     assert max(worst) < 1e-11
+
+
+def test_uneven_columns_that_fit_all_rows_one_step():
+    """Sixteen columns for ten rows: prediction weights of the fit to all of them had five digits."""
+    rng = np.random.default_rng(1)
+    n, p, lam, light = 14, 16, 1.2e-11, np.arange(14) % 5 == 1
+    X, y = rng.normal(size=(n, p)) * np.logspace(-2.3, 2.5, p), rng.normal(size=n)
+    X[:, 4] *= np.where(light, 6.7e6, 3.8e-6)
+    assert_keeps_digits(X, y, np.where(light, 0.0, 1.0), lam, {"route": "onestep"}, 1e-10)

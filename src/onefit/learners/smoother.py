@@ -249,18 +249,19 @@ class Smoother(FitRows, Learner):
         They may see columns that the others hardly have, and so more of the rounding errors of coefficients.
         """
         rows = self.fitted_rows
-        if len(rows) == self.n or not (has_far or self._may_be_refined(rows)):
+        if len(rows) == self.n or not (has_far or self.are_refined):
             return None
         try:
             return self.predict(rows, y, lam, self.unweighted_rows)
         except TrainingSetError:  # training sets without some of the rows will say so
             return None
 
-    def _may_be_refined(self, rows: IntArray) -> bool:
-        """Whether fits to some rows are refined, and few enough."""
+    @cached_property
+    def are_refined(self) -> bool:
+        """Whether fits to the rows that count are refined, as columns are uneven, and are few enough."""
         if self.exact_rows(None) is None:
             return False
-        columns = self.take(rows).weighted(self.root_weights(rows))
+        columns = self.take(self.fitted_rows).weighted(self.root_weights(self.fitted_rows))
         return columns.E.size * self.n_values <= MOST_ENTRIES and can_be_refined(columns)
 
     def data_and_maps(self) -> tuple[FloatArray, Penalty]:

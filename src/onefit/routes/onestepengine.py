@@ -78,7 +78,10 @@ class OneStepEngine(SmootherEngine):
     def mend_far(self, group: int, value: int, folds: Folds, u: FloatArray, log: FailureLog) -> None:
         """Held-out residuals u (L, K, m, 1, Q) of rows of no weight that are far, in place."""
         outputs, lams = self.outputs[group]
-        far = self.smoother.unweighted_rows[self.smoother.are_far(self.operator(group, value).light_squares)]
+        operator, far = self.operator(group, value), self.smoother.unweighted_rows
+        # the dual form has prediction weights for such rows: of a fit that nearly interpolates few digits, if uneven
+        if operator.left is not None or not self.smoother.are_refined:
+            far = far[self.smoother.are_far(operator.light_squares)]
         refit_far(self.smoother, self.y[:, outputs], lams[[value]], folds, [far], np.array([value]), u, log)
 
 
