@@ -34,6 +34,8 @@ def read_array(values: object, what: str) -> AnyArray:
 
 def as_container(X: Any) -> Any:
     """Keep frames, matrices and vectors of objects as they are; make an array of anything else; refuse other shapes."""
+    if X is None:
+        raise DataError("X is None: it must be a table of rows and columns.")
     if sparse.issparse(X):
         X = X.tocsr()  # the only sparse format whose rows can be taken
     if _is_list_of_objects(X):

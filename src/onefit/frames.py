@@ -116,24 +116,41 @@ def find_frame(X: Any, what: str = "X") -> Frame | None:
 
 
 def split_columns(X: Any, **roles: Any) -> tuple[Any, dict[str, Any]]:
-    """Take the columns that are named by roles (y, groups, ...) out of a frame; what is no name stays as it is."""
-    named = {role: name for role, name in roles.items() if isinstance(name, str)}
+    """Take the columns that are named by roles (y, groups, ...) out of a frame; what is no name stays as it is.
+
+    ``y`` may be a list of names, of several outputs.
+    """
+    named = {
+        role: name for role, name in roles.items() if isinstance(name, str) or (role == "y" and _are_names(name, X))
+    }
     if not named:
         return X, roles
     frame = find_frame(X)
     for role, name in named.items():
         if frame is None:
             raise DataError(f"{role}={name!r} is a name, and X has no named columns; give {role} itself.")
-        if name not in frame.names:
-            meant = did_you_mean(name, map(str, frame.names))
-            raise DataError(f"{role}={name!r} is no column of X{meant and f'; {meant}'}")
+        for each in [name] if isinstance(name, str) else name:
+            if each not in frame.names:
+                meant = did_you_mean(each, map(str, frame.names))
+                raise DataError(f"{role}={each!r} is no column of X{meant and f'; {meant}'}")
     assert frame is not None
     _refuse_twice(frame.names, "X")  # pandas allows it, and columns then have no names to be taken out by
-    taken = {role: frame.table.get_column(name).to_native() for role, name in named.items()}
-    rest = frame.table.drop(*dict.fromkeys(named.values())).to_native()
-    if not len(frame.names) > len(set(named.values())):
+    taken = {
+        role: (frame.table.get_column(name) if isinstance(name, str) else frame.table.select(name)).to_native()
+        for role, name in named.items()
+    }
+    out = dict.fromkeys(each for name in named.values() for each in ([name] if isinstance(name, str) else name))
+    if not len(frame.names) > len(out):
         raise DataError("X has no columns beside those that are named for other roles.")
-    return rest, {**roles, **taken}
+    return frame.table.drop(*out).to_native(), {**roles, **taken}
+
+
+def _are_names(y: Any, X: Any) -> bool:
+    """Whether it is a list of texts that are columns of a frame, and not the classes of its rows."""
+    is_texts = isinstance(y, list | tuple) and bool(y) and all(isinstance(each, str) for each in y)
+    if not is_texts or (frame := find_frame(X)) is None:
+        return False
+    return len(set(y)) == len(y) and (len(y) != len(frame.table) or set(y) <= set(frame.names))
 
 
 def as_array(values: object, what: str = "X") -> AnyArray:

@@ -11,9 +11,22 @@ import pandas as pd
 from .checks import check_range_of
 from .containers import column_names, read_array, to_float
 from .errors import DataError
+from .frames import row_names
 from .typing import AnyArray, ArrayLike, FloatArray, IntArray, Shaped
 
-__all__ = ["check_group_sizes", "check_groups", "check_labels", "check_weights", "check_y"]
+__all__ = ["check_group_sizes", "check_groups", "check_labels", "check_order", "check_weights", "check_y"]
+
+
+def check_order(what: str, values: object, X: object) -> None:
+    """Refuse values with the index of X in another order: rows are taken by their place, as scikit-learn does."""
+    mine, rows = row_names(values), row_names(X)
+    if mine is None or rows is None or len(mine) != len(rows) or mine.equals(rows):
+        return
+    if mine.is_unique and rows.is_unique and bool(mine.isin(rows).all()):
+        raise DataError(
+            f"{what} has the index of X in another order, and rows are taken by their place; give "
+            f"{what}.loc[X.index], or {what}.to_numpy() if the places are right."
+        )
 
 
 def check_y(y: ArrayLike | Shaped | None) -> tuple[FloatArray, tuple[str, ...] | None]:

@@ -17,7 +17,7 @@ from .containers import as_container, column_names, is_table, to_float
 from .errors import DataError
 from .frames import as_array, in_double, in_few_blocks, is_frame
 from .metrics.losses import Classes
-from .rowvalues import check_groups, check_labels, check_weights, check_y
+from .rowvalues import check_groups, check_labels, check_order, check_weights, check_y
 from .sources import MemorySource, Source
 from .typing import AnyArray, ArrayLike, Data, Estimator, FloatArray, IntArray, Shaped
 
@@ -91,6 +91,8 @@ def check_problem(
         check_estimator(estimator)
     if len({is_classifier(estimator) for estimator in estimators}) > 1:
         raise DataError("Some estimators are classifiers and some are not; their losses cannot be compared.")
+    for name, values in (("y", y), ("groups", groups), ("sample_weight", sample_weight)):
+        check_order(name, values, X)
     X = as_container(X)
     n = MemorySource(X).n_rows
     labels = classes = output_names = None

@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import Ridge, RidgeClassifier
 
 from helpers import (
     FOLD_ERRORS,
@@ -161,3 +161,50 @@ def test_a_target_that_is_named_needs_columns_with_names_of_their_own(names):
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 4)), columns=names)
     with pytest.raises(DataError, match=r"Two columns of X are named '[ay]'; give each a name of its own"):
         quiet_nested_cv(Ridge(), X, "y", **SETTINGS)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_a_list_of_names_is_several_outputs(kind, two_outputs):
+    X, Y = two_outputs
+    frame, outputs = FRAMES[kind](X, Y)
+    table = pd.concat([frame, outputs], axis=1) if kind == "pandas" else pl.concat([frame, outputs], how="horizontal")
+    named = quiet_nested_cv(Ridge(), table, OUTPUTS, **SETTINGS)
+    assert_same_results(named, quiet_nested_cv(Ridge(), frame, outputs, **SETTINGS))
+    with pytest.raises(DataError, match=r"y='heights' is no column of X; did you mean 'height'"):
+        quiet_nested_cv(Ridge(), table, ["weight", "heights"], **SETTINGS)
+    with pytest.raises(DataError, match="no columns beside"):
+        quiet_nested_cv(Ridge(), outputs, OUTPUTS, **SETTINGS)
+
+
+def test_classes_in_a_list_are_no_names_of_columns():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(40, 2)), columns=["a", "b"])
+    labels = ["a" if value > 0 else "c" for value in table["a"]]
+    found, expected = (quiet_nested_cv(RidgeClassifier(), table, y, **SETTINGS) for y in (labels, np.array(labels)))
+    pd.testing.assert_frame_equal(found.heldout, expected.heldout)
+
+
+@pytest.mark.parametrize("role", ["y", "groups", "sample_weight"])
+def test_an_index_in_another_order_is_refused(role, two_outputs):
+    """Rows are taken by their place; labels that do not match are no reason to look at them."""
+    X, Y = two_outputs
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(X, columns=NAMES)
+    values = {
+        "y": pd.Series(Y[:, 0]),
+        "groups": pd.Series(np.arange(len(X)) // 2),
+        "sample_weight": pd.Series(rng.random(len(X))),
+    }
+    turned = {**values, role: values[role].sample(frac=1, random_state=1)}
+    with pytest.raises(DataError, match=rf"^{role} has the index of X in another order.*{role}\.loc"):
+        quiet_nested_cv(Ridge(), frame, **turned, **SETTINGS)
+    aligned = {**turned, role: turned[role].loc[frame.index]}
+    elsewhere = {**values, role: values[role].set_axis(range(500, 500 + len(X)))}
+    for each in (aligned, elsewhere):
+        found = quiet_nested_cv(Ridge(), frame, **each, **SETTINGS)
+        assert_same_results(found, quiet_nested_cv(Ridge(), frame, **values, **SETTINGS))
+
+
+def test_no_table_at_all_is_said_to_be_none():
+    with pytest.raises(DataError, match="X is None"):
+        quiet_nested_cv(Ridge(), None, np.arange(9.0))

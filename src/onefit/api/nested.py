@@ -61,7 +61,7 @@ def nested_cv(
     estimator : estimator
         Not fitted and not changed.
     X : array, DataFrame (pandas, polars, pyarrow), sparse matrix (n, p), vector of n objects, or `Table` (see `scan`)
-    y : array-like of shape (n,) or (n, n_outputs), or name of a column of X
+    y : array-like of shape (n,) or (n, n_outputs), or name of a column of X, or list of names
         With two dimensions every figure of the result has a last axis of outputs. A column that is named is taken out
         of X; `groups` and `sample_weight` may be named, too.
     n_folds : int, "n" or "auto", default="auto"

@@ -15,6 +15,7 @@ OPTIONS = {
     "loss": "--loss",
     "scoring": "--scoring",
     "interval": "--interval",
+    "n_blocks": "--folds",
     "n_folds": "--folds",
     "n_repeats": "--repeats",
     "max_fits": "--max-fits",
@@ -43,6 +44,7 @@ def as_options(text: str) -> str:
     """A message of the library with its keywords as the options that they are here."""
     for said, meant in PHRASES.items():
         text = text.replace(said, meant)
+    text = re.sub(r"\b(?:Time|Space)Blocks\((n_blocks=\d+)\)", r"\1", text)
     text = re.sub(r'transformers="freeze"', "--freeze", text)
     text = re.sub(r", or stratified ones \(cv=StratifiedKFold[^;]*?\)\)", "", text)
     return re.sub(
