@@ -321,7 +321,7 @@ def test_the_first_line_is_the_answer_in_one_sentence():
     outcome, found = onefit_cli(*options), document(*options)["result"]
     estimate, low, high = (f"{value:,.0f}" for value in (found["estimate"], *found["interval"]))
     answer = f"Expect a squared error of about {estimate}, 95% interval {low} to {high}"
-    estimate, low, high = (f"{found['r2'][key]:.2f}" for key in ("estimate", "low", "high"))
+    estimate, low, high = (f"{found['r2'][key]:.3f}" for key in ("estimate", "low", "high"))
     assert outcome.stdout.splitlines()[0] == f"{answer}; R2 {estimate} ({low} to {high})"
     assert "\x1b" not in outcome.stdout
     for rule in onefit.nested_cv(LinearRegression(), *houses(), n_folds=5, n_repeats=3, random_state=0).intervals.index:

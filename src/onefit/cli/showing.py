@@ -13,7 +13,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..display.html import r2_text
 from ..display.method import method_line
 from ..display.numbers import Digits
 from ..display.style import loss_label
@@ -90,8 +89,8 @@ def sentence(result: NestedCVResult) -> str:
     name = loss_label(result.loss)
     text = f"Expect {article(name)} {name} of about {estimate}, {_level(result)} interval {low} to {high}"
     if result.r2 is not None:
-        estimate, low, high = r2_text(*(float(value) for value in result.r2))
-        text += _typed(f"; R2 {estimate} ({low} to {high})")
+        estimate, low, high = numbers(*result.r2)
+        text += f"; R2 {estimate} ({low} to {high})"
     return text
 
 
