@@ -167,6 +167,21 @@ def test_repeats_that_are_not_drawn_and_rules_without_an_interval_are_explained(
     assert "Cao and Stringer (2026), as written" in outcome.stdout
 
 
+@pytest.mark.parametrize(("model", "word", "other"), [("lasso", "alpha", "lam"), ("ridge", "lam", "alpha")])
+def test_a_penalty_has_the_name_that_the_model_gives_it_on_the_command_line_and_in_the_report(
+    model, word, other, tmp_path
+):
+    numbers = ["--features", "area", "--features", "age", "--model", model, "--lambda", "1:10:2"]
+    page = tmp_path / "r.html"
+    asked = ["--folds", "3", "--repeats", "1", "--report", page]
+    outcome = onefit_cli("curve", HOUSES, "--target", "price", *numbers, *asked)
+    assert re.search(rf"^At {word} = ", outcome.stdout)
+    assert re.search(rf"(?m)^{word} +estimate", outcome.stdout)
+    report = re.sub(r"(?s)<(style|script)\b.*?</\1>", "", page.read_text(encoding="utf-8"))
+    assert f"At {word} = " in report
+    assert not re.search(rf"\b({other}|lambda)\b", outcome.stdout + report.replace("--lambda", ""))
+
+
 # ---------------------------------------------------------------------------------------------- people who wait
 
 

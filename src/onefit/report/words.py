@@ -82,7 +82,7 @@ def caveats(subject: Subject, output: int) -> list[tuple[str, str]]:
     if subject.result is not None:
         return found
     if subject.curve is not None:
-        remedy = 'A model that is tuned inside every training set (RidgeCV, or lam="gcv") has an honest one.'
+        remedy = "A model that is tuned inside every training set, as RidgeCV and LassoCV are, has an honest one."
         return [*found, ("Choice of the value", text.format("value") + remedy)]
     remedy = "Rows that had no part in the choice give an honest one."
     return [*found, ("Choice of the model", text.format("best model") + remedy)]
