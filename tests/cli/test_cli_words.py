@@ -121,6 +121,41 @@ def test_all_problems_of_a_table_are_said_at_once(table):
         assert part in line
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--order", "day"], ["--order: column 'day' is missing in 2 row(s)"]),
+        (["--coords", "lon", "lat"], ["--coords: column 'lat' must hold a number in every row"]),
+        (["--order", "days"], ["--order: there is no column 'days'; did", "'day' is missing in 2 row(s)"]),
+        (["--groups", "teams"], ["--groups: there is no column 'teams'", "column 'team' is missing in 1 row(s)"]),
+        (["--weights", "weigt"], ["--weights: there is no column 'weigt'", "'weight' must hold a number in every row"]),
+    ],
+    ids=lambda given: " ".join(given[:2]),
+)
+def test_what_is_wrong_with_the_columns_of_order_places_and_groups_hides_nothing_else(options, told, table):
+    n = 40
+    path = table(
+        y=np.arange(float(n)),
+        day=[None, None, *pd.date_range("2024-01-01", periods=n - 2).astype(str)],
+        lon=np.arange(float(n)),
+        lat=[*np.arange(n - 1.0), np.inf],
+        team=[None, *(["red", "green", "blue"] * 13)],
+        weight=["heavy", "light"] * (n // 2),
+        name=[f"n{i}" for i in range(n)],
+        gap=[np.nan, *np.arange(n - 1.0)],
+    )
+    outcome = onefit_cli("run", path, "--target", "y", *options)
+    (line,) = outcome.stderr.splitlines()
+    assert outcome.exit_code == 1
+    for part in (*told, "'name' is free text", "'gap' 1"):
+        assert part in line
+
+
+def test_columns_that_are_misspelt_and_nothing_like_any_other_are_all_that_is_told():
+    outcome = onefit_cli("run", HOUSES, "--target", "price", "--groups", "qqq")  # street, which is text, may be meant
+    assert outcome.stderr.startswith("onefit: --groups: there is no column 'qqq'; the columns are 'area'")
+
+
 def test_all_columns_that_are_not_there_are_named():
     outcome = onefit_cli("run", HOUSES, "--target", "prize", "--drop", "street", "--groups", "towns")
     assert "(1) --target: there is no column 'prize'" in outcome.stderr
