@@ -321,7 +321,7 @@ def test_the_first_line_is_the_answer_in_one_sentence():
     outcome, found = onefit_cli(*options), document(*options)["result"]
     estimate, low, high = (f"{value:,.0f}" for value in (found["estimate"], *found["interval"]))
     answer = f"Expect a squared error of about {estimate}, 95% interval {low} to {high}"
-    estimate, low, high = (f"{found['r2'][key]:.2f}" for key in ("estimate", "low", "high"))
+    estimate, low, high = (f"{found['r2'][key]:.3f}" for key in ("estimate", "low", "high"))
     assert outcome.stdout.splitlines()[0] == f"{answer}; R2 {estimate} ({low} to {high})"
     assert "\x1b" not in outcome.stdout
     for rule in onefit.nested_cv(LinearRegression(), *houses(), n_folds=5, n_repeats=3, random_state=0).intervals.index:
@@ -808,17 +808,23 @@ def test_help_versions_and_files_that_are_not_there_need_no_scikit_learn():
     assert ran.stdout.splitlines()[-1] == b"[]"
 
 
-@pytest.mark.parametrize(("quiet", "at_a_terminal"), [(False, True), (True, True), (False, False)])
-def test_who_waits_at_a_terminal_is_told_before_libraries_are_loaded(quiet, at_a_terminal, tmp_path, monkeypatch):
-    from onefit.cli.options import Source
-    from onefit.cli.reading import begin
+@pytest.mark.parametrize("asked", [["run", "table.csv", "--target", "a"], ["plan", "--rows", "50", "--columns", "3"]])
+def test_libraries_that_are_to_be_loaded_are_told_first_where_output_is_piped(asked, tmp_path):
+    (tmp_path / "table.csv").write_text("a,b\n1,x\n2,y\n")
+    ran = python("-m", "onefit", *asked, cwd=tmp_path)
+    assert ran.stderr.splitlines()[0].startswith(b"onefit: loading libraries"), ran.stderr
 
-    (tmp_path / "table.csv").write_text("a,b")
-    stream = io.StringIO()
-    stream.isatty = lambda: at_a_terminal
-    monkeypatch.setattr(sys, "stderr", stream)
-    begin(Source(str(tmp_path / "table.csv")), quiet)
-    assert stream.getvalue().startswith("onefit: loading libraries, and then '") == (at_a_terminal and not quiet)
+
+def test_libraries_that_are_there_are_not_told_of_nor_is_anything_if_silence_is_wanted(monkeypatch, capsys):
+    from onefit.cli.reading import tell_loading
+
+    tell_loading("loading", False)
+    assert capsys.readouterr().err == ""
+    monkeypatch.delitem(sys.modules, "sklearn")
+    tell_loading("loading", True)
+    assert capsys.readouterr().err == ""
+    tell_loading("loading", False)
+    assert capsys.readouterr().err == "onefit: loading\n"
 
 
 def test_ctrl_c_while_starting_ends_with_130_and_one_line(monkeypatch, capsys):

@@ -77,3 +77,10 @@ def test_what_does_not_go_together_is_refused(options, words, path):
     outcome = onefit_cli("run", path, *PLAIN, *options)
     assert outcome.exit_code in (1, 2)
     assert words in " ".join(outcome.stderr.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(("options", "fits"), [(["--folds", "5"], 15), (["--ahead", "10"], 6)])
+def test_the_plan_of_refits_of_rows_in_time_counts_them_and_says_when_their_time_is_known(options, fits, path):
+    said = onefit_cli("run", path, *PLAIN, "--order", "day", "--route", "refit", *options).stderr
+    (plan,) = [line for line in said.splitlines() if line.startswith("plan: ")]
+    assert plan.endswith(f"by refit: {fits} fits, whose time the first ones will tell (asked for)")

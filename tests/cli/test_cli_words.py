@@ -121,6 +121,41 @@ def test_all_problems_of_a_table_are_said_at_once(table):
         assert part in line
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--order", "day"], ["--order: column 'day' is missing in 2 row(s)"]),
+        (["--coords", "lon", "lat"], ["--coords: column 'lat' must hold a number in every row"]),
+        (["--order", "days"], ["--order: there is no column 'days'; did", "'day' is missing in 2 row(s)"]),
+        (["--groups", "teams"], ["--groups: there is no column 'teams'", "column 'team' is missing in 1 row(s)"]),
+        (["--weights", "weigt"], ["--weights: there is no column 'weigt'", "'weight' must hold a number in every row"]),
+    ],
+    ids=lambda given: " ".join(given[:2]),
+)
+def test_what_is_wrong_with_the_columns_of_order_places_and_groups_hides_nothing_else(options, told, table):
+    n = 40
+    path = table(
+        y=np.arange(float(n)),
+        day=[None, None, *pd.date_range("2024-01-01", periods=n - 2).astype(str)],
+        lon=np.arange(float(n)),
+        lat=[*np.arange(n - 1.0), np.inf],
+        team=[None, *(["red", "green", "blue"] * 13)],
+        weight=["heavy", "light"] * (n // 2),
+        name=[f"n{i}" for i in range(n)],
+        gap=[np.nan, *np.arange(n - 1.0)],
+    )
+    outcome = onefit_cli("run", path, "--target", "y", *options)
+    (line,) = outcome.stderr.splitlines()
+    assert outcome.exit_code == 1
+    for part in (*told, "'name' is free text", "'gap' 1"):
+        assert part in line
+
+
+def test_columns_that_are_misspelt_and_nothing_like_any_other_are_all_that_is_told():
+    outcome = onefit_cli("run", HOUSES, "--target", "price", "--groups", "qqq")  # street, which is text, may be meant
+    assert outcome.stderr.startswith("onefit: --groups: there is no column 'qqq'; the columns are 'area'")
+
+
 def test_all_columns_that_are_not_there_are_named():
     outcome = onefit_cli("run", HOUSES, "--target", "prize", "--drop", "street", "--groups", "towns")
     assert "(1) --target: there is no column 'prize'" in outcome.stderr
@@ -165,6 +200,21 @@ def test_repeats_that_are_not_drawn_and_rules_without_an_interval_are_explained(
     assert "note: --repeats 7 is not used: two rows or groups are left out at a time" in outcome.stderr
     assert "- for bates, paper, mlr3: The rule needs the variance within each fold" in outcome.stdout
     assert "Cao and Stringer (2026), as written" in outcome.stdout
+
+
+@pytest.mark.parametrize(("model", "word", "other"), [("lasso", "alpha", "lam"), ("ridge", "lam", "alpha")])
+def test_a_penalty_has_the_name_that_the_model_gives_it_on_the_command_line_and_in_the_report(
+    model, word, other, tmp_path
+):
+    numbers = ["--features", "area", "--features", "age", "--model", model, "--lambda", "1:10:2"]
+    page = tmp_path / "r.html"
+    asked = ["--folds", "3", "--repeats", "1", "--report", page]
+    outcome = onefit_cli("curve", HOUSES, "--target", "price", *numbers, *asked)
+    assert re.search(rf"^At {word} = ", outcome.stdout)
+    assert re.search(rf"(?m)^{word} +estimate", outcome.stdout)
+    report = re.sub(r"(?s)<(style|script)\b.*?</\1>", "", page.read_text(encoding="utf-8"))
+    assert f"At {word} = " in report
+    assert not re.search(rf"\b({other}|lambda)\b", outcome.stdout + report.replace("--lambda", ""))
 
 
 # ---------------------------------------------------------------------------------------------- people who wait
@@ -225,7 +275,7 @@ def test_results_are_written_as_typed_where_a_terminal_has_no_minus_sign(table):
     x, noise = rng.normal(size=(2, 60))
     outcome = onefit_cli("run", table(x=x, y=1e5 * noise), "--target", "y", "--repeats", "2")
     assert outcome.stdout.isascii()
-    assert "; R2 0.00 (-0.0" in outcome.stdout
+    assert "; R2 -0.0" in outcome.stdout
     (baseline,) = (line for line in outcome.stdout.splitlines() if line.startswith("The best constant has"))
     assert "e+09;" in baseline
 

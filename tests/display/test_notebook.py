@@ -7,13 +7,12 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
-import pytest
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import onefit
-from onefit.display.html import MOST_ROWS, r2_text, selections
+from onefit.display.html import MOST_ROWS, selections
 from onefit.display.numbers import interval_text, number_text
 
 EVIL = "<script>alert(1)</script>"
@@ -50,7 +49,7 @@ def test_result_shows_the_error_its_root_and_r2_with_their_intervals(regression)
     assert rows[0] == ["", "estimate", "95% from", "to"]
     assert rows[1] == ["squared error", *interval_text(result.estimate, *result.interval)]
     assert rows[2] == ["root mean squared error", *interval_text(*result.rmse)]
-    assert rows[3] == ["R²", *(f"{value:.2f}" for value in result.r2)]
+    assert rows[3] == ["R²", *interval_text(*result.r2)]
     assert "5 folds, 8 repeats, route" in result._repr_html_()
 
 
@@ -128,17 +127,22 @@ def test_long_tables_end_and_say_where_the_rest_is():
     assert "30 more rows: see to_frame()" in text
 
 
-@pytest.mark.parametrize(
-    ("figures", "texts"),
-    [
-        ((0.482, 0.421, 0.541), ("0.48", "0.42", "0.54")),
-        ((0.9961, 0.9950, 0.9969), ("0.9961", "0.9950", "0.9969")),
-        ((-0.1, -0.3, 0.05), ("−0.10", "−0.30", "0.05")),
-        ((np.nan, np.nan, np.nan), ("–", "–", "–")),
-    ],
-)
-def test_r2_has_two_decimals_and_more_only_near_one(figures, texts):
-    assert r2_text(*figures) == texts
+def test_summary_notebook_and_command_line_write_the_same_figures_with_the_same_digits():
+    from onefit.cli.showing import sentence
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    result = onefit.nested_cv(Ridge(), X, 50 * X[:, 0] + 20 * rng.standard_normal(60), random_state=0)
+    error, r2 = (interval_text(each[0], *each[1:]) for each in ((result.estimate, *result.interval), result.r2))
+    assert len(r2[0].partition(".")[2]) == 3  # the half-width, of some hundredths, bears as many
+    first, *lines = result.summary().splitlines()
+    assert first == "squared error {}, 95% interval {} to {}".format(*error)
+    assert "  R2 {} ({} to {})".format(*r2) in lines
+    said = "Expect a squared error of about {}, 95% interval {} to {}; R2 {} ({} to {})"
+    assert sentence(result) == said.format(*error, *r2)
+    cells = Cells(result._repr_html_()).rows
+    assert ["squared error", *error] in cells
+    assert ["R²", *r2] in cells
 
 
 def test_tables_need_neither_jinja2_nor_plotly_nor_matplotlib():

@@ -48,6 +48,11 @@ def with_lever(X, y):
     return X, y
 
 
+def with_target_inside(X, y):
+    """A column that is the target in another unit."""
+    return np.column_stack([X, 1.8 * y + 32]), y
+
+
 def one_after_another(n, seed=0, correlation=0.7):
     """Columns without order, and noise in which each row takes after the one before."""
     rng = np.random.default_rng(seed)
@@ -81,6 +86,7 @@ CASES = {
         {"n_folds": 3, "n_repeats": 4, "random_state": 0, "progress": stop},
         "--model lasso --folds 3 --repeats 4 --route refit",
     ),
+    "leak": Case(LinearRegression(), *with_target_inside(*CALM), {}, "--model ols"),
     "no interval": Case(
         LinearRegression(),
         *NOISE,
@@ -278,6 +284,33 @@ def test_the_reason_of_the_result_is_among_its_findings_and_empty_without_one(fo
     assert stopped.reason == "stopped by the user after 1 of 4 repeats; the figures are from this one"
     assert of_kind(stopped, "interrupted").message == f"S{stopped.reason[1:]}."
     assert all(found[kind][0].reason == "" for kind in ("monte carlo", "heavy tails", "few groups", "exactness"))
+
+
+@pytest.mark.parametrize("weights", [None, np.arange(60) % 3])
+@pytest.mark.parametrize("model", [LinearRegression(), Ridge(1e-9), make_pipeline(StandardScaler(), Ridge(1e-9))])
+def test_a_column_that_is_the_target_is_found_if_its_noise_is_below_one_part_in_a_hundred_thousand(model, weights):
+    X, y = with_target_inside(*CALM)
+    noise = np.random.default_rng(1).standard_normal(len(y)) * y.std()
+    small = 2.0 ** -np.arange(5, 25)
+    found = [
+        "leak" in kinds(quietly(onefit.nested_cv, model, X, y + each * noise, sample_weight=weights)) for each in small
+    ]
+    first = found.index(True)
+    assert found == [False] * first + [True] * (len(small) - first)
+    assert 1e-5 / 2 <= small[first] <= 2e-5  # the root of the limit
+
+
+def test_leaks_are_told_by_output_and_not_of_classes_nor_of_constants():
+    X, y = with_target_inside(*CALM)
+    noisy = np.column_stack([y, y + 0.1 * CALM[0][:, 0] ** 2, np.ones(60)])
+    result = quietly(onefit.nested_cv, LinearRegression(), X, noisy)
+    assert of_kind(result, "leak").outputs == (0,)
+    above = y > np.median(y)
+    result = quietly(
+        onefit.nested_cv, RidgeClassifier(), 9.0 * above[:, None], above, n_folds=4, n_repeats=2, random_state=0
+    )
+    assert result.cv_estimate < 0.02
+    assert "leak" not in kinds(result)
 
 
 def test_a_job_that_was_stopped_is_told_to_go_on(found):

@@ -259,7 +259,7 @@ def test_of_two_bars_at_once_one_is_shown(clock):
 def test_a_long_job_says_once_how_many_fits_and_how_long_also_in_a_file(clock):
     stream = io.StringIO()
     run(Bar(stream, is_asked_for=False), clock, 0.4, Units(150, "fits", is_most=True), 150)
-    assert stream.getvalue() == "onefit: at most 150 fits, about 60 s\n"
+    assert stream.getvalue() == "onefit: at most 150 fits, which would take about 60 s\n"
 
 
 def test_the_line_comes_by_the_first_fits(clock):

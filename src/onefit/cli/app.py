@@ -154,6 +154,7 @@ def plan(
         return
     if ask.source.data or ask.roles.target or rows is None or columns is None:
         raise typer.BadParameter("give a table with --target, or --rows and --columns without a table")
+    tell_loading("loading libraries", ask.quiet)
     import onefit
 
     from .streaming import memory_notes

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ..errors import DataError
@@ -53,19 +55,34 @@ def read_ordering(table: pd.DataFrame, roles: Roles) -> Ordering:
     """The columns that are named; text is read as dates."""
     if roles.coords is not None:
         names = list(roles.coords)
-        wrong = [name for name in names if not pd.api.types.is_numeric_dtype(table[name].dtype)]
+        wrong = [name for name in names if not _holds_numbers(table[name])]
         if wrong:
             raise DataError(f"--coords: column {wrong[0]!r} must hold a number in every row; correct it.")
         return Ordering(coords=table[names], code=(f"coords = table[{names!r}]",))
     if roles.order is None:
         return Ordering()
     values, code = table[roles.order], f"order = table[{roles.order!r}]"
+    missing = int(values.isna().sum())
+    if missing:
+        raise DataError(
+            f"--order: column {roles.order!r} is missing in {missing} row(s): it is not known where they belong; "
+            "remove these rows."
+        )
     if pd.api.types.is_string_dtype(values.dtype) or values.dtype == object:
         try:
-            values = pd.to_datetime(values)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that texts have no common format, of which the error speaks
+                values = pd.to_datetime(values)
         except (ValueError, TypeError) as error:
             raise DataError(
                 f"--order: column {roles.order!r} holds neither numbers nor dates ({error}); correct it."
             ) from error
         code = f"order = pd.to_datetime(table[{roles.order!r}])"
     return Ordering(order=values, code=(code,))
+
+
+def _holds_numbers(values: pd.Series[Any]) -> bool:
+    """Whether there is a finite number in every row."""
+    if not pd.api.types.is_numeric_dtype(values.dtype) or values.isna().any():
+        return False
+    return bool(np.isfinite(values.to_numpy(float)).all())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import pprint
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,16 +17,14 @@ from .columns import Column, read_column
 from .options import Roles
 from .ordering import Ordering, read_ordering
 from .problems import Problems
+from .roles import MOST_NAMED, check_roles, listed
 
-__all__ = ["TAKE_TEXT", "Prepared", "listed", "prepare", "wrapped"]
+__all__ = ["TAKE_TEXT", "Prepared", "prepare", "wrapped"]
 
 TextArray: TypeAlias = npt.NDArray[np.str_]
 
 TAKE_TEXT = ("ridge", "ols", "lasso", "kernel", "logistic", "poisson", "gamma")
 """Models before which scikit-learn's encoder stands, so that text is left as it is."""
-
-MOST_NAMED = 10
-"""Messages name at most so many columns."""
 
 _BLANK = ": if blank means no (or zero), fill it in"
 
@@ -86,7 +83,7 @@ class Prepared:
 def prepare(table: pd.DataFrame, roles: Roles, keeps_categories: bool = False) -> Prepared:
     """Check every column and take what is needed; ``keeps_categories`` leaves the encoding to steps."""
     problems = Problems()
-    _check_roles(table, roles, problems)
+    roles = check_roles(table, roles, problems)
     table, code, notes = _drop_rows(table, roles, problems)
     table = _as_text(table, roles, code)
     target = problems.tried(_read_target, table, roles, notes)
@@ -159,55 +156,11 @@ def wrapped(names: Sequence[str]) -> str:
     return pprint.pformat(list(names), width=100, compact=True)
 
 
-def listed(names: Sequence[str]) -> str:
-    """Names in a sentence, not too many of them."""
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(map(repr, names[:MOST_NAMED])) + more
-
-
-def _check_roles(table: pd.DataFrame, roles: Roles, problems: Problems) -> None:
-    """Every column that is named is there, and has one role; without that nothing more can be looked at."""
-    known = list(table.columns)
-    asked: dict[str, Sequence[str | None]] = {
-        "--target": [roles.target],
-        "--groups": [roles.groups],
-        "--weights": [roles.weights],
-        "--drop": roles.drop,
-        "--features": roles.features,
-        "--keep": roles.keep,
-    }
-    seen: dict[str, str] = {}
-    for option, names in asked.items():
-        for name in (each for each in names if each is not None):
-            if name not in known:
-                problems.add(f"{option}: there is no column {name!r}; {_hint(name, known)}")
-            if seen.get(name, option) != option:
-                problems.add(f"Column {name!r} is given by {seen[name]} and by {option}; leave one of them out.")
-            seen[name] = option
-    for option, names in {"--order": [roles.order], "--coords": roles.coords or ()}.items():
-        for lacking in (each for each in names if each is not None and each not in known):
-            problems.add(f"{option}: there is no column {lacking!r}; {_hint(lacking, known)}")
-    for name in roles.categorical:  # which may be one of --features too
-        if name not in known:
-            problems.add(f"--categorical: there is no column {name!r}; {_hint(name, known)}")
-        if seen.get(name, "--features") != "--features":
-            problems.add(f"Column {name!r} is given by {seen[name]} and by --categorical; leave one of them out.")
-    problems.refuse()
-
-
-def _hint(name: str, known: list[str]) -> str:
-    """The name that was meant, or all names."""
-    close = difflib.get_close_matches(name, known, 1)
-    return f"did you mean {close[0]!r}?" if close else f"the columns are {listed(known)}."
-
-
 def _drop_rows(table: pd.DataFrame, roles: Roles, problems: Problems) -> tuple[pd.DataFrame, list[str], list[str]]:
     """Rows with a target, the code and the notes so far."""
     missing = int(table[roles.target].isna().sum())
-    if not missing:
+    if missing in (0, len(table)):  # without any value it is refused when it is read
         return table, [], []
-    if missing == len(table):
-        raise DataError(f"The target {roles.target!r} has no values; name another column by --target.")
     if not roles.drop_missing_target:
         problems.add(
             f"The target {roles.target!r} is missing in {missing} of {len(table)} rows; give --drop-missing-target to "

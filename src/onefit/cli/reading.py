@@ -30,6 +30,8 @@ DELIMITERS = (",", ";", "\t", "|")
 SNIFFED_LINES = 50
 PATIENCE = 2.0
 """Seconds before it is said what is waited for."""
+SLOWEST = "sklearn"
+"""Of the libraries the one that takes most of the seconds, and all commands that compute need it."""
 
 
 def begin(source: Source, is_quiet: bool) -> None:
@@ -41,8 +43,8 @@ def begin(source: Source, is_quiet: bool) -> None:
 
 
 def tell_loading(what: str, is_quiet: bool) -> None:
-    """To who sits at a terminal."""
-    if not is_quiet and sys.stderr.isatty():
+    """To who waits, at a terminal or for lines of a file; libraries that are loaded already take no time."""
+    if not is_quiet and SLOWEST not in sys.modules:
         show_lines("onefit", [what])
 
 

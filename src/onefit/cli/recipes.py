@@ -12,7 +12,8 @@ from typing import Protocol, TypeGuard
 
 from ..errors import DataError
 from .amounts import check_amounts
-from .preparing import TAKE_TEXT, Prepared, listed, wrapped
+from .preparing import TAKE_TEXT, Prepared, wrapped
+from .roles import listed
 
 __all__ = ["Recipe", "make_recipe"]
 

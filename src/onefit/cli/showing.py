@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..display.html import r2_text
+from ..display.estimators import short_name
 from ..display.method import method_line
 from ..display.numbers import Digits
 from ..display.style import loss_label
@@ -90,8 +90,8 @@ def sentence(result: NestedCVResult) -> str:
     name = loss_label(result.loss)
     text = f"Expect {article(name)} {name} of about {estimate}, {_level(result)} interval {low} to {high}"
     if result.r2 is not None:
-        estimate, low, high = r2_text(*(float(value) for value in result.r2))
-        text += _typed(f"; R2 {estimate} ({low} to {high})")
+        estimate, low, high = numbers(*result.r2)
+        text += f"; R2 {estimate} ({low} to {high})"
     return text
 
 
@@ -186,7 +186,7 @@ def _show_curve(console: Console, curve: ErrorCurve, warned: Sequence[str], is_w
         console.print()
     best = curve.results[int(curve.best)]
     assert best is not None
-    name = _parameter(curve.param_name)
+    name = short_name(curve.param_name)
     where = f"{name} = {_value(curve.select('min'))}"
     text = sentence(best)
     console.print(Text(f"At {where}, {text[0].lower()}{text[1:]}", style="bold"), soft_wrap=True)
@@ -212,12 +212,6 @@ def _show_curve(console: Console, curve: ErrorCurve, warned: Sequence[str], is_w
     if len(best.metrics) > 1 or best.calibration is not None:
         _show_metrics(console, best)
     _show_method(console, best, warned)
-
-
-def _parameter(name: str) -> str:
-    """What people call a parameter: without its place in a pipeline, and lambda if it is a penalty."""
-    own = name.rpartition("__")[2]
-    return "lambda" if own in ("lam", "alpha") else own
 
 
 def _same(curve: ErrorCurve, same: AnyArray | list[AnyArray]) -> str:

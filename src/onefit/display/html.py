@@ -22,7 +22,7 @@ from .shown import ShownComparison, ShownCurve, ShownPlan, ShownResult
 from .style import loss_label
 from .verdicts import baseline_text, calibration_text, favours, other_metrics
 
-__all__ = ["at", "comparison_html", "curve_html", "interval_rows", "plan_html", "r2_text", "result_html", "selections"]
+__all__ = ["at", "comparison_html", "curve_html", "interval_rows", "plan_html", "result_html", "selections"]
 
 CELL = "padding:.2em .8em;text-align:right;font-variant-numeric:tabular-nums"
 NAME = "padding:.2em .8em .2em 0;text-align:left;font-weight:600"
@@ -123,15 +123,8 @@ def figures(result: ShownResult, output: int) -> list[tuple[str, tuple[str, str,
     if result.rmse is not None:
         shown.append(("root mean squared error", interval_text(*(at(part, output) for part in result.rmse))))
     if result.r2 is not None:
-        shown.append(("R²", r2_text(*(at(part, output) for part in result.r2))))
+        shown.append(("R²", interval_text(*(at(part, output) for part in result.r2))))
     return [*shown, *other_metrics(result, output)]
-
-
-def r2_text(estimate: float, low: float, high: float) -> tuple[str, str, str]:
-    """R2 with two decimals, and more only where it is so close to one that two would not tell."""
-    rest = 1 - max(v for v in (estimate, high, -np.inf) if not np.isnan(v))
-    decimals = min(8, 1 - int(np.floor(np.log10(rest)))) if 0 < rest < 0.01 else 2
-    return interval_text(estimate, low, high, decimals=decimals)
 
 
 def span(values: AnyArray | list[AnyArray]) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..typing import AnyArray, ArrayLike
 
-__all__ = ["Digits", "column_texts", "digits_for", "interval_text", "number_text", "percent"]
+__all__ = ["ABSENT_TEXT", "Digits", "column_texts", "digits_for", "interval_text", "number_text", "percent"]
 
 ABSENT_TEXT = "–"
 PLAIN_SIZES = (1e-4, 1e9)  # numbers outside are written with a power of ten

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -21,7 +20,6 @@ __all__ = [
     "calibration_text",
     "favours",
     "other_metrics",
-    "plain_number",
     "rule_reasons",
     "superlative",
 ]
@@ -80,17 +78,8 @@ def rule_reasons(intervals: pd.DataFrame, chosen: str = "") -> list[str]:
     return [f"{', '.join(rules)}: {reason}" for reason, rules in alike.items()]
 
 
-def plain_number(value: float, digits: int = 4) -> str:
-    """A number as `summary()` writes it: as Python does, but for powers of ten."""
-    plain = f"{value:.{digits}g}"
-    return number_text(value, digits) if "e" in plain else plain
-
-
-def baseline_text(result: ShownResult, output: int = 0, number: Callable[[float, int], str] = number_text) -> str:
-    """What the best constant prediction has, and whether the model is shown to be better; empty if that is unknown.
-
-    ``number`` writes a number of so many digits as its surroundings do.
-    """
+def baseline_text(result: ShownResult, output: int = 0) -> str:
+    """What the best constant prediction has, and whether the model is shown to be better; empty if that is unknown."""
     if result.standard is None and "baseline" not in result.__dict__:
         return ""  # it was pickled before anybody asked
     with warnings.catch_warnings():
@@ -100,8 +89,8 @@ def baseline_text(result: ShownResult, output: int = 0, number: Callable[[float,
         except OneFitError:  # a metric may be undefined for a constant
             return ""
         skill, low, high = (float(np.atleast_1d(part)[output]) for part in result.skill)
-    start = f"the best constant has {number(base, 4)}"
-    worth, least, most = (number(part, 3) for part in (skill, low, high))
+    start = f"the best constant has {number_text(base)}"
+    worth, least, most = interval_text(skill, low, high)
     if not math.isnan(skill) and (math.isnan(low) or math.isnan(high)):
         return f"{start}; skill {worth}"
     if not math.isnan(skill):

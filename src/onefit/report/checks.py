@@ -22,6 +22,7 @@ N_LARGEST = 10
 INTERVAL, TAILS, PARTITIONS, EXACTNESS = "Interval", "Tails of the losses", "Random partitions", "Exactness"
 SHOWN = {
     "interrupted": (INTERVAL, "look"),
+    "leak": ("Columns", "look"),
     "no interval": (INTERVAL, "look"),
     "training size": (INTERVAL, "look"),
     "monte carlo": (PARTITIONS, "look"),

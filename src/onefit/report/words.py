@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from ..display.estimators import short_name
-from ..display.html import at, r2_text, span
+from ..display.html import at, span
 from ..display.numbers import interval_text, number_text, percent
 from ..display.style import loss_label
 from ..display.verdicts import article, baseline_text, superlative
@@ -67,7 +67,7 @@ def _expected(result: NestedCVResult, output: int) -> str:
         return f"{start}; the rule “{result.rule}” gives no interval here"
     text = f"{start}, {percent(result.confidence_level)} interval {low} to {high}"
     if result.r2 is not None:
-        estimate, low, high = r2_text(*(at(part, output) for part in result.r2))
+        estimate, low, high = interval_text(*(at(part, output) for part in result.r2))
         text += f"; R² {estimate} ({low} to {high})"
     return text
 
@@ -82,7 +82,7 @@ def caveats(subject: Subject, output: int) -> list[tuple[str, str]]:
     if subject.result is not None:
         return found
     if subject.curve is not None:
-        remedy = 'A model that is tuned inside every training set (RidgeCV, or lam="gcv") has an honest one.'
+        remedy = "A model that is tuned inside every training set, as RidgeCV and LassoCV are, has an honest one."
         return [*found, ("Choice of the value", text.format("value") + remedy)]
     remedy = "Rows that had no part in the choice give an honest one."
     return [*found, ("Choice of the model", text.format("best model") + remedy)]

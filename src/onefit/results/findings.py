@@ -27,6 +27,7 @@ from ..typing import BoolArray
 from ..vocabulary import FROZEN
 from .dependence import told_of
 from .known import Known
+from .leaks import leaks, unexplained
 from .unsteady import LOOK_AT_ROWS, few_rows_message
 
 __all__ = ["KINDS", "Finding", "findings_of", "reason_of"]
@@ -36,6 +37,7 @@ STOPPED = "The job was stopped: let it go on for longer"
 
 KINDS: dict[str, type[OneFitWarning] | None] = {
     "interrupted": InterruptedWarning,
+    "leak": None,
     "no interval": None,
     "training size": TrainingSizeWarning,
     "monte carlo": MonteCarloWarning,
@@ -58,8 +60,8 @@ class Finding:
     Attributes
     ----------
     kind : str
-        "interrupted", "no interval", "training size", "monte carlo", "one partition", "interpolation", "heavy tails",
-        "leverage", "few groups", "dependence" or "exactness".
+        "interrupted", "leak", "no interval", "training size", "monte carlo", "one partition", "interpolation",
+        "heavy tails", "leverage", "few groups", "dependence" or "exactness".
     message : str
         What was seen, a sentence.
     remedy : str
@@ -117,6 +119,21 @@ def _places(found: BoolArray) -> tuple[int, ...]:
 def _interrupted(known: Known) -> Iterator[Finding]:
     for note in known.notes:
         yield Finding("interrupted", f"{note[0].upper()}{note[1:]}.", "")
+
+
+def _leak(known: Known) -> Iterator[Finding]:
+    """Whether numbers are predicted as exactly as they are written; classes may be, where they lie apart."""
+    if known.loss.classes is not None:
+        return
+    parts = unexplained(known.y, known.predictions, known.rows.weights)
+    found = leaks(parts)
+    if found.any():
+        message = (
+            f"Held-out predictions are y but for rounding errors (1 - R2 is {np.max(parts[found]):.1g}), as nothing "
+            "that is measured can be predicted: probably a column is y in other words, or several together are."
+        )
+        remedy = "Look for such columns (another unit of y, parts of it, what was known only after it); leave them out."
+        yield Finding("leak", message, remedy, _places(found))
 
 
 def _interval(known: Known) -> Iterator[Finding]:
@@ -317,6 +334,7 @@ CAUSES = (_interval, _training_size, _few_rows)
 
 FINDERS: tuple[Callable[[Known], Iterator[Finding]], ...] = (
     _interrupted,
+    _leak,
     *CAUSES,
     _monte_carlo,
     _interpolation,

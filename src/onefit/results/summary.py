@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from ..display.method import method_line
+from ..display.numbers import ABSENT_TEXT, interval_text
 from ..display.style import loss_label
-from ..display.verdicts import baseline_text, calibration_text, other_metrics, plain_number, rule_reasons
+from ..display.verdicts import baseline_text, calibration_text, other_metrics, rule_reasons
 from ..typing import FloatArray
 from ..vocabulary import RULE_WORDS
 
@@ -25,15 +26,15 @@ def summary_text(result: Any, rules: bool) -> str:
     lines = list[str]()
     names = result.output_names or ("",)
     for q, name in enumerate(names[:MOST_SHOWN]):
-        estimate, low, high = (_figure(v, q) for v in (result.estimate, *result.interval))
+        estimate, low, high = _figures((result.estimate, *result.interval), q)
         label = f"{name}: " if name else ""
         lines.append(f"{label}{loss_label(result.loss)} {estimate}, {level} interval {low} to {high}")
         for title, figure in (("root mean squared error", result.rmse), ("R2", result.r2)):
             if figure is not None:
-                estimate, low, high = (_figure(v, q) for v in figure)
+                estimate, low, high = _figures(figure, q)
                 lines.append(f"  {title} {estimate} ({low} to {high})")
         lines += _indented(other_metrics(result, q))
-        lines += [f"  {text}" for text in [baseline_text(result, q, plain_number)] if text]
+        lines += [f"  {text}" for text in [baseline_text(result, q).replace("−", "-")] if text]
     if len(names) > MOST_SHOWN:
         lines.append(f"and {len(names) - MOST_SHOWN:,} outputs more: to_frame() has a row for each")
     lines += _indented(calibration_text(result))
@@ -46,9 +47,10 @@ def summary_text(result: Any, rules: bool) -> str:
     return "\n".join(lines)
 
 
-def _figure(value: float | FloatArray, output: int) -> str:
-    number = float(np.atleast_1d(value)[output])
-    return "not available" if math.isnan(number) else f"{number:.4g}"
+def _figures(values: Iterable[float | FloatArray], output: int) -> list[str]:
+    """Estimate and ends with the digits that they have everywhere, with a minus sign as keyboards have it."""
+    texts = interval_text(*(float(np.atleast_1d(value)[output]) for value in values))
+    return ["not available" if text == ABSENT_TEXT else text.replace("−", "-") for text in texts]
 
 
 def _indented(figures: list[tuple[str, tuple[str, str, str]]]) -> list[str]:

@@ -159,14 +159,16 @@ class Job:
         if likely < most:
             repeats = f"about {likely} repeats (at most {most})"
         words = f"{K:,} folds, {repeats}, by {routes}"
-        if refitted and self.dependent is None:
+        if refitted:
             fits = sum(bid.learner.n_values for bid in refitted) * most * K * (K + 1) // 2
+            if self.dependent is not None:  # neighbours of a fold may be out with it, and pairs need not be
+                fits = self.computation.units.total
             why = "; ".join(dict.fromkeys(bid.reason for bid in refitted if bid.reason)) if len(self.bids) == 1 else ""
             return f"{words}: {at_most}{fits:,} fits, whose time the first ones will tell{why and f' ({why})'}"
         seconds = sum(bid.seconds for bid in self.bids)
         if self.is_streamed and seconds:
             words += ", " + next(bid.reason for bid in self.bids if bid.seconds).partition(": ")[2]
-        if refitted or not 0 < seconds < np.inf:
+        if not 0 < seconds < np.inf:
             return words
         return f"{words}: {_time_words(seconds, seconds * most / likely)}"
 

@@ -166,8 +166,8 @@ class Bar:
         seconds = elapsed + self._left(done, total, elapsed)
         if seconds > LONG:
             self._is_announced = True
-            most = "at most " if self.units.is_most else ""
-            self._draw(f"onefit: {most}{total} fits, about {time_text(seconds)}", "\n")
+            start = f"at most {total} fits, which would take" if self.units.is_most else f"{total} fits,"
+            self._draw(f"onefit: {start} about {time_text(seconds)}", "\n")
 
     def plan(self, words: str, is_long: bool = False) -> None:
         """Be told what will be done; a bar in a terminal says it by its units, unless it is said to take long."""
