@@ -26,7 +26,7 @@ from .intervals import ENDS, Differences
 from .problems import Problem
 from .streaming import small_blocks
 
-__all__ = ["Answer", "ask", "estimators_of", "is_ours", "tables_of", "warned", "where"]
+__all__ = ["NOT_FINITE", "Answer", "ask", "estimators_of", "is_ours", "tables_of", "warned", "where"]
 
 EVERY_DIRECTION = {"tol": 0.0} if "tol" in LinearRegression().get_params() else {}
 """Else scikit-learn leaves directions out whose singular values are small, which is not the mathematics of `exact`."""

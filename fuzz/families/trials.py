@@ -37,6 +37,9 @@ FAMILIES: dict[str, tuple[Family, ...]] = {
 }
 """What each kind draws from."""
 
+PRECISE = ("logistic", "generalized")
+"""Kinds whose reference keeps its digits where a row weighs far more than others."""
+
 HOWS = ("drops", "tables", "metrics")
 """Kinds that ask otherwise than for a loss with given folds of rows in memory."""
 
@@ -57,6 +60,7 @@ def draw_trial(seed: int, kind: str) -> Trial:
     n = len(asked.y)
     groups = draw_groups(rng, n) if how == "rows" and rng.random() < 0.12 else None
     weights = draw_weights(rng, n) if asked.takes_weights else None
+    asked, weights = _extreme(np.random.default_rng([seed, 7]), kind, asked, weights)
     has_all = asked.is_classes and (bool(scoring) or asked.loss in ("log_loss", "brier") or rng.random() < 0.8)
     folds = _folds(rng, how, asked, groups, has_all)
     return Trial(
@@ -73,6 +77,18 @@ def draw_trial(seed: int, kind: str) -> Trial:
         is_compiled=bool(rng.random() < 0.75),
         checks_jobs=bool(rng.random() < 0.15),
     )
+
+
+def _extreme(
+    rng: np.random.Generator, kind: str, asked: Asked, weights: np.ndarray | None
+) -> tuple[Asked, np.ndarray | None]:
+    """Now and then columns of all sizes that can be squared, or a row that weighs more than all others together."""
+    if isinstance(asked.X, np.ndarray) and rng.random() < 0.04:
+        asked = replace(asked, X=asked.X * 10.0 ** rng.uniform(-150, 150, asked.X.shape[1]))
+    if kind in PRECISE and rng.random() < 0.08:
+        weights = np.ones(len(asked.y)) if weights is None else weights.copy()
+        weights[int(rng.integers(len(weights)))] = 10.0 ** rng.uniform(3, 12)
+    return asked, weights
 
 
 def _scoring(rng: np.random.Generator, asked: Asked) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from onefit.metrics.scored import SAME_SCORE
 
 from ..figures import Figures, differences, sizes
 from ..judge import AGREES, ALLOWED, COPIES, STEADY, VERDICTS, Verdict, same_bits
-from ..library import Answer
+from ..library import NOT_FINITE, Answer
 from .asking import ask_trial
 from .contract import Trial
 from .loop import expected_figures, lacks_rank, moved, warned_by_refits
@@ -24,6 +24,9 @@ KNOWN_TO = SAME_SCORE
 
 POOLED_RANKS = "average_precision"
 """It ranks rows of all folds together: those that two models predict the same are ranked by rounding errors."""
+
+BEYOND = "would not be a number (or zero) in double precision"
+"""What columns are refused for whose fourth powers are beyond it."""
 
 ENDS = ("interval", "metrics")
 """What hangs on the skewness of losses."""
@@ -75,6 +78,10 @@ def _of_candidate(trial: Trial, at: int, answer: Answer) -> Verdict:
             return Verdict("refused rightly", reason)
         if reason.startswith("TrainingSetError") and lacks_rank(trial):
             return Verdict("refused rightly", "least squares is not unique")
+        if reason.startswith("DataError") and BEYOND in reason:
+            return Verdict("refused rightly", "columns too large or small to be squared twice")
+        if reason.startswith("RefitError") and NOT_FINITE in reason:
+            return Verdict("refused rightly", "scikit-learn's own solver broke down")
         if "no maximum" in reason and has_no_maximum(trial):
             return Verdict("refused rightly", "coefficients go to infinity")
         move = max(float(each.max()) for each in _moves(trial, at, expected, not is_refitted).values())
