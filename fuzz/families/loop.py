@@ -168,8 +168,13 @@ def training_sets(trial: Trial) -> Iterator[np.ndarray]:
 
 
 def lacks_rank(trial: Trial) -> bool:
-    """Whether a training set leaves columns free that least squares does not penalize: the fit is not unique there."""
-    if not isinstance(trial.asked.estimator, LinearRegression):
+    """Whether a training set leaves columns free that nothing penalizes: the fit is not unique there."""
+    alone = trial.asked.estimator
+    if (
+        not isinstance(alone, LinearRegression)
+        and getattr(alone, "alpha", None) != 0
+        and getattr(alone, "C", 1) < np.inf
+    ):
         return False
     X = np.asarray(trial.asked.X, dtype=float)
     X = np.hstack([X, np.ones((len(X), int(trial.asked.estimator.fit_intercept)))])

@@ -77,7 +77,7 @@ def _of_candidate(trial: Trial, at: int, answer: Answer) -> Verdict:
         if trial.how == "tables" and reason.startswith(ON_TABLES):
             return Verdict("refused rightly", reason)
         if reason.startswith("TrainingSetError") and lacks_rank(trial):
-            return Verdict("refused rightly", "least squares is not unique")
+            return Verdict("refused rightly", "a fit without a penalty is not unique")
         if reason.startswith("DataError") and BEYOND in reason:
             return Verdict("refused rightly", "columns too large or small to be squared twice")
         if reason.startswith("RefitError") and NOT_FINITE in reason:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -319,3 +320,15 @@ def test_a_plan_of_a_table_counts_its_rows(table):
     plan = onefit.plan_for(Ridge(), table.select([*NAMES, "y"]), "y", n_folds=K, n_repeats=3)
     assert (plan.n, plan.p, plan.n_folds, plan.choice) == (N, P, K, "gram")
     assert "read twice" in str(plan)
+
+
+def test_a_column_in_tiny_units_beside_none_warns_of_nothing():
+    """Its coordinates look like a matrix that is close to singular (fuzz case 431001426)."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=49) * 1e-40, "y": rng.normal(size=49)})
+    settings = {"n_folds": 5, "n_repeats": 2, "random_state": 0, "progress": False}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = onefit.nested_cv(LinearRegression(), onefit.scan(frame), "y", **settings)
+    larger = onefit.nested_cv(LinearRegression(), onefit.scan(frame.assign(x=frame["x"] * 2.0**130)), "y", **settings)
+    np.testing.assert_allclose(found.interval, larger.interval, rtol=1e-12)

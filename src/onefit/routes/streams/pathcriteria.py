@@ -54,7 +54,7 @@ def _spectrum(statistics: FoldStatistics, coordinates: Coordinates, n_seen: floa
     ends = linalg.eigvalsh(G)[[0, -1]]
     if not ends[0] > DEPENDENT * ends[1]:
         return None
-    start = linalg.solve(coordinates.T, coordinates.pilot)
+    start = np.linalg.solve(coordinates.T, coordinates.pilot)  # SciPy's warns of columns of other units
     L = linalg.cholesky(G, lower=True)
     P = linalg.solve_triangular(L, coordinates.penalty, lower=True)
     theta, U = linalg.eigh(linalg.solve_triangular(L, P.T, lower=True))
