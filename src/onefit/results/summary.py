@@ -18,6 +18,8 @@ __all__ = ["summary_text"]
 MOST_SHOWN = 20
 """Outputs that a summary lists; there may be thousands."""
 
+ABSENT = "not available"
+
 
 def summary_text(result: Any, rules: bool) -> str:
     """The summary of a result, with the interval of every rule if they are asked for."""
@@ -27,11 +29,12 @@ def summary_text(result: Any, rules: bool) -> str:
     for q, name in enumerate(names[:MOST_SHOWN]):
         estimate, low, high = (_figure(v, q) for v in (result.estimate, *result.interval))
         label = f"{name}: " if name else ""
-        lines.append(f"{label}{loss_label(result.loss)} {estimate}, {level} interval {low} to {high}")
+        ends = low if low == high == ABSENT else f"{low} to {high}"
+        lines.append(f"{label}{loss_label(result.loss)} {estimate}, {level} interval {ends}")
         for title, figure in (("root mean squared error", result.rmse), ("R2", result.r2)):
             if figure is not None:
                 estimate, low, high = (_figure(v, q) for v in figure)
-                lines.append(f"  {title} {estimate} ({low} to {high})")
+                lines.append(f"  {title} {_with_ends(estimate, low, high)}")
         lines += _indented(other_metrics(result, q))
         lines += [f"  {text}" for text in [baseline_text(result, q, plain_number)] if text]
     if len(names) > MOST_SHOWN:
@@ -48,9 +51,16 @@ def summary_text(result: Any, rules: bool) -> str:
 
 def _figure(value: float | FloatArray, output: int) -> str:
     number = float(np.atleast_1d(value)[output])
-    return "not available" if math.isnan(number) else f"{number:.4g}"
+    return ABSENT if math.isnan(number) else f"{number:.4g}"
 
 
 def _indented(figures: list[tuple[str, tuple[str, str, str]]]) -> list[str]:
     """A line each, with the minus sign of the other figures."""
-    return [f"  {name} {point} ({low} to {high})".replace("−", "-") for name, (point, low, high) in figures]
+    return [f"  {name} {_with_ends(*texts)}".replace("−", "-") for name, texts in figures]
+
+
+def _with_ends(estimate: str, low: str, high: str) -> str:
+    """A figure and its interval; of what is not available that is said once."""
+    if low != high or low not in (ABSENT, "–"):
+        return f"{estimate} ({low} to {high})"
+    return ABSENT if estimate == low else f"{estimate} (no interval)"
