@@ -22,6 +22,7 @@ __all__ = [
     "check_penalty_value",
     "check_range_of",
     "did_you_mean",
+    "plain_text",
 ]
 
 MOST_JOBS = 1024
@@ -57,7 +58,7 @@ def check_integer(name: str, value: object, low: int, high: int | None = None, a
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise DataError(f"{name}={_shown(value)} must be an integer {limits}{also}.")
     if value < low or (high is not None and value > high):
-        raise DataError(f"{name}={value!r} is out of range: it must be an integer {limits}{also}.")
+        raise DataError(f"{name}={_shown(value)} is out of range: it must be an integer {limits}{also}.")
     return int(value)
 
 
@@ -68,7 +69,8 @@ def check_level(confidence_level: object) -> float:
         or not isinstance(confidence_level, numbers.Real)
         or not 0 < float(confidence_level) < 1
     ):
-        raise DataError(f"confidence_level={confidence_level!r} must lie strictly between 0 and 1, for example 0.95.")
+        shown = _shown(confidence_level)
+        raise DataError(f"confidence_level={shown} must lie strictly between 0 and 1, for example 0.95.")
     return float(confidence_level)
 
 
@@ -111,9 +113,15 @@ def check_penalty_value(name: str, value: object) -> float:
     return number
 
 
+def plain_text(value: object) -> str:
+    """A value as it is written in Python: a number or a text of NumPy without its type."""
+    is_plain = isinstance(value, np.bool_ | np.number | np.str_)
+    return repr(value.item() if is_plain else value)  # type: ignore[attr-defined]
+
+
 def _shown(value: object) -> str:
     """A value as it is written, if that is short."""
-    text = repr(value)
+    text = plain_text(value)
     return text if len(text) <= 60 and "\n" not in text else f"<{type(value).__name__}>"
 
 

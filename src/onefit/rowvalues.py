@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .checks import check_range_of
+from .checks import check_range_of, plain_text
 from .containers import column_names, read_array, to_float
 from .errors import DataError
 from .frames import row_names
@@ -66,7 +66,7 @@ def check_labels(y: ArrayLike | Shaped | None) -> tuple[AnyArray, AnyArray, IntA
     except TypeError as error:
         raise DataError("y mixes types that cannot be sorted; give all classes as text or all as numbers.") from error
     if len(classes) < 2:
-        raise DataError(f"y has only one class, {classes[0]!r}; there is nothing to tell apart.")
+        raise DataError(f"y has only one class, {plain_text(classes[0])}; there is nothing to tell apart.")
     if labels.dtype.kind == "f" and not np.array_equal(labels, np.round(labels)):
         raise DataError("y holds fractions, and the estimator is a classifier; use a regressor, or round y to classes.")
     return labels, classes, codes

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import special
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.linear_model import LinearRegression, Ridge
 
@@ -115,3 +116,40 @@ def test_sound_data_have_no_finding_of_this_kind():
     data = onefit.datasets.make_linear(n=60, p=5, random_state=0)
     result = onefit.nested_cv(Ridge(1.0), data.X, data.y, n_folds=5, n_repeats=2, random_state=0)
     assert {finding.kind for finding in result.findings}.isdisjoint({"training size", "heavy tails"})
+
+
+def test_the_remedy_names_more_folds_only_where_there_can_be_more():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3, 3))
+    result = quiet_nested_cv(Ridge(1e-6), X, X[:, 0] + rng.standard_normal(3))
+    [found] = [finding for finding in result.findings if finding.kind == "training size"]
+    assert "more folds" not in found.text
+    assert "no folds make them larger: use more rows, fewer columns" in found.remedy
+    rng = np.random.default_rng(2)
+    X, y, groups = rng.standard_normal((24, 15)), rng.standard_normal(24), np.repeat(np.arange(6), 4)
+    for n_folds, remedy in ((3, "use more folds, more groups"), (6, "no folds make them larger: use more groups")):
+        result = quiet_nested_cv(Ridge(1e-6), X, y, groups=groups, n_folds=n_folds, random_state=0)
+        [found] = [finding for finding in result.findings if finding.kind == "training size"]
+        assert remedy in found.remedy
+
+
+def skewed(power):
+    """Losses that are skewed more with larger powers."""
+    rng = np.random.default_rng(2)
+    X = np.exp(power * rng.standard_normal((40, 1)))
+    return quiet_nested_cv(Ridge(), X, rng.standard_normal(40), folds=np.arange(40)[None] % 8)
+
+
+def test_the_reason_names_the_end_that_lies_beyond_that_on_the_plain_scale():
+    result = skewed(3)
+    assert result.standard_error > result.estimate
+    assert result.interval[0] == 0
+    assert result.interval[1] > result.estimate + special.stdtrit(3.0, 0.975) * result.standard_error
+    assert "cut at 0; if the losses are skewed to the right, its upper end is Hall's" in result.reason
+
+
+def test_an_interval_on_the_log_scale_begins_at_zero_if_the_end_of_hall_lies_below():
+    result = skewed(2)
+    assert result.standard_error < result.estimate
+    assert result.interval[0] == 0
+    assert result.reason == ""

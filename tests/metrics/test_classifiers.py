@@ -250,7 +250,8 @@ X, LABELS = labelled(24, 2, 2)
 @pytest.mark.parametrize(
     ("y", "match"),
     [
-        (np.full(24, "yes"), "only one class"),
+        (np.full(24, "yes"), "only one class, 'yes';"),
+        (np.zeros(24, dtype=int), "only one class, 0;"),
         (np.where(np.arange(24) == 5, None, LABELS.astype(object)), "missing in 1 row"),
         (np.where(np.arange(24) % 7 == 5, np.nan, np.arange(24) % 2), "missing in 3 row"),
         (np.column_stack([LABELS, LABELS]), "shape"),
@@ -258,7 +259,7 @@ X, LABELS = labelled(24, 2, 2)
         (LABELS[:-1], "24 rows and y has 23"),
         (None, "None"),
     ],
-    ids=["one class", "None", "nan", "two columns", "fractions", "short", "no y"],
+    ids=["one class", "zeros", "None", "nan", "two columns", "fractions", "short", "no y"],
 )
 def test_impossible_labels_are_refused(y, match, estimator):
     with pytest.raises(OneFitError, match=match):

@@ -123,9 +123,9 @@ def nested_cv(
         -1 is all cores; at most 1,024.
     progress : bool or callable, default=None
         A bar with the expected time on standard error: None shows it for jobs of more than a second in a terminal or
-        a notebook, True everywhere, False nowhere. A callable gets (done, total). With None, and also if the
-        output is no terminal, a line says how many refits there are and about how long they take, if by the first of
-        them that is more than 5 seconds.
+        a notebook, and elsewhere a line every ten seconds; True at once and to the end, False nothing. A callable gets
+        (done, total). With None, and also if the output is no terminal, a line says how many refits there are and
+        about how long they take, if by the first of them that is more than 5 seconds.
     checkpoint : path, default=None
         A file for the repeats of refits, or the pieces of a table, that are complete: the same call goes on from them.
         It needs a ``random_state`` (or ``folds``), and a file of another job is refused. Other routes do not take so

@@ -14,6 +14,7 @@ from .rules import Context, Interval, ratio, symmetric
 __all__ = [
     "FEW_GROUPS",
     "TOO_WIDE",
+    "TOO_WIDE_REASONS",
     "covariance",
     "covariance_centres",
     "covariance_floor",
@@ -33,6 +34,12 @@ ROUNDING = 4 * float(np.finfo(np.float64).eps)
 
 TOO_WIDE = "The standard error exceeds the estimated error, so the interval is on the plain scale, cut at 0."
 """A reason whose cause is to be found in the losses of the rows."""
+
+TOO_WIDE_SKEWED = (
+    f"{TOO_WIDE[:-1]}; if the losses are skewed to the right, its upper end is Hall's, which lies further out."
+)
+TOO_WIDE_REASONS = TOO_WIDE, TOO_WIDE_SKEWED
+"""The same of intervals without and with the ends of Hall."""
 
 
 def covariance(errors: FoldErrors, context: Context) -> Interval:
@@ -54,7 +61,8 @@ def covariance(errors: FoldErrors, context: Context) -> Interval:
         df = np.minimum(df, np.maximum(3.0, np.square(ratio(estimate, np.sqrt(floor)))))
     t = special.stdtrit(df, 0.5 + context.confidence_level / 2)
     too_wide = (s > estimate) if scale == "log" else np.zeros(estimate.shape, dtype=bool)
-    reason = TOO_WIDE if too_wide.any() else ""
+    too_wide_reason = TOO_WIDE_SKEWED if context.with_skewness else TOO_WIDE
+    reason = too_wide_reason if too_wide.any() else ""
     if scale == "logit":
         low, high = where_no_row_speaks(*wilson(estimate, s, t), errors)
     else:

@@ -24,6 +24,7 @@ from .centres import (
 from .covariancerule import (
     FEW_GROUPS,
     TOO_WIDE,
+    TOO_WIDE_REASONS,
     covariance,
     covariance_centres,
     covariance_floor,
@@ -40,6 +41,7 @@ __all__ = [
     "RULES",
     "RULE_VERSION",
     "TOO_WIDE",
+    "TOO_WIDE_REASONS",
     "Context",
     "Interval",
     "Rule",

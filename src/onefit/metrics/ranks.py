@@ -1,7 +1,8 @@
 """Ranks of scores within folds: the area under the ROC curve, of two classes or of several by ones and pairs.
 
 Scores of different folds come from different fits and are not compared: the figure of a repeat is the mean of its
-folds' values, each the share of pairs (a row of either class) that are ordered wrongly, ties counted half.
+folds' values, weighted by their rows, each the share of pairs (a row of either class) that are ordered wrongly, ties
+counted half.
 
 The value V_i of a row is the share of rows of the other class *in its own fold* that it is ordered wrongly with. Its
 influence is ``theta + (n / n_class)(V_i - mean of V in the class)``, and a little more, so that the variance of a class

@@ -20,7 +20,7 @@ from ..errors import (
     TrainingSizeWarning,
 )
 from ..inference.dependence import LEVEL, MOST, follow_one_another
-from ..inference.intervals import FEW_GROUPS, TOO_WIDE
+from ..inference.intervals import FEW_GROUPS, TOO_WIDE_REASONS
 from ..inference.tails import have_heavy_tails
 from ..learners import is_near_interpolation
 from ..typing import BoolArray
@@ -138,7 +138,7 @@ def _leak(known: Known) -> Iterator[Finding]:
 
 def _interval(known: Known) -> Iterator[Finding]:
     """The rule's own reason, if it is not that the error is as uncertain as it is large; causes of that come next."""
-    if known.reason and known.reason != TOO_WIDE:
+    if known.reason and known.reason not in TOO_WIDE_REASONS:
         yield Finding("no interval", known.reason, known.remedy)
 
 
@@ -148,7 +148,7 @@ def _training_size(known: Known) -> Iterator[Finding]:
     found = unsteady.found & ~known.made_by_few
     if found.any():
         output = int(np.argmax(found))
-        yield Finding("training size", unsteady.message(output), unsteady.remedy(output), _places(found))
+        yield Finding("training size", unsteady.message(output), unsteady.remedy, _places(found))
 
 
 def _monte_carlo(known: Known) -> Iterator[Finding]:

@@ -85,7 +85,8 @@ class NestedCVResult:
     inflation : float
         Standard error relative to the naive one.
     raw_estimate, cv_estimate : float
-        Mean of the losses with two folds out, and with one.
+        Mean of the losses with two folds out, and with one; of scores that are no means of losses the mean of the
+        folds' values, weighted by their rows.
     monte_carlo_error : float
         Relative error of the half-width due to the partitions drawn; NaN if there was one repeat.
     n_folds, n_repeats : int

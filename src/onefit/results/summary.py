@@ -19,6 +19,8 @@ __all__ = ["summary_text"]
 MOST_SHOWN = 20
 """Outputs that a summary lists; there may be thousands."""
 
+ABSENT = "not available"
+
 
 def summary_text(result: Any, rules: bool) -> str:
     """The summary of a result, with the interval of every rule if they are asked for."""
@@ -28,11 +30,11 @@ def summary_text(result: Any, rules: bool) -> str:
     for q, name in enumerate(names[:MOST_SHOWN]):
         estimate, low, high = _figures((result.estimate, *result.interval), q)
         label = f"{name}: " if name else ""
-        lines.append(f"{label}{loss_label(result.loss)} {estimate}, {level} interval {low} to {high}")
+        ends = low if low == high == ABSENT else f"{low} to {high}"
+        lines.append(f"{label}{loss_label(result.loss)} {estimate}, {level} interval {ends}")
         for title, figure in (("root mean squared error", result.rmse), ("R2", result.r2)):
             if figure is not None:
-                estimate, low, high = _figures(figure, q)
-                lines.append(f"  {title} {estimate} ({low} to {high})")
+                lines.append(f"  {title} {_with_ends(*_figures(figure, q))}")
         lines += _indented(other_metrics(result, q))
         lines += [f"  {text}" for text in [baseline_text(result, q).replace("−", "-")] if text]
     if len(names) > MOST_SHOWN:
@@ -50,9 +52,16 @@ def summary_text(result: Any, rules: bool) -> str:
 def _figures(values: Iterable[float | FloatArray], output: int) -> list[str]:
     """Estimate and ends with the digits that they have everywhere, with a minus sign as keyboards have it."""
     texts = interval_text(*(float(np.atleast_1d(value)[output]) for value in values))
-    return ["not available" if text == ABSENT_TEXT else text.replace("−", "-") for text in texts]
+    return [ABSENT if text == ABSENT_TEXT else text.replace("−", "-") for text in texts]
 
 
 def _indented(figures: list[tuple[str, tuple[str, str, str]]]) -> list[str]:
     """A line each, with the minus sign of the other figures."""
-    return [f"  {name} {point} ({low} to {high})".replace("−", "-") for name, (point, low, high) in figures]
+    return [f"  {name} {_with_ends(*texts)}".replace("−", "-") for name, texts in figures]
+
+
+def _with_ends(estimate: str, low: str, high: str) -> str:
+    """A figure and its interval; of what is not available that is said once."""
+    if low != high or low not in (ABSENT, "–"):
+        return f"{estimate} ({low} to {high})"
+    return ABSENT if estimate == low else f"{estimate} (no interval)"

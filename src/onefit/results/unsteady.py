@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..inference.fold_errors import FoldErrors, RowRoles
-from ..inference.intervals import TOO_WIDE, Interval, cv_estimate, raw_estimate, within_reach
+from ..inference.intervals import TOO_WIDE_REASONS, Interval, cv_estimate, raw_estimate, within_reach
 from ..metrics import Asked, Shown
 from ..typing import BoolArray, FloatArray, IntArray
 
@@ -20,12 +20,15 @@ MOST_ROWS, LEAST_SHARE = 2, 0.9
 """So few rows that make so much of the sum of the losses are the cause, whatever else there is."""
 
 LARGER_TRAINING_SETS = (
-    "The training sets are too small for these folds: use more folds, more rows, fewer columns or a larger penalty."
+    "The training sets are too small for these folds: use more folds, more {units}, fewer columns or a larger penalty."
 )
-LOOK_AT_COLUMNS = (
-    f"{LARGER_TRAINING_SETS} If they are not, look for rows with extreme values of a column, which hold the fit "
-    "together."
+MORE_ROWS = (
+    "The training sets are too small, and no folds make them larger: use more {units}, fewer columns or a larger "
+    "penalty."
 )
+"""Where every row, or group, is a fold of its own."""
+
+LOOK_AT_COLUMNS = "If they are not, look for rows with extreme values of a column, which hold the fit together."
 LOOK_AT_ROWS = (
     "See whether the values are right: an extreme one, of y or of a column, gives a row such weight, and a function "
     "that takes predictions back to the scale of y may magnify it."
@@ -62,6 +65,12 @@ class Unsteady:
         How the figure is told.
     name : str
         What it is called.
+    units : str
+        What folds are made of: rows or groups.
+    has_most_folds : bool
+        Whether each of them is a fold of its own.
+    reason : str
+        Why the interval is not the usual one; empty if it is.
     """
 
     is_wide: BoolArray
@@ -71,6 +80,9 @@ class Unsteady:
     has_row_losses: bool
     shown: Shown
     name: str
+    units: str
+    has_most_folds: bool
+    reason: str
 
     @classmethod
     def of(cls, own: Interval, errors: FoldErrors, asked: Asked, value: int, rule: str) -> Unsteady:
@@ -78,13 +90,16 @@ class Unsteady:
         raw, cv = raw_estimate(errors)[value], cv_estimate(errors)[value]
         calm = np.zeros(cv.shape, dtype=bool)
         return cls(
-            is_wide=own.affected[value] if own.reason == TOO_WIDE and own.affected is not None else calm,
+            is_wide=own.affected[value] if own.reason in TOO_WIDE_REASONS and own.affected is not None else calm,
             raw=raw,
             cv=cv,
             is_logarithmic=rule == "covariance" and asked.rule_scale == "log",
             has_row_losses=asked.has_row_losses,
             shown=asked.shown,
             name="mean loss" if asked.shown == Shown() else asked.name,
+            units="rows" if errors.n_groups is None else "groups",
+            has_most_folds=errors.n_folds == errors.n_units,
+            reason=own.reason,
         )
 
     @property
@@ -118,11 +133,13 @@ class Unsteady:
             "apart to extrapolate, so the estimate stays near cross-validation's."
         )
         parts = [apart] if self.is_out_of_reach[output] else []
-        return " ".join([*parts, TOO_WIDE] if self.is_wide[output] else parts)
+        return " ".join([*parts, self.reason] if self.is_wide[output] else parts)
 
-    def remedy(self, output: int) -> str:
+    @property
+    def remedy(self) -> str:
         """What helps if it is not a few rows that make the error."""
-        return LOOK_AT_COLUMNS if self.is_out_of_reach[output] else LARGER_TRAINING_SETS
+        larger = MORE_ROWS if self.has_most_folds else LARGER_TRAINING_SETS
+        return f"{larger.format(units=self.units)} {LOOK_AT_COLUMNS}"
 
 
 def few_rows_message(losses: FloatArray, rows: RowRoles, names: pd.Index[Any] | None) -> str:

@@ -139,7 +139,7 @@ def choose_routes(
     if together and (refused or sum(bid.seconds for bid in together) <= sum(bid.seconds for bid in bids)):
         return together[0].route, together
     if refused:
-        remedy = refused[0].remedy or 'or use route="refit"'
+        remedy = refused[0].remedy or 'leave the choice to route="auto", or use route="refit"'
         error = RouteError(
             f'route="{asked}" cannot serve this estimator: {refused[0].reason}. {remedy[0].upper()}{remedy[1:]}.'
         )

@@ -9,6 +9,7 @@ from typing import ParamSpec, TypeVar
 
 from ..checks import did_you_mean
 from ..errors import COMING_FROM, KeywordError
+from .waiting import while_at_work
 
 __all__ = ["check_keywords", "with_hints"]
 
@@ -61,7 +62,7 @@ TOO_MANY = (
 
 
 def with_hints(function: Callable[P, T]) -> Callable[P, T]:
-    """The function, which names the right word for a keyword that it does not have."""
+    """The function, which names the right word for a keyword that it does not have, and says that it is at work."""
     known = inspect.signature(function).parameters
     places = [name for name, one in known.items() if one.kind is one.POSITIONAL_OR_KEYWORD]
 
@@ -70,7 +71,11 @@ def with_hints(function: Callable[P, T]) -> Callable[P, T]:
         if len(arguments) > len(places):
             raise KeywordError(TOO_MANY.format(name=function.__name__, places=", ".join(places), coming=COMING_FROM))
         check_keywords(function.__name__, keywords, known)
-        return function(*arguments, **keywords)
+        if "progress" not in known:
+            return function(*arguments, **keywords)
+        with while_at_work(keywords.get("progress")) as bar:
+            keywords["progress"] = bar
+            return function(*arguments, **keywords)
 
     return checked
 

@@ -122,7 +122,8 @@ class Bar:
     """A line on a stream, written over as the job goes on.
 
     If nobody has asked for it, it begins after a second and does not stay, and where nothing can be written over there
-    is none; but refits that will take long are announced, everywhere, in a line that stays.
+    is none (`waiting.WatchedBar` has lines there); but refits that will take long are announced, everywhere, in a line
+    that stays.
 
     Parameters
     ----------

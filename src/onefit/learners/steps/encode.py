@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 
+from ...checks import plain_text
 from ...errors import RouteError
 from ...typing import BoolArray, FloatArray, IntArray
 from ..encoding import Block
@@ -39,9 +40,10 @@ class _Encoded(Block):
             unknown = ~known & (column.held_out(sets) > 0)
             if unknown.any():
                 at, level = (int(index) for index in np.argwhere(unknown)[0])
+                shown = plain_text(column.levels[level])
                 raise SetFailure(
                     at,
-                    f"{column.levels[level]!r} of column {column.name!r} is in no row of the training set, and the "
+                    f"{shown} of column {column.name!r} is in no row of the training set, and the "
                     'encoder has handle_unknown="error"; use handle_unknown="ignore", merge rare levels '
                     "(min_frequency), or choose other folds.",
                 )
@@ -152,7 +154,8 @@ class _OneHot(_Encoded):
         if len(lost):
             why = "is infrequent in" if rare[lost[0], level] else "is in no row of"
             raise SetFailure(
-                int(lost[0]), f"{column.levels[level]!r} of column {column.name!r}, which is to be dropped, {why} it."
+                int(lost[0]),
+                f"{plain_text(column.levels[level])} of column {column.name!r}, which is to be dropped, {why} it.",
             )
         return shown & (np.arange(shown.shape[1]) != level), has_rare
 
