@@ -19,7 +19,7 @@ from ..linalg.exactridge import MOST_EXACT_ROWS, predict_exactly
 from ..linalg.refined import MOST_ENTRIES, ExactRows, can_be_refined, refine, rounding_of_small
 from ..linalg.reinsch import Reinsch, spans
 from ..linalg.stacked import fit_stacked
-from ..linalg.weights import MOST_RATIO, weight_ratio
+from ..linalg.weights import check_ratio
 from ..typing import BoolArray, FloatArray, IntArray
 from ..vocabulary import CRITERIA
 from .contract import Learner, Refusal, Scores, Task
@@ -83,12 +83,7 @@ class Smoother(FitRows, Learner):
         if not (np.isfinite(lams).all() and (lams >= 0).all()):
             raise DataError("The penalties of a smoother must be finite and not negative.")
         self.lams, self.fit_intercept, self.weights = lams, fit_intercept, weights
-        if weights is not None and (ratio := weight_ratio(weights)) > MOST_RATIO:
-            raise RouteError(
-                f"the largest sample_weight is {ratio:.2g} times the smallest that is not zero, and beyond "
-                f"{MOST_RATIO:.0e} the rounding errors of some rows would be all that is seen of others; set such "
-                "weights to zero, or bring them closer"
-            )
+        check_ratio(weights)
 
     @property
     def n_values(self) -> int:

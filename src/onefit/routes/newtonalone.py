@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,6 +12,7 @@ import numpy as np
 
 from ..errors import TrainingSetError
 from ..learners import Encoding, Features, NoFiniteFit, fit_newton
+from ..learners.glm_fit import Fit
 from ..linalg.columns import middle
 from ..typing import BoolArray, FloatArray, IntArray
 from .features import LearningSets
@@ -74,7 +77,7 @@ class LoneSets(LearningSets, ABC):
     def chunk(self, out: IntArray) -> Chunk:
         """What does not depend on the value."""
         engine = self.engine
-        counts, sums = (total - by_fold[out].sum(axis=1) for total, by_fold in self._class_sums)
+        counts, sums = self._sums_without(out)
         maps, features, is_sound = None, None, np.ones(len(out), dtype=bool)
         if engine.learner.has_steps:
             sets, is_sound = self.learn(out)
@@ -111,18 +114,29 @@ class LoneSets(LearningSets, ABC):
         by_fold = [count(rows[:size]) for rows, size in zip(self.members, self.sizes, strict=True)]
         return count(np.arange(len(has_weight))), np.stack(by_fold)
 
+    def _sums_without(self, out: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Rows of each class (S, C) in some training sets of a repeat, and their weights.
+
+        Those of what stays: taken away from a sum, one heavy row would leave nothing but rounding errors of all others.
+        """
+        K = self.folds.n_folds
+        repeat = int(out[0, 0]) // K
+        stays = np.ones((len(out), K + 1, 1), dtype=bool)
+        np.put_along_axis(stays[:, :, 0], out % K, False, axis=1)
+        counts, sums = (np.where(stays, each[repeat], 0.0).sum(axis=1) for each in self._class_sums)
+        return counts, sums
+
     @cached_property
-    def _class_sums(self) -> list[tuple[FloatArray, FloatArray]]:
-        """Rows of each class, in all and by folds (F, C), and their weights."""
-        engine, C = self.engine, self.engine.learner.n_classes
-        found = []
-        for weights in (np.ones(self.folds.n), engine.learner.row_weights):
-            padded, classes = np.append(weights, 0.0), np.append(engine.classes, 0)
-            places = (np.arange(len(self.members))[:, None] * C + classes[self.members]).ravel()
-            by_fold = np.bincount(places, padded[self.members].ravel(), minlength=C * len(self.members))
-            total = np.bincount(engine.classes, weights, minlength=C).astype(np.float64)
-            found.append((total, by_fold.reshape(-1, C).astype(np.float64)))
-        return found
+    def _class_sums(self) -> tuple[FloatArray, FloatArray]:
+        """Rows of each class by repeats and folds (L, K + 1, C), and their weights; the last are in no fold."""
+        engine, C, K, L = self.engine, self.engine.learner.n_classes, self.folds.n_folds, len(self.repeats)
+        ids = self.folds.ids[self.repeats.start : self.repeats.stop]
+        cells = np.where(ids < 0, K, ids) + (K + 1) * np.arange(L)[:, None]
+        places = (cells * C + engine.classes).ravel()
+        each = (np.ones(self.folds.n), engine.learner.row_weights)
+        flat = (np.bincount(places, np.tile(own, L), minlength=L * (K + 1) * C) for own in each)
+        counts, sums = (own.reshape(L, K + 1, C).astype(np.float64) for own in flat)
+        return counts, sums
 
     def from_rows(self, out: IntArray) -> FloatArray:
         """Residuals (t, m, V, Q) of the folds that one training set leaves out, by Newton's method from its rows."""
@@ -201,16 +215,18 @@ class LoneSets(LearningSets, ABC):
         if learner.has_classes and len(np.unique(engine.classes[train][weights > 0])) < 2:
             raise self.failure(chunk.out[index], ONE_WEIGHED)
         penalty = engine.penalties(value, np.array([weights.sum()]), Z.shape[1])[0]
-        if start is None or start.shape[1] != Z.shape[1] or not np.isfinite(start).all():
-            start = np.zeros((family.basis.shape[1], Z.shape[1]))
-            if learner.fit_intercept:
-                start[:, -1] = family.start(y, weights)
+        begin = np.zeros((family.basis.shape[1], Z.shape[1]))
+        if learner.fit_intercept:
+            begin[:, -1] = family.start(y, weights)
+        starts = [begin]
+        if start is not None and start.shape[1] == Z.shape[1] and np.isfinite(start).all():
+            starts = [start, begin]
         unseen = (penalty == 0) & ~Z[weights > 0].any(axis=0)
         if (unseen & shifted).any():  # a solver takes any mixture of such a column and the intercept
             raise self._undetermined(chunk.out[index])
-        start = np.where(unseen, 0.0, start)  # where solvers begin, and stay
+        starts = [np.where(unseen, 0.0, each) for each in starts]  # where solvers begin, and stay
         try:
-            fit = fit_newton(Z, y, weights, penalty, family, start, held_out)
+            fit = _first_fit(starts, lambda begin: fit_newton(Z, y, weights, penalty, family, begin, held_out))
         except NoFiniteFit as failure:
             if learner.fit_intercept and family.has_no_mean(y, weights):
                 raise self.failure(chunk.out[index], NO_MEAN) from None
@@ -241,3 +257,11 @@ class LoneSets(LearningSets, ABC):
         reach = max(float(np.abs(held_out @ each).max(initial=0.0)) for each in directions)
         if reach > UNDETERMINED * float(np.linalg.norm(held_out, axis=1).max(initial=0.0)):
             raise self._undetermined(out)
+
+
+def _first_fit(starts: Sequence[FloatArray], fit: Callable[[FloatArray], Fit]) -> Fit:
+    """From the first start that leads to one: where a heavy row held the others, these may have no curvature left."""
+    for start in starts[:-1]:
+        with suppress(NoFiniteFit):
+            return fit(start)
+    return fit(starts[-1])

@@ -14,12 +14,13 @@ from ..errors import TrainingSetError
 from ..folds import Folds
 from ..learners import Features, GLMLearner, NoFiniteFit, NotSettled, SetFailure, fit_newton
 from ..linalg import compiled
+from ..linalg.weights import is_uneven
 from ..metrics.losses import Loss
 from ..typing import BoolArray, FloatArray, IntArray
 from ..validation import Problem
 from .contract import Remark
 from .features import FeaturesEngine
-from .newtonbatch import NewtonSets, Rows
+from .newtonbatch import NewtonSets, Rows, Solution
 from .newtonhessians import Hessians
 from .newtonparts import (
     NO_FIT,
@@ -96,6 +97,7 @@ class FullEngine(FeaturesEngine, ABC):
         self.n_fits: list[int] = []
         self.n_steps: list[int] = []
         self._weak: dict[int, bool] = {}
+        self.is_uneven = is_uneven(learner.row_weights)
         self._aheads: dict[int, tuple[Third, FloatArray] | None] = {}
         B = self.rows[: problem.n]
         if not learner.has_steps and not learner.fit_intercept:
@@ -155,12 +157,36 @@ class FullEngine(FeaturesEngine, ABC):
         return np.asarray((unseen & (self.penalties(value, np.ones(1), unseen.shape[1]) == 0)).any(axis=1))
 
     def as_sets(
-        self, value: int, weight: FloatArray, factors: FloatArray, H: FloatArray, maps: FloatArray | None
+        self,
+        value: int,
+        weight: FloatArray,
+        factors: FloatArray,
+        of_classes: FloatArray,
+        H: FloatArray,
+        maps: FloatArray | None,
     ) -> NewtonSets:
-        """Training sets at a value, with sums of weights (S,), factors of rows (n, S) and Hessians of the design."""
+        """Training sets at a value, with sums of weights (S,), factors of rows (n, S) and of classes (S, G).
+
+        H are their Hessians in the columns of the design.
+        """
         width = self.design.shape[1] if maps is None else maps.shape[2]
-        penalty = self.penalties(value, weight, width)
-        return NewtonSets(factors, maps, penalty, Hessians(self.mapped(H, maps)), self.full[value].trace @ factors)
+        penalty, before = self.penalties(value, weight, width), self.before(value, of_classes, maps)
+        hessians = Hessians(self.mapped(H, maps), before=before)
+        return NewtonSets(factors, maps, penalty, hessians, self.full[value].trace @ factors)
+
+    def before(self, value: int, of_classes: FloatArray, maps: FloatArray | None) -> FloatArray:
+        """Diagonals (S, c p) of what Hessians of training sets, with factors (S, G) of classes, are taken away from."""
+        found: FloatArray = np.einsum("sg,gii->si", of_classes, self.full[value].hessians)
+        if maps is None:
+            return found
+        each = found.reshape(len(maps), -1, maps.shape[1])
+        return np.asarray(np.matmul(each, np.square(maps)).reshape(len(maps), -1))
+
+    def are_right(self, solution: Solution, sets: NewtonSets) -> BoolArray:
+        """Which training sets (S,) have surely converged in all rows, light as they may be beside all curvatures."""
+        if self.is_uneven:
+            return np.zeros(len(solution.theta), dtype=bool)
+        return solution.is_converged & sets.hessians.keep_digits(sets.penalty)
 
     def mapped(self, H: FloatArray, maps: FloatArray | None) -> FloatArray:
         """Hessians (S, c p, c p) of the columns of the fits from those of the design."""

@@ -24,6 +24,10 @@ FEW = 32
 HELD = 1e-6
 """Penalties above this part of the diagonal of a Hessian keep it far from singular."""
 
+LEAST_LEFT = 1e-10
+"""Part of the diagonal of a Hessian, with the penalty, that must be left: of less, rounding errors make steps so small
+that they look like those of a fit that has converged."""
+
 AT_ONCE = 2**20
 """Numbers of Hessians that are made at a time, only to look at them."""
 
@@ -86,13 +90,7 @@ class Hessians:
         """
         found = np.ones(len(penalty), dtype=bool)
         d, p = self.pieces.shape[1], penalty.shape[1]
-        own = np.einsum("mii->mi", self.pieces)
-        of_all = self.before
-        if self.made is not None:
-            diagonals, of_all = own, own[self.made[:, 0]]
-            own = of_all.copy()
-            for less in self.made.T[1:]:
-                own[less >= 0] -= diagonals[less[less >= 0]]
+        own, of_all = self._diagonals()
         if of_all is None:
             return found
         held = np.tile(penalty, (1, d // p))
@@ -107,6 +105,25 @@ class Hessians:
             for at in np.flatnonzero(found[some]):  # one over the norm of the inverse
                 found[some[at]] = lapack.dpocon(hessians[at].T, 1.0, uplo="L")[0] > lost[at]
         return found
+
+    def _diagonals(self) -> tuple[FloatArray, FloatArray | None]:
+        """Those of the Hessians (S, d), and of what pieces were taken away from."""
+        own = np.einsum("mii->mi", self.pieces)
+        if self.made is None:
+            return own, self.before
+        of_all = own[self.made[:, 0]]
+        left = of_all.copy()
+        for less in self.made.T[1:]:
+            left[less >= 0] -= own[less[less >= 0]]
+        return left, of_all
+
+    def keep_digits(self, penalty: FloatArray) -> BoolArray:
+        """Where enough is left (S,) of the diagonals for their rounding errors to be no matter."""
+        own, of_all = self._diagonals()
+        if of_all is None:
+            return np.ones(len(penalty), dtype=bool)
+        d, p = self.pieces.shape[1], penalty.shape[1]
+        return np.asarray((own + np.tile(penalty, (1, d // p)) >= LEAST_LEFT * of_all).all(axis=1))
 
     def bent(self, start: FloatArray) -> tuple[FloatArray, BoolArray]:
         """Hessians at the end from those at the start, and where that can be told: its diagonal changes little."""

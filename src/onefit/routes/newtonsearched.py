@@ -220,10 +220,11 @@ class _Sets(SplitSets):
             if last is not None:
                 start = found[last] + (full - own.full[last].gamma)
             H = np.einsum("sg,sgij->sij", factors, self._hessians(group, value, out, splits))
-            sets = own.as_sets(value, (factors * sums).sum(axis=1), table, H, maps)
+            sets = own.as_sets(value, (factors * sums).sum(axis=1), table, factors, H, maps)
             theta = own.projected(maps, start)
             solution = NewtonBatch(own.shared, np.arange(self.folds.n), sets).solve(theta)
-            for index in np.flatnonzero(~solution.is_converged & batch.is_sure):
+            is_right = own.are_right(solution, sets)
+            for index in np.flatnonzero(~is_right & batch.is_sure):
                 alone = self._alone(group, int(index), batch, table[:, index], sets.penalty[index], theta[index])
                 batch.is_sure[index] = alone is not None
                 solution.theta[index] = 0.0 if alone is None else alone

@@ -111,7 +111,7 @@ class _Sets(LoneSets):
             first = self._first_descent(sets, sums, values)
         solution = NewtonBatch(engine.shared, self._cells(repeat), sets).solve(start, first)
         V, c, at = len(values), start.shape[1], 0
-        is_converged = solution.is_converged
+        is_converged = engine.are_right(solution, sets)
         if any(
             map(engine.is_weak, values)
         ):  # along a direction that a set does not have, any coefficient has converged
@@ -180,10 +180,9 @@ class _Sets(LoneSets):
         H = np.concatenate([self._hessians(chunk, repeat, value) for value in values for chunk in chunks])
         T = len(weight)
         mapped = [engine.mapped(H[at : at + T], maps) for at in range(0, len(H), T)]
-        before = None
-        if maps is None and any(map(engine.is_weak, values)):
-            every = [(chunk.factors, engine.full[value].hessians) for value in values for chunk in chunks]
-            before = np.concatenate([np.einsum("sg,gii->si", *each) for each in every])
+        before = np.concatenate(
+            [engine.before(value, chunk.factors, chunk.maps) for value in values for chunk in chunks]
+        )
         return NewtonSets(factors, maps, penalty, Hessians(np.concatenate(mapped), before=before), curvature)
 
     def _layout(self, chunks: Sequence[Chunk]) -> tuple[FloatArray, IntArray | None]:

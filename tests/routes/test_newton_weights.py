@@ -1,0 +1,98 @@
+"""The newton route where one row weighs more than all others together, against refits."""
+
+import mpmath
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import GammaRegressor, LogisticRegression, PoissonRegressor, TweedieRegressor
+
+from helpers import quiet_nested_cv, skip_if_balance_is_counted
+
+TIGHT = {"tol": 1e-12, "max_iter": 1000, "solver": "newton-cholesky"}
+HEAVY = 3
+
+
+def problem(ratio):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    weights = np.ones(40)
+    weights[HEAVY] = ratio
+    return X, rng.poisson(np.exp(0.5 * X[:, 0])) + 1.0, weights, np.arange(40) % 4
+
+
+def refits(estimator, X, y, weights, ids, method="predict"):
+    """Held-out predictions by the estimator itself."""
+    found = np.zeros(len(y))
+    for fold in range(4):
+        test = ids == fold
+        fitted = clone(estimator).fit(X[~test], y[~test], sample_weight=weights[~test])
+        predicted = getattr(fitted, method)(X[test])
+        found[test] = predicted if method == "predict" else predicted[:, 1]
+    return found
+
+
+@pytest.mark.parametrize("ratio", [1e8, 1e12, 1e16, 1e20, 1e60])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        PoissonRegressor(**TIGHT),
+        PoissonRegressor(alpha=1e-3, **TIGHT),
+        GammaRegressor(**TIGHT),
+        TweedieRegressor(power=1.5, link="log", **TIGHT),
+    ],
+    ids=str,
+)
+def test_training_set_without_the_heavy_row_is_fitted_as_if_that_had_never_been(estimator, ratio):
+    X, y, weights, ids = problem(ratio)
+    result = quiet_nested_cv(estimator, X, y, folds=ids[None], sample_weight=weights, loss="squared_error")
+    expected = refits(estimator, X, y, weights, ids)
+    assert result.route == "newton"
+    np.testing.assert_allclose(result.heldout["prediction"].to_numpy(float), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("ratio", [1e8, 1e16, 1e20])
+def test_balanced_classes_one_of_which_has_a_heavy_row_are_those_of_the_training_set(ratio):
+    X, y, weights, ids = problem(ratio)
+    skip_if_balance_is_counted("balanced", weights)
+    y = (y > np.median(y)) * 1
+    estimator = LogisticRegression(class_weight="balanced", **TIGHT)
+    result = quiet_nested_cv(estimator, X, y, folds=ids[None], sample_weight=weights, loss="log_loss")
+    assert result.route == "newton"
+    without = ids == ids[HEAVY]  # the others' refits stop before they have converged, beside such a weight
+    expected = refits(estimator, X, y, weights, ids, "predict_proba")
+    np.testing.assert_allclose(result.heldout["probability_1"].to_numpy(float)[without], expected[without], rtol=1e-8)
+
+
+def fit_with_fifty_digits(X, y, weights, is_gamma):
+    """Coefficients, the intercept first, of a fit with a logarithmic link and without a penalty."""
+    with mpmath.workdps(50):
+        Z = mpmath.matrix(np.column_stack([np.ones(len(X)), X]).tolist())
+        theta = mpmath.matrix([mpmath.log(np.average(y, weights=weights)), *[0] * X.shape[1]])
+        for _ in range(60):
+            mean = [mpmath.exp(each) for each in Z * theta]
+            first = [v / m - 1 if is_gamma else v - m for v, m in zip(y.tolist(), mean, strict=True)]
+            second = [v / m if is_gamma else m for v, m in zip(y.tolist(), mean, strict=True)]
+            g = Z.T * mpmath.matrix([w * r for w, r in zip(weights.tolist(), first, strict=True)])
+            H = Z.T * mpmath.diag([w * c for w, c in zip(weights.tolist(), second, strict=True)]) * Z
+            step = mpmath.lu_solve(H, g)
+            theta += step / max(1, mpmath.norm(step))
+        assert mpmath.norm(step) < 1e-30
+        return np.array([float(each) for each in theta])
+
+
+@pytest.mark.parametrize("is_gamma", [False, True])
+def test_light_rows_have_converged_too_where_no_penalty_holds_what_only_they_determine(is_gamma):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(50, 3))
+    y = np.round(np.exp((X @ [1, -1, 0.5] + rng.normal(size=50)) / 2)) + 0.5
+    rng.integers(0, 3, 50)
+    weights = rng.uniform(0.2, 3.0, 50) * np.where(np.isin(np.arange(50), [1, 2, 3, 4]), 1e12, 1.0)
+    ids = np.random.default_rng(0).permutation(np.arange(50) % 5)
+    estimator = (GammaRegressor if is_gamma else PoissonRegressor)(alpha=0.0, **TIGHT)
+    result = quiet_nested_cv(estimator, X, y, folds=ids[None], sample_weight=weights, loss="squared_error")
+    expected = np.zeros(len(y))
+    for fold in range(5):
+        test = ids == fold
+        theta = fit_with_fifty_digits(X[~test], y[~test], weights[~test], is_gamma)
+        expected[test] = np.exp(theta[0] + X[test] @ theta[1:])
+    np.testing.assert_allclose(result.heldout["prediction"].to_numpy(float), expected, rtol=1e-11)
