@@ -16,7 +16,7 @@ from ..errors import RouteError
 from ..linalg.columns import middle
 from ..typing import AnyArray, BoolArray, FloatArray, IntArray
 
-__all__ = ["FixedFeatures", "Matrix", "Recipe", "as_dense", "check_squares"]
+__all__ = ["FixedFeatures", "Matrix", "Recipe", "as_dense"]
 
 MOST_DENSE_BYTES = 2**28
 """Fixed features of which a dense matrix would take more stay sparse."""
@@ -56,7 +56,7 @@ class Recipe:
 PRODUCT = "a product of its columns"
 
 
-def check_squares(size: float, name: str, *, may_be_zero: bool = True) -> None:
+def _check_squares(size: float, name: str, *, may_be_zero: bool = True) -> None:
     """Refuse a column that varies by so little that its squares vanish: it would be taken for constant."""
     if size < LEAST_SQUARED and (size > 0 or not may_be_zero):
         raise RouteError(f"{name} varies by {size:.1g} at most, too little to be squared; rescale it")
@@ -137,7 +137,7 @@ class FixedFeatures:
             if centre is None:
                 centre = float(middle(seen[:, None])[0]) if len(seen) else 0.0
             moved = np.where(np.isnan(x), 0.0, x - centre)
-            check_squares(float(np.abs(moved).max(initial=0.0)), name)
+            _check_squares(float(np.abs(moved).max(initial=0.0)), name)
             self.value_sources.append(self.n_columns)
             self.values.append(x)
             self._centres.append(centre)
@@ -165,7 +165,7 @@ class FixedFeatures:
                 return None
             if not np.isfinite(column).all():
                 raise RouteError("a product of its columns holds numbers that are too large; rescale them")
-            check_squares(float(np.abs(column).max()), PRODUCT, may_be_zero=False)
+            _check_squares(float(np.abs(column).max()), PRODUCT, may_be_zero=False)
             self._products.add(self.value(key, column, None, PRODUCT)[0])
         return int(self._places[key, "value"][0])
 
