@@ -6,21 +6,26 @@ import math
 import numbers
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from .errors import DataError
 from .typing import ArrayLike
 
 __all__ = [
+    "LEAST_SQUARED",
     "MOST_SIZE",
     "check_choice",
     "check_estimator",
+    "check_flag",
     "check_integer",
     "check_jobs",
     "check_level",
     "check_penalty_value",
     "check_range_of",
+    "copy_of",
     "did_you_mean",
     "plain_text",
 ]
@@ -30,6 +35,9 @@ MOST_JOBS = 1024
 
 LEAST_SIZE, MOST_SIZE = 1e-60, 1e60
 """Between these lie the largest values of every column and of y: variances of squared errors are fourth powers."""
+
+LEAST_SQUARED = 1e-130
+"""Columns that vary by less have squares of which sums, parts and products with weights are no normal numbers."""
 
 MOST_PENALTY = 1e100
 
@@ -50,6 +58,24 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in choices:
         raise DataError(f"{name}={_shown(value)} is unknown; choose one of {', '.join(map(repr, choices))}.")
     return value
+
+
+def check_flag(name: str, value: object) -> bool:
+    """Return ``value`` if it is true or false."""
+    if not isinstance(value, bool | np.bool_):
+        raise DataError(f"{name}={_shown(value)} must be True or False.")
+    return bool(value)
+
+
+def copy_of(estimator: Any) -> Any:
+    """An unfitted copy of an estimator, of whose parameters some may be what nobody can copy."""
+    try:
+        return clone(estimator)
+    except TypeError as error:
+        raise DataError(
+            f"{type(estimator).__name__} cannot be copied ({error}); give it parameters that can be, such as a list "
+            "for a generator."
+        ) from error
 
 
 def check_integer(name: str, value: object, low: int, high: int | None = None, also: str = "") -> int:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 
+from ..checks import check_flag
 from ..metrics import LossLike, ScoringLike
 from ..results.buildcomparison import build_comparison
 from ..results.comparison import Comparison
@@ -77,10 +78,10 @@ route, transformers, max_fits, random_state, n_jobs, progress, checkpoint, retur
     >>> bool(table.loc[("ols", "ridge"), "high"] < 0)
     True
     """
-    settings = Settings.of(locals())
+    settings, has_models = Settings.of(locals()), check_flag("return_estimators", return_estimators)
     contenders = named_contenders(estimators)
     job, names = job_of(contenders, X, y, settings), [each.name for each in contenders]
-    models = {each.name: estimators_of(job, each.estimators[0]) for each in contenders} if return_estimators else {}
+    models = {each.name: estimators_of(job, each.estimators[0]) for each in contenders} if has_models else {}
     comparison = build_comparison(job, job.run(), names)
     if models:
         found = comparison.results

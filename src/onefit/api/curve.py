@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-from ..checks import check_choice
+from ..checks import check_choice, copy_of
 from ..frames import split_columns
 from ..learners import Path
 from ..metrics import LossLike, ScoringLike
@@ -107,7 +106,7 @@ route, transformers, max_fits, random_state, n_jobs, progress, checkpoint
     X = scan(X) if is_dask(X) else X
     check_choice("simpler", simpler, ("larger", "smaller"))
     values = check_range(estimator, param_name, param_range)
-    estimators = [clone(estimator).set_params(**{param_name: value}) for value in values]
+    estimators = [copy_of(estimator).set_params(**{param_name: value}) for value in values]
     job = job_of([Contender(tuple(estimators), Path(param_name, tuple(values)))], X, y, settings)
     outcome = job.run()
     named: dict[str, Any] = {"y": y, "sample_weight": sample_weight}

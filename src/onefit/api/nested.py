@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
+from ..checks import check_flag
 from ..metrics import LossLike, ScoringLike
 from ..results.build import build_result
 from ..results.estimators import estimators_of
@@ -154,9 +155,9 @@ def nested_cv(
     >>> bool(low < result.estimate < high), result.route, result.n_folds
     (True, 'onestep', 442)
     """
-    settings = Settings.of(locals())
+    settings, has_models = Settings.of(locals()), check_flag("return_estimators", return_estimators)
     job = job_of([Contender((estimator,))], X, y, settings)
-    models = estimators_of(job, estimator) if return_estimators else None
+    models = estimators_of(job, estimator) if has_models else None
     outcome = job.run()
     result = build_result(job, outcome)
     if models is not None:

@@ -120,7 +120,10 @@ def _adapt_scaled(steps: list[Any], last: Estimator, task: Task, path: Path | No
     if not (isinstance(smoother, Smoother) and smoother.is_ridge and smoother.fit_intercept):
         return None
     assert isinstance(inner, Smoother | TunedLearner)
-    return inner if is_absorbed else ScaledLearner(inner, X)
+    if is_absorbed:
+        return inner
+    scaled = ScaledLearner(inner, X)
+    return scaled if scaled.keeps_squares else None  # of fixed features such a column is refused by its name
 
 
 def _adapt_encoded(steps: list[Any], last: Estimator, task: Task, path: Path | None) -> Learner | Refusal | None:

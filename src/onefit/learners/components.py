@@ -29,7 +29,8 @@ def count_components(singular_values: FloatArray, n_components: float, size: int
     if isinstance(n_components, int | np.integer):
         number: IntArray = np.minimum(int(n_components), rank)
         return number
-    variance = np.cumsum(np.square(singular_values), axis=-1)
+    # by the largest, or the squares of small ones vanish
+    variance = np.cumsum(np.square(singular_values / np.where(largest > 0, largest, 1.0)), axis=-1)
     total = np.where(variance[..., -1:] > 0, variance[..., -1:], 1.0)
     # a sum of all is one up to rounding errors
     enough: IntArray = np.minimum((variance / total < n_components - 1e-14).sum(axis=-1) + 1, rank)

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy import sparse
 
-from ..checks import MOST_SIZE
+from ..checks import LEAST_SQUARED, MOST_SIZE
 from ..errors import RouteError
 from ..linalg.columns import middle
 from ..typing import AnyArray, BoolArray, FloatArray, IntArray
@@ -51,6 +51,15 @@ class Recipe:
     levels: AnyArray | None = None
     fill: object = None
     has_mode: bool = False
+
+
+PRODUCT = "a product of its columns"
+
+
+def _check_squares(size: float, name: str, *, may_be_zero: bool = True) -> None:
+    """Refuse a column that varies by so little that its squares vanish: it would be taken for constant."""
+    if size < LEAST_SQUARED and (size > 0 or not may_be_zero):
+        raise RouteError(f"{name} varies by {size:.1g} at most, too little to be squared; rescale it")
 
 
 def as_dense(rows: Matrix) -> FloatArray:
@@ -104,26 +113,35 @@ class FixedFeatures:
         return self._n_columns
 
     def all_values(
-        self, keys: Sequence[Hashable], columns: Sequence[FloatArray], recipes: Sequence[Recipe | None]
+        self,
+        keys: Sequence[Hashable],
+        columns: Sequence[FloatArray],
+        recipes: Sequence[Recipe | None],
+        names: Sequence[str],
     ) -> list[tuple[int, float]]:
         """Where each of some columns of numbers without gaps is, and what was subtracted from it."""
         centres = middle(np.column_stack(columns)).tolist() if columns else []
-        return [self.value(*each) for each in zip(keys, columns, recipes, centres, strict=True)]
+        return [self.value(*each) for each in zip(keys, columns, recipes, names, centres, strict=True)]
 
     def value(
-        self, key: Hashable, x: FloatArray, recipe: Recipe | None = None, centre: float | None = None
+        self, key: Hashable, x: FloatArray, recipe: Recipe | None, name: str, centre: float | None = None
     ) -> tuple[int, float]:
-        """Where a column of numbers is, NaN where they are missing, and what was subtracted from it: its middle."""
+        """Where a column of numbers is, NaN where they are missing, and what was subtracted from it: its middle.
+
+        Refused are columns whose squares are no numbers, or none that have their digits: ``name`` says to people which.
+        """
         if (key, "value") not in self._places:
             seen = x[np.isfinite(x)]
             if np.abs(seen).max(initial=0.0) > MOST_SIZE or len(seen) < np.count_nonzero(~np.isnan(x)):
-                raise RouteError("its columns hold numbers that are too large to be squared")
+                raise RouteError(f"{name} holds numbers that are too large to be squared; rescale it")
             if centre is None:
                 centre = float(middle(seen[:, None])[0]) if len(seen) else 0.0
+            moved = np.where(np.isnan(x), 0.0, x - centre)
+            _check_squares(float(np.abs(moved).max(initial=0.0)), name)
             self.value_sources.append(self.n_columns)
             self.values.append(x)
             self._centres.append(centre)
-            self._add((key, "value"), np.where(np.isnan(x), 0.0, x - centre)[:, None], recipe)
+            self._add((key, "value"), moved[:, None], recipe)
         at = int(self._places[key, "value"][0])
         return at, self._centres[self.value_sources.index(at)]
 
@@ -140,10 +158,15 @@ class FixedFeatures:
             return next(iter(powers))
         key = ("product", tuple(sorted(powers.elements())))
         if (key, "value") not in self._places:
-            column: FloatArray = np.prod([self.column(at) ** power for at, power in sorted(powers.items())], axis=0)
-            if not column.any():
+            factors = [(self.column(at), power) for at, power in sorted(powers.items())]
+            with np.errstate(over="ignore", invalid="ignore"):
+                column: FloatArray = np.prod([factor**power for factor, power in factors], axis=0)
+            if not column.any() and not np.all([factor != 0 for factor, _ in factors], axis=0).any():
                 return None
-            self._products.add(self.value(key, column)[0])
+            if not np.isfinite(column).all():
+                raise RouteError("a product of its columns holds numbers that are too large; rescale them")
+            _check_squares(float(np.abs(column).max()), PRODUCT, may_be_zero=False)
+            self._products.add(self.value(key, column, None, PRODUCT)[0])
         return int(self._places[key, "value"][0])
 
     def column(self, at: int) -> FloatArray:

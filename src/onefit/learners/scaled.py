@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
+from ..checks import LEAST_SQUARED
 from ..criteria import NEAR_ROUNDING, RowPart, Spectrum, spectrum_of_rows
 from ..linalg.columns import EPS, Columns, norms
 from ..linalg.standardized import CenteredGram, standardized_gram
@@ -18,7 +19,7 @@ from ..typing import FloatArray, IntArray
 from ..validation import Problem
 from .smoother import NOT_UNIQUE, Smoother
 from .statistics import Coefficients, SmoothedLearner, TrainingStatistics
-from .transformed import Transformer, is_stateless
+from .transformed import is_stateless
 from .tuned import TunedLearner
 
 __all__ = ["ScaledLearner", "scales_only"]
@@ -27,7 +28,7 @@ FEW_DIGITS = 1e-4
 """Part of the largest singular value below which a direction is not found by dividing by its singular value."""
 
 
-def scales_only(steps: Sequence[Transformer], problem: Problem) -> bool:
+def scales_only(steps: Sequence[Any], problem: Problem) -> bool:
     """Whether all that some steps learn is the mean and deviation of the columns.
 
     Weights of a pipeline go to its last step, and the scaler knows nothing of them.
@@ -36,6 +37,7 @@ def scales_only(steps: Sequence[Transformer], problem: Problem) -> bool:
         bool(steps)
         and type(steps[-1]) is StandardScaler
         and all(is_stateless(step) for step in steps[:-1])
+        and all(isinstance(flag, bool | np.bool_) for flag in (steps[-1].with_mean, steps[-1].with_std))
         and problem.weights is None
         and not sparse.issparse(problem.X)
     )
@@ -70,6 +72,12 @@ class ScaledLearner(SmoothedLearner):
         self.hint = inner.hint
         if len(X) <= X.shape[1] + 1:
             self.reason = "the columns are scaled anew in every training set, from the products of its rows"
+
+    @property
+    def keeps_squares(self) -> bool:
+        """Whether no column varies by so little that its squares vanish."""
+        reach = np.maximum(self._columns.max(axis=0) - self._centre, self._centre - self._columns.min(axis=0))
+        return not bool(((reach > 0) & (reach < LEAST_SQUARED)).any())
 
     @property
     def n_values(self) -> int:

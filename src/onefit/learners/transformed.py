@@ -46,7 +46,7 @@ def is_stateless(step: Any) -> bool:
     is_its_own = type(step).__module__.split(".")[0] == "sklearn" or "__sklearn_tags__" in vars(type(step))
     try:
         return type(step) is PolynomialFeatures or (is_its_own and not get_tags(step).requires_fit)
-    except (AttributeError, TypeError):
+    except (AttributeError, TypeError, ValueError):  # of a parameter that its fit will speak of, too
         return False
 
 
@@ -65,7 +65,8 @@ def transformed(task: Task, steps: Sequence[Transformer]) -> Task:
     X, target = task.problem.X, task.problem.target
     for step in steps:
         try:
-            X = clone(step).fit_transform(X, target)
+            with np.errstate(over="ignore"):  # what comes of it is refused by whoever takes it
+                X = clone(step).fit_transform(X, target)
         except Exception as error:
             raise DataError(
                 f"The pipeline's transformers failed on all rows: {type(error).__name__}: {error}"

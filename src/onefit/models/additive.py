@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import _check_sample_weight, _check_y, check_consistent_length, validate_data
 
-from ..checks import check_range_of
+from ..checks import check_range_of, copy_of
 from ..errors import DataError
 from ..frames import is_frame
 from ..learners import DesignSmoother, Learner, Path, Refusal, Smoother, Task
@@ -334,7 +333,7 @@ class AdditiveModel(TermEffects):
         terms = [term.frozen(part) for term, part in made]
         if self.terms is not None and all(new is old for new, (old, _) in zip(terms, made, strict=True)):
             return self
-        frozen: AdditiveModel = clone(self).set_params(terms=terms)
+        frozen: AdditiveModel = copy_of(self).set_params(terms=terms)
         return frozen
 
 

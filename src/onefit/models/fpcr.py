@@ -6,9 +6,8 @@ from typing import Literal
 
 import numpy as np
 from scipy import linalg
-from sklearn.base import clone
 
-from ..checks import check_choice
+from ..checks import check_choice, copy_of
 from ..errors import DataError
 from ..learners import Learner, Path, Refusal, Task
 from ..learners.components import ComponentsLearner, count_components
@@ -174,7 +173,7 @@ class FPCR(FunctionalModel):
         if not isinstance(self.components, str) or check_choice("components", self.components, COMPONENTS) == "refit":
             return self
         D = self._make_curves(X.shape[1]).design(X)
-        frozen: FPCR = clone(self).set_params(components=self._components(D, weights)[0])
+        frozen: FPCR = copy_of(self).set_params(components=self._components(D, weights)[0])
         return frozen
 
     def _make_learner(self, X: FloatArray, weights: FloatArray | None, lams: FloatArray | None) -> Learner:
@@ -210,7 +209,8 @@ def principal_components(
         )
     V = Vt[:p].T
     largest = V[np.abs(V).argmax(axis=0), np.arange(p)]
-    return V * np.sign(largest), np.square(s[:p]) / np.square(s).sum()
+    shares = np.square(s / s[0])  # of which the squares themselves may vanish
+    return V * np.sign(largest), shares[:p] / shares.sum()
 
 
 def _check_number(n_components: object) -> float:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from sklearn.base import clone
 
+from ..checks import copy_of
 from ..errors import DataError
 from ..learners import Learner, Path, Refusal, Task
 from ..linalg.columns import Penalty
@@ -215,7 +215,7 @@ class SplineRegression(SplineCurves):
         """The same model with its knots fixed."""
         if self.knots is not None:
             return self  # given, or to be placed anew
-        frozen: SplineRegression = clone(self)
+        frozen: SplineRegression = copy_of(self)
         # a constant column has no basis, and gets none again
         frozen.set_params(knots=[smooth.basis for smooth in self._smooths(X, weights)])
         return frozen

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 import numpy as np
 from scipy import sparse
 
+from ..checks import LEAST_SQUARED
 from ..errors import TrainingSetError
 from ..learners import (
     ClassLearner,
@@ -135,7 +136,8 @@ def have_lost_digits(
     squares = np.einsum("sqq->sq", statistics.moments.products)
     varies = squares > 0  # of indicators exactly so
     varies[:, at] = low < high
-    is_lost = varies & fixed.is_value & (squares < CANCELLED * plain)
+    least = LEAST_SQUARED**2  # columns that vary by less there, if not in all rows, seem constant
+    is_lost = varies & fixed.is_value & (squares < np.maximum(CANCELLED * plain, least))
     if heavy is not None:
         squares = np.einsum("sqq->sq", weighted.products)
         is_lost |= varies & (squares < CANCELLED * heavy)

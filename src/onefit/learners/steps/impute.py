@@ -60,7 +60,8 @@ class _Imputed(Block):
         self.columns = [np.where(mask, np.nan, column) for mask, column in zip(self._gaps.masks, numbers, strict=True)]
         keys = [(key, "without", repr(step.missing_values)) for key in table.keys]
         recipes = [table.recipe("value", at, missing=step.missing_values) for at in range(table.n_columns)]
-        found = [fixed.value(*each) for each in zip(keys, self.columns, recipes, strict=True)]
+        names = [f"column {table.name(at)!r}" for at in range(table.n_columns)]
+        found = [fixed.value(*each) for each in zip(keys, self.columns, recipes, names, strict=True)]
         self._values: IntArray = np.array([source for source, _ in found], dtype=np.intp)
         self._centre = np.array([centre for _, centre in found])
         p, gapped = len(self.columns), self._gaps.gapped

@@ -17,6 +17,7 @@ from sklearn.feature_selection import (
 )
 
 from ...errors import RouteError
+from ...linalg import batched
 from ...typing import FloatArray, IntArray
 from ..encoding import Block, BlockAfter
 from ..features import Features
@@ -132,14 +133,15 @@ def _score(
         raise RouteError(f"{name} has a score of its own; f_regression, r_regression and f_classif are known")
     if y.dtype.kind not in "fiub":
         raise RouteError(f"{name} meets a target that holds no numbers")
-    source, _ = fixed.value("target", y.astype(np.float64), Recipe("target"))
+    source, _ = fixed.value("target", y.astype(np.float64), Recipe("target"), "y")
     is_squared = step.score_func is f_regression
 
     def correlation(found: Features, sets: SetStatistics) -> FloatArray:
         products = sets.moments.products
         with_y = found.products_with(products[:, :, source, None])[:, :, 0]
-        squares = sets.moments.variances(found) * sets.n[:, None] * products[:, source, source, None]
-        r = with_y / np.sqrt(np.where(squares > 0, squares, 1.0))
+        # roots one by one: the product of the squares of a small column and a small y may vanish
+        by = batched.inverse_roots(sets.moments.variances(found) * sets.n[:, None])
+        r = with_y * by * batched.inverse_roots(products[:, source, source, None])
         sets.doubt(products[:, source, source] <= 0)
         return np.square(r) if is_squared else r
 

@@ -51,7 +51,8 @@ class RawTable:
     def through(self, step: Any) -> RawTable:
         """What a step that learns nothing makes of each row by itself."""
         try:
-            made = clone(step).fit_transform(self.X)
+            with np.errstate(over="ignore"):  # refused, or said by refits
+                made = clone(step).fit_transform(self.X)
         except Exception as error:
             raise RouteError(f"{type(step).__name__} failed on all rows: {type(error).__name__}: {error}") from error
         return replace(RawTable.of(made, self.X.shape[0]), places=())
@@ -123,7 +124,8 @@ class Values(Block):
         if any(np.isnan(column).any() for column in columns):
             raise RouteError("missing values reach a step that is not an imputer or encoder")
         recipes = [table.recipe("number", at) for at in range(table.n_columns)]
-        found = fixed.all_values(table.keys, columns, recipes)
+        names = [f"column {table.name(at)!r}" for at in range(table.n_columns)]
+        found = fixed.all_values(table.keys, columns, recipes, names)
         self.sources: IntArray = np.array([source for source, _ in found], dtype=np.intp)
         self._centre = np.array([centre for _, centre in found])
         self.columns, self.n_outputs = columns, len(columns)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 
+from ...checks import LEAST_SQUARED
 from ...errors import TrainingSetError
 from ...folds import Folds
 from ...learners import DesignSmoother, Learner, Refusal, ScaledLearner, TunedLearner
@@ -276,6 +277,8 @@ def streamed_model(
     """A learner that was made for some rows as one for all rows of a table, or why that cannot be."""
     if learner.has_own_target:
         return Refusal("it is fitted to a function of y", IN_MEMORY)
+    if isinstance(learner, DesignSmoother | TunedLearner | ScaledLearner) and (why := _vanishing(problem, names)):
+        return Refusal(why)
     if isinstance(learner, DesignSmoother) and learner.is_made_of(numeric_matrix(problem)):
         lams = learner.lams
         if lams.shape[1] > 1:
@@ -300,6 +303,15 @@ def streamed_model(
             made: StreamedModel | Refusal = make(learner, problem, names)
             return made
     return Refusal(f"its fits need more than sums over rows ({type(learner).__name__})", IN_MEMORY)
+
+
+def _vanishing(problem: Problem, names: Sequence[str]) -> str:
+    """Which column varies by so little that sums of its squares vanish; empty if none does."""
+    X = numeric_matrix(problem)
+    reach = np.ptp(X, axis=0)
+    for at in np.flatnonzero((reach > 0) & (reach < LEAST_SQUARED)).tolist():
+        return f"column {names[at]!r} varies by {reach[at]:.1g} at most, too little to be squared; rescale it"
+    return ""
 
 
 def better(coordinates: Coordinates, statistics: FoldStatistics) -> Coordinates:
