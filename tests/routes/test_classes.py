@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import linalg
+from sklearn.base import clone
 from sklearn.covariance import OAS, ledoit_wolf
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from sklearn.metrics import make_scorer
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, QuantileTransformer, StandardScaler
 
 import onefit
@@ -117,6 +119,56 @@ def test_a_column_that_a_training_set_has_nothing_of_leaves_the_scores_of_a_refi
         pytest.skip("a refit fails")
     found = quietly(onefit.nested_cv, estimator, X, y, **keywords)
     np.testing.assert_allclose(found.metrics, expected.metrics, rtol=1e-9)
+
+
+OFFSETS = [
+    LinearDiscriminantAnalysis(),
+    LinearDiscriminantAnalysis(solver="lsqr"),
+    LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1),
+    LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto"),
+    LinearDiscriminantAnalysis(solver="eigen"),
+    make_pipeline(StandardScaler(with_mean=False), LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.2)),
+]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("has_priors", [False, True])
+@pytest.mark.parametrize("estimator", OFFSETS, ids=str)
+def test_an_offset_of_a_column_changes_nothing_of_a_linear_analysis(estimator, has_priors, n_classes):
+    """Scikit-learn's solvers lsqr and eigen lose its digits; so the figures are those of the columns moved back."""
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(60, 4)), np.arange(60) % n_classes
+    X[:, 0] += y
+    if has_priors:
+        last = clone(estimator[-1] if isinstance(estimator, Pipeline) else estimator)
+        last.set_params(priors=np.arange(1, n_classes + 1) / (n_classes * (n_classes + 1) / 2))
+        estimator = make_pipeline(*estimator[:-1], last) if isinstance(estimator, Pipeline) else last
+    keywords = {"folds": random_folds(60, 5, seed=0), "scoring": ["accuracy", "neg_log_loss", "neg_brier_score"]}
+    for offset in (1e4, 1e6, 1e8):
+        moved = X + np.r_[0, 0, 0, offset]
+        found = quietly(onefit.nested_cv, estimator, moved, y, route="gram", **keywords)
+        expected = quietly(onefit.nested_cv, estimator, moved - np.r_[0, 0, 0, offset], y, route="gram", **keywords)
+        np.testing.assert_allclose(found.metrics, expected.metrics, rtol=1e-9)
+        at = found.heldout.filter(like="probability").columns
+        np.testing.assert_allclose(found.heldout[at], expected.heldout[at], rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.parametrize("solver", ["lsqr", "eigen"])
+@pytest.mark.parametrize("offset", [0.0, 30.0, 1e4])
+def test_decisions_of_many_classes_are_about_the_origin_of_the_solver(solver, offset):
+    """What all classes have in common is part of them in scikit-learn, and of what a score function is given."""
+    X, y = classes(60, 3, 3, seed=2)
+    X[:, 1] += offset
+
+    def mean_square(y_true, scores):
+        return np.square(scores).mean()
+
+    scoring = make_scorer(mean_square, response_method="decision_function")
+    keywords = {"folds": random_folds(60, 4, seed=0), "scoring": scoring}
+    estimator = LinearDiscriminantAnalysis(solver=solver)
+    found = quietly(onefit.nested_cv, estimator, X, y, route="gram", **keywords)
+    expected = quietly(onefit.nested_cv, estimator, X, y, route="refit", **keywords)
+    np.testing.assert_allclose(found.metrics, expected.metrics, rtol=1e-8)
 
 
 def test_an_offset_leaves_no_training_set_to_scikit_learn(monkeypatch):
