@@ -7,11 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import linalg
+from sklearn.base import clone
 from sklearn.covariance import OAS, ledoit_wolf
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from sklearn.metrics import make_scorer
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, QuantileTransformer, StandardScaler
 
 import onefit
@@ -21,6 +23,7 @@ from onefit.folds import Folds
 from onefit.learners import ClassMoments, Learner, Task, adapt
 from onefit.learners.covariances import ledoit_wolf_shares
 from onefit.learners.discriminant import quadratic_counts_mean, svd_counts_classes
+from onefit.learners.naivebayes import _odds
 from onefit.metrics import find_loss
 from onefit.routes.classes import ClassesEngine
 from onefit.routes.classsums import ClassSums
@@ -117,6 +120,56 @@ def test_a_column_that_a_training_set_has_nothing_of_leaves_the_scores_of_a_refi
         pytest.skip("a refit fails")
     found = quietly(onefit.nested_cv, estimator, X, y, **keywords)
     np.testing.assert_allclose(found.metrics, expected.metrics, rtol=1e-9)
+
+
+OFFSETS = [
+    LinearDiscriminantAnalysis(),
+    LinearDiscriminantAnalysis(solver="lsqr"),
+    LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1),
+    LinearDiscriminantAnalysis(solver="eigen", shrinkage="auto"),
+    LinearDiscriminantAnalysis(solver="eigen"),
+    make_pipeline(StandardScaler(with_mean=False), LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.2)),
+]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("has_priors", [False, True])
+@pytest.mark.parametrize("estimator", OFFSETS, ids=str)
+def test_an_offset_of_a_column_changes_nothing_of_a_linear_analysis(estimator, has_priors, n_classes):
+    """Scikit-learn's solvers lsqr and eigen lose its digits; so the figures are those of the columns moved back."""
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(60, 4)), np.arange(60) % n_classes
+    X[:, 0] += y
+    if has_priors:
+        last = clone(estimator[-1] if isinstance(estimator, Pipeline) else estimator)
+        last.set_params(priors=np.arange(1, n_classes + 1) / (n_classes * (n_classes + 1) / 2))
+        estimator = make_pipeline(*estimator[:-1], last) if isinstance(estimator, Pipeline) else last
+    keywords = {"folds": random_folds(60, 5, seed=0), "scoring": ["accuracy", "neg_log_loss", "neg_brier_score"]}
+    for offset in (1e4, 1e6, 1e8):
+        moved = X + np.r_[0, 0, 0, offset]
+        found = quietly(onefit.nested_cv, estimator, moved, y, route="gram", **keywords)
+        expected = quietly(onefit.nested_cv, estimator, moved - np.r_[0, 0, 0, offset], y, route="gram", **keywords)
+        np.testing.assert_allclose(found.metrics, expected.metrics, rtol=1e-9)
+        at = found.heldout.filter(like="probability").columns
+        np.testing.assert_allclose(found.heldout[at], expected.heldout[at], rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.parametrize("solver", ["lsqr", "eigen"])
+@pytest.mark.parametrize("offset", [0.0, 30.0, 1e4])
+def test_decisions_of_many_classes_are_about_the_origin_of_the_solver(solver, offset):
+    """What all classes have in common is part of them in scikit-learn, and of what a score function is given."""
+    X, y = classes(60, 3, 3, seed=2)
+    X[:, 1] += offset
+
+    def mean_square(y_true, scores):
+        return np.square(scores).mean()
+
+    scoring = make_scorer(mean_square, response_method="decision_function")
+    keywords = {"folds": random_folds(60, 4, seed=0), "scoring": scoring}
+    estimator = LinearDiscriminantAnalysis(solver=solver)
+    found = quietly(onefit.nested_cv, estimator, X, y, route="gram", **keywords)
+    expected = quietly(onefit.nested_cv, estimator, X, y, route="refit", **keywords)
+    np.testing.assert_allclose(found.metrics, expected.metrics, rtol=1e-8)
 
 
 def test_an_offset_leaves_no_training_set_to_scikit_learn(monkeypatch):
@@ -225,6 +278,77 @@ def test_a_probability_near_zero_keeps_its_digits_whichever_of_two_classes_it_is
         assert ((column > 1e-15) & (column < 1e-13)).any()
     found = learner.respond("predict_proba", learner.scores_of(fitted, along))
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-30)
+
+
+def lives_in_one_row(n_classes, rest):
+    """A column that is the same in all rows but the seventh; its folds."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = rng.permutation(np.arange(60) % n_classes)
+    X[:, 0] += y
+    X[:, 1] = rest
+    X[7, 1] += 1e4
+    return X, y, random_folds(60, 5, seed=0)
+
+
+@pytest.mark.parametrize("rest", [0.0, 0.1, 1e3 / 3])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("step", [None, StandardScaler(with_std=False)], ids=str)
+def test_a_column_that_is_the_same_in_all_classes_tells_none_apart_however_far_a_row_is(step, n_classes, rest):
+    """Its squared distance is 1e17 from every class: scikit-learn's probabilities are one, or noise."""
+    X, y, folds = lives_in_one_row(n_classes, rest)
+    model = GaussianNB() if step is None else make_pipeline(step, GaussianNB())
+    train = folds[0] != folds[0, 7]
+    expected = GaussianNB().fit(X[train, :1], y[train]).predict_proba(X[7:8, :1])[0]
+    for scoring in ("neg_log_loss", "roc_auc_ovr"):
+        result = quietly(onefit.nested_cv, model, X, y, folds=folds, scoring=scoring)
+        assert result.route == "gram"
+        found = result.heldout.filter(like="probability").to_numpy()[7]
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_far_row_that_classes_tell_apart_has_the_probabilities_of_scikit_learn(n_classes):
+    """Half as far from one class as from another, beside a column that is the same in both."""
+    X, y, folds = lives_in_one_row(n_classes, 0.1)
+    X[:, 0] *= 1.0 + y
+    X[7, 0] = 1e3
+    expected = quietly(onefit.nested_cv, GaussianNB(), X, y, folds=folds, scoring="accuracy", route="refit")
+    found = quietly(onefit.nested_cv, GaussianNB(), X, y, folds=folds, scoring="accuracy", route="gram")
+    np.testing.assert_allclose(found.metrics, expected.metrics, rtol=1e-12)
+
+
+def test_differences_of_joint_log_probabilities_are_exact():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), np.arange(40) % 3
+    X *= 1.0 + np.c_[y, y == 2, 1e-3 * y]
+    fitted = GaussianNB().fit(X, y)
+    joint = fitted.predict_joint_log_proba(3.0 * X)
+    for one, other in ((0, 1), (2, 0), (1, 2)):
+        np.testing.assert_allclose(_odds(fitted, 3.0 * X, one, other), joint[:, one] - joint[:, other], atol=1e-11)
+
+
+@pytest.mark.parametrize("step", [None, StandardScaler(with_std=False)], ids=str)
+def test_weights_that_scikit_learn_takes_for_none_are_refused_with_the_remedy(step):
+    X, y = classes(60, 3, 2, 5)
+    model = GaussianNB() if step is None else make_pipeline(step, GaussianNB())
+    keywords = {"n_folds": 5, "n_repeats": 1, "random_state": 0, "loss": "log_loss"}
+    tiny = np.full(60, 1e-11)
+    with pytest.raises(DataError, match="Multiply sample_weight"):
+        onefit.nested_cv(model, X, y, sample_weight=tiny, **keywords)
+    found = quietly(onefit.nested_cv, model, X, y, sample_weight=tiny / tiny.mean(), **keywords)
+    np.testing.assert_allclose(found.estimate, quietly(onefit.nested_cv, model, X, y, **keywords).estimate, rtol=1e-12)
+    refits = quietly(onefit.nested_cv, model, X, y, sample_weight=tiny, route="refit", **keywords)
+    assert refits.estimate > 1.2 * found.estimate  # what scikit-learn says, if it is asked
+
+
+def test_a_training_set_in_which_a_class_weighs_next_to_nothing_is_left_to_scikit_learn():
+    X, y = classes(60, 3, 2, 5)
+    weights = np.where(y == 1, 1e-12, 1.0)
+    weights[np.flatnonzero(y == 1)[:1]] = 1.0  # without it the class has no weight for scikit-learn
+    keywords = {"folds": random_folds(60, 5, seed=0), "loss": "log_loss", "sample_weight": weights}
+    fast, slow = (quietly(onefit.nested_cv, GaussianNB(), X, y, route=route, **keywords) for route in ("gram", "refit"))
+    assert_same_results(fast, slow)
 
 
 def test_bits_do_not_depend_on_jobs():

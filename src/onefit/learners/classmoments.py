@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from ..errors import DataError
 from ..linalg import compiled
-from ..typing import BoolArray, Estimator, FloatArray, IntArray
+from ..typing import AnyArray, BoolArray, Estimator, FloatArray, IntArray
 from ..validation import numeric_matrix
 from .contract import Learner, Path, Task
 from .encoding import Encoding
@@ -237,6 +237,9 @@ class ClassLearner(FitRows, Learner):
             found = self.scores_by(fitted, X)
             scores[:, known] = np.stack([np.zeros_like(found), found], axis=1) if found.ndim == 1 else found
         return np.maximum(self.in_columns(scores), ABSENT)
+
+    def settle(self, fitted: Any, X: Any, y: AnyArray, weights: FloatArray | None) -> None:
+        """Mend what rounding left in an estimator that was fitted to these rows."""
 
     def scores_by(self, fitted: Any, X: Any) -> FloatArray:
         """Scores by an estimator that knows several classes: of each of them, or the difference of two."""

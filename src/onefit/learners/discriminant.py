@@ -39,12 +39,17 @@ LARGEST_TOL = 3e-4
 LEAST_RATIO = 1e-12
 """Smallest over largest eigenvalue of a covariance, as it is, below which scikit-learn's solvers cut something off."""
 
+FARTHEST = 1e4
+"""Squared distance of the origin, in deviations, up to which it is part of scores as in the solvers "lsqr" and "eigen":
+the error is less than 1e-11."""
+
 
 class LinearDiscriminantLearner(ClassLearner):
     r"""Linear scores ``(x - o)'Sigma^-1 (m_c - o) - (m_c - o)'Sigma^-1 (m_c - o)/2 + log pi_c``.
 
-    The origin o is zero for the solvers "lsqr" and "eigen", the mean of the classes for "svd". A training set whose
-    covariance is nearly singular is left to scikit-learn, whose solvers differ there.
+    The origin o is the mean of the classes. It is zero in scikit-learn's solvers "lsqr" and "eigen", where an offset of
+    a column costs digits; their scores differ from those here by what all classes have in common. A training set whose
+    covariance is nearly singular is left to scikit-learn, whose solvers differ there, and may depend on the origin.
     """
 
     def __init__(self, estimators: Any, task: Task, before: Encoding | None = None) -> None:
@@ -52,6 +57,8 @@ class LinearDiscriminantLearner(ClassLearner):
         first = self.estimators[0]
         by_classes = first.solver != "svd" and (first.priors is not None or self._is_automatic)
         self.scatter = "classes" if by_classes else "pooled"
+        asks_scores = not task.responses.isdisjoint(("decision_function", "scores"))
+        self.keeps_common = asks_scores and first.solver != "svd" and self.n_classes > 2
 
     @property
     def drops_dependent(self) -> bool:
@@ -79,30 +86,39 @@ class LinearDiscriminantLearner(ClassLearner):
 
     def held_out(self, moments: ClassMoments, rows: IntArray) -> tuple[FloatArray, BoolArray]:
         """Scores at every shrinkage."""
-        deviation, origin, sure = self.scale(moments)
+        deviation, zero, sure = self.scale(moments)
         sure &= (moments.n > 0).all(axis=1) & (moments.n_rows > self.n_classes)
         scores = np.empty((*rows.shape, self.n_values, self.n_columns_of_scores))
         for value, estimator in enumerate(self.estimators):
             priors = class_priors(estimator, moments)
-            if estimator.solver == "svd":
-                assert moments.pooled is not None
-                divisor = moments.n_rows - (self.n_classes if svd_counts_classes() else 0)
-                covariance = moments.pooled / np.maximum(divisor, 1.0)[:, None, None]
-                origin = np.einsum("bc,bcp->bp", priors, moments.mean)
-            else:
-                covariance = self._shrunk(estimator.shrinkage, moments, priors, deviation)
-            coef, is_known = self._coefficients(covariance, moments.mean - origin[:, None], deviation, estimator)
+            covariance = self._covariance(estimator, moments, priors, deviation)
+            origin = np.einsum("bc,bcp->bp", priors, moments.mean)
+            centred = moments.mean - origin[:, None]
+            coef, common, is_known = self._coefficients(covariance, centred, origin - zero, deviation, estimator)
             is_known &= have_digits(np.einsum("bpp->bp", covariance), np.abs(moments.mean).max(axis=1))
-            from_origin = np.einsum("bcp,bpc->bc", moments.mean - origin[:, None], coef)
-            moved = np.einsum("bp,bpc->bc", origin, coef)
             with np.errstate(divide="ignore"):
-                constant = np.log(priors) - 0.5 * from_origin - moved
+                constant = np.log(priors) - 0.5 * np.einsum("bcp,bpc->bc", centred, coef)
             if estimator.solver == "svd" and self.n_classes > 2:
-                is_known &= _spreads(coef, moments.mean - origin[:, None], priors)
+                is_known &= _spreads(coef, centred, priors)
+            elif self.n_classes > 2:
+                constant += 0.5 * np.einsum("bp,bp->b", origin - zero, common)[:, None]
+                coef += common[..., None]
+            constant -= np.einsum("bp,bpc->bc", origin, coef)
             found = products(self.X, rows, self.in_columns(coef))
             np.add(found, self.in_columns(constant)[:, None], out=scores[:, :, value])
             sure &= is_known
         return scores, sure
+
+    def _covariance(
+        self, estimator: Any, moments: ClassMoments, priors: FloatArray, deviation: FloatArray
+    ) -> FloatArray:
+        """Covariance (B, p, p) of a solver."""
+        if estimator.solver != "svd":
+            return self._shrunk(estimator.shrinkage, moments, priors, deviation)
+        assert moments.pooled is not None
+        divisor = moments.n_rows - (self.n_classes if svd_counts_classes() else 0)
+        covariance: FloatArray = moments.pooled / np.maximum(divisor, 1.0)[:, None, None]
+        return covariance
 
     def _shrunk(self, shrinkage: Any, moments: ClassMoments, priors: FloatArray, deviation: FloatArray) -> FloatArray:
         """Covariance (B, p, p) of the solvers "lsqr" and "eigen", shrunk towards a multiple of the identity."""
@@ -119,15 +135,20 @@ class LinearDiscriminantLearner(ClassLearner):
         return covariance
 
     def _coefficients(
-        self, covariance: FloatArray, centred: FloatArray, deviation: FloatArray, estimator: Any
-    ) -> tuple[FloatArray, BoolArray]:
-        """``Sigma^-1`` times the means (B, p, C), and which training sets have all digits."""
+        self, covariance: FloatArray, centred: FloatArray, moved: FloatArray, deviation: FloatArray, estimator: Any
+    ) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """``Sigma^-1`` times the means (B, p, C) and the origin (B, p), and which training sets have all digits.
+
+        The origin's is zero where that is so far away that a score would lose digits. No probability needs it; where
+        scores themselves are asked for, such a training set is left to scikit-learn.
+        """
         diagonal = np.einsum("bpp->bp", covariance)
         is_known = np.isfinite(diagonal).all(axis=1) & (diagonal > 0).all(axis=1)
         D = 1.0 / np.sqrt(np.where(is_known[:, None], diagonal, 1.0))
         A = np.where(is_known[:, None, None], covariance * D[:, :, None] * D[:, None], np.eye(D.shape[1]))
-        right = np.empty((*D.shape, self.n_classes + 1))
-        right[..., :-1] = D[:, :, None] * centred.swapaxes(1, 2)
+        right = np.empty((*D.shape, self.n_classes + 2))
+        right[..., :-2] = D[:, :, None] * centred.swapaxes(1, 2)
+        right[..., -2] = D * moved
         right[..., -1] = batched.probe(D.shape[1])
         solution = batched.solve_definite(A.copy(), right)
         finite = np.isfinite(solution).all(axis=(1, 2))
@@ -136,10 +157,13 @@ class LinearDiscriminantLearner(ClassLearner):
         # the trace of an inverse is more than the inverse of the smallest eigenvalue
         is_known[some] = np.abs(np.einsum("bpp->bp", np.linalg.inv(A[some]))).sum(axis=1) < 1.0 / batched.TRUSTED
         coef: FloatArray = np.where(is_known[:, None, None], D[:, :, None] * solution[..., :-1], 0.0)
+        is_near = np.einsum("bp,bp->b", moved, coef[..., -1]) < FARTHEST
+        if self.keeps_common:
+            is_known &= is_near
         if estimator.solver != "svd":  # its solvers see the columns as they are, and cut off small eigenvalues
             size = diagonal / np.square(deviation)
             is_known &= size.min(axis=1) * batched.TRUSTED > LEAST_RATIO * size.max(axis=1)
-        return coef, is_known
+        return coef[..., :-1], np.where(is_near[:, None], coef[..., -1], 0.0), is_known
 
 
 class QuadraticDiscriminantLearner(ClassLearner):

@@ -9,8 +9,10 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import logit, logsumexp
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import Pipeline
 
-from ..typing import BoolArray, FloatArray, IntArray
+from ..errors import DataError
+from ..typing import AnyArray, BoolArray, FloatArray, IntArray
 from .classmoments import ClassLearner, ClassMoments, have_digits, parameters_along, products
 from .contract import Path, Task
 from .encoding import Encoding
@@ -29,6 +31,15 @@ NEARLY_ONE = 15.0
 
 ONE = 40.0
 """Log odds of a probability of one in double precision."""
+
+NO_DIGITS = 1e6
+"""Joint log probability, less than none, from which on scikit-learn's has no digits that tell classes apart."""
+
+ALIKE = 0.01
+"""Difference of two variances, of one of them, up to which squared distances differ by what their means do."""
+
+NO_WEIGHT = 1.001e-8
+"""Sum of the weights of a class up to which scikit-learn's GaussianNB may take them for none."""
 
 MANY_STEPS = 1e6
 """Of the last digit of a joint log probability: what is farther from one is as good as not rounded."""
@@ -87,7 +98,7 @@ class NaiveBayesLearner(ClassLearner):
         assert moments.squares is not None
         deviation, _, sure = self.scale(moments)
         _, overall = moments.overall()
-        sure &= (moments.n > 0).all(axis=1)
+        sure &= (moments.n > (0.0 if self.weights is None else NO_WEIGHT)).all(axis=1)
         n = np.where(moments.n > 0, moments.n, 1.0)
         scores = np.empty((*rows.shape, self.n_values, self.n_columns_of_scores))
         for value, estimator in enumerate(self.estimators):
@@ -148,15 +159,45 @@ class NaiveBayesLearner(ClassLearner):
             distances = np.square(self.X[rows[at, some]] - mean[at]) @ precision[at]
             odds[at, some] = _rounded(odds[at, some], constant[at] - 0.5 * distances)
 
+    def settle(self, fitted: Any, X: Any, y: AnyArray, weights: FloatArray | None) -> None:
+        """What is the same in all rows of a class is the mean of that column there, which a sum and a quotient miss."""
+        if isinstance(fitted, Pipeline):
+            X, fitted = fitted[:-1].transform(X), fitted[-1]
+        X = np.asarray(X)
+        for at, label in enumerate(fitted.classes_):
+            rows = X[(y == label) if weights is None else (y == label) & (weights > 0)]
+            if len(rows) and fitted.class_count_[at] > NO_WEIGHT:
+                same = rows.min(axis=0) == rows.max(axis=0)
+                fitted.theta_[at, same], fitted.var_[at, same] = rows[0, same], fitted.epsilon_
+
     def scores_by(self, fitted: Any, X: Any) -> FloatArray:
-        """Joint log probabilities."""
-        joint = np.asarray(fitted.predict_joint_log_proba(X))
+        """Joint log probabilities; of rows that are far from every class, how much they are above the nearest's."""
+        joint = np.asarray(fitted.predict_joint_log_proba(X), dtype=np.float64)
+        with np.errstate(invalid="ignore"):
+            far = np.isfinite(joint).all(axis=1) & (joint.max(axis=1) < -NO_DIGITS)
+        relative, Z = joint.copy(), np.asarray(X, dtype=np.float64)
+        for nearest in np.unique(joint[far].argmax(axis=1)):
+            some = np.flatnonzero(far & (joint.argmax(axis=1) == nearest))
+            for each in range(joint.shape[1]):
+                relative[some, each] = _odds(fitted, Z[some], each, nearest)
         if not self.rounds:
-            return joint
-        odds: FloatArray = joint[:, 1] - joint[:, 0]
+            return relative
+        odds: FloatArray = relative[:, 1] - relative[:, 0]
         for each in (0, 1):
-            odds = SIGNS[each] * _rounded(SIGNS[each] * odds, joint[:, each])
+            odds = np.where(far, odds, SIGNS[each] * _rounded(SIGNS[each] * odds, joint[:, each]))
         return odds
+
+
+def _odds(fitted: GaussianNB, X: FloatArray, each: int, other: int) -> FloatArray:
+    """Log odds of one class to another; what is the same in both cancels in every column, however far a row is."""
+    (m, v), (at, u) = ((fitted.theta_[c].astype(np.float64), fitted.var_[c].astype(np.float64)) for c in (each, other))
+    from_each, from_other = X - m, X - at
+    apart = np.square(from_each) / v - np.square(from_other) / u
+    close = (at - m) * (from_each + from_other) / v + np.square(from_other) * ((u - v) / v / u)
+    distance = np.where(np.abs(u - v) < ALIKE * u, close, apart).sum(axis=1)
+    constant = np.log(fitted.class_prior_[each] / fitted.class_prior_[other]) - 0.5 * np.log(v / u).sum()
+    odds: FloatArray = constant - 0.5 * distance
+    return odds
 
 
 def _rounded(odds: FloatArray, joint: FloatArray) -> FloatArray:
@@ -169,13 +210,28 @@ def _rounded(odds: FloatArray, joint: FloatArray) -> FloatArray:
     return np.where((odds > 0) & (steps < MANY_STEPS), exact, odds)
 
 
+def _check(estimator: GaussianNB, task: Task) -> None:
+    """Refuse weights whose means and variances would be zero in scikit-learn."""
+    known_priors(estimator, len(task.problem.classes))
+    weights, classes = task.problem.weights, task.problem.classes
+    if weights is None:
+        return
+    sums = np.bincount(np.searchsorted(classes, task.problem.labels), weights, minlength=len(classes))
+    if (small := (sums > 0) & (sums <= NO_WEIGHT)).any():
+        raise DataError(
+            f"The weights of class {classes[small][0]} sum to {sums[small][0]:.3g}, and scikit-learn's GaussianNB "
+            "takes sums of up to 1e-8 for no weight at all: the mean of the class would be zero. Multiply "
+            "sample_weight by a number, such as one over its mean, which changes nothing else."
+        )
+
+
 def naive_bayes(estimator: GaussianNB, task: Task, path: Path | None) -> NaiveBayesLearner:
     """On the columns as they are."""
-    known_priors(estimator, len(task.problem.classes))
+    _check(estimator, task)
     return NaiveBayesLearner(parameters_along(estimator, path), task)
 
 
 def encoded_naive_bayes(estimator: GaussianNB, task: Task, path: Path | None, encoding: Encoding) -> NaiveBayesLearner:
     """After steps that learn from each training set."""
-    known_priors(estimator, len(task.problem.classes))
+    _check(estimator, task)
     return NaiveBayesLearner(parameters_along(estimator, path), task, encoding)

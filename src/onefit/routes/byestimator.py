@@ -13,7 +13,7 @@ from ..errors import RefitError
 from ..folds import Folds
 from ..learners import ClassLearner, Task
 from ..learners.refitted import weight_name
-from ..typing import Estimator, FloatArray, IntArray
+from ..typing import AnyArray, Estimator, FloatArray, IntArray
 from .engine import FailureLog
 
 __all__ = ["residuals_by_estimator", "scores_by_estimator"]
@@ -26,8 +26,12 @@ def scores_by_estimator(
     repeat: int,
     out: Sequence[int],
     scores_of: Callable[[Any, Any], FloatArray],
+    settle: Callable[[Any, Any, AnyArray, FloatArray | None], None] | None = None,
 ) -> list[FloatArray]:
-    """Scores (rows, Q) of the folds that one training set leaves out, from a fit to its rows, as a refit makes it."""
+    """Scores (rows, Q) of the folds that one training set leaves out, from a fit to its rows, as a refit makes it.
+
+    ``settle`` mends what rounding left in the fit, given its rows.
+    """
     train = folds.training_rows(repeat, *out)
     tests = [np.flatnonzero(folds.ids[repeat] == fold) for fold in out]
     weights, target = task.problem.weights, task.problem.target
@@ -39,7 +43,10 @@ def scores_by_estimator(
     try:
         fitted = clone(estimator)
         extra = {} if weights is None else {weight_name(estimator): weights[train]}
-        fitted.fit(take(train), target[train], **extra)
+        X = take(train)
+        fitted.fit(X, target[train], **extra)
+        if settle is not None:
+            settle(fitted, X, target[train], None if weights is None else weights[train])
         found = [scores_of(fitted, take(test)) for test in tests]
     except Exception as error:
         where = f"repeat {folds.first + repeat} with fold(s) {', '.join(map(str, out))} held out"
@@ -70,7 +77,8 @@ def residuals_by_estimator(
     residuals = np.zeros((*members.shape, learner.n_values, y.shape[1]))
     for value in range(learner.n_values):
         try:
-            scores = scores_by_estimator(learner.whole(value), task, folds, repeat, out, learner.scores_of)
+            whole = learner.whole(value)
+            scores = scores_by_estimator(whole, task, folds, repeat, out, learner.scores_of, learner.settle)
         except RefitError as error:
             log.add(error, folds.first + repeat, tuple(out), value)
             continue
