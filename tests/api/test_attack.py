@@ -564,7 +564,7 @@ def test_columns_of_unlike_sizes_that_outnumber_the_rows_are_right_or_refused(se
 
 def test_a_penalty_that_uneven_columns_refuse_leaves_the_others_of_its_curve():
     rng = np.random.default_rng(0)
-    n, p = 60, 90
+    n, p = 100, 140
     X = rng.normal(size=(n, p)) * 10.0 ** rng.uniform(21, 32, p)
     X[:, :5] = X[:, 5:10] * 0.3
     y, w, ids = rng.normal(size=n), 10.0 ** rng.uniform(-10, -1, n), np.arange(n) % 5
