@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from .contract import Asked, pick
 from .data import classes, numbers, shape, signal
+from .precisebayes import PreciseGaussianNB
 
 __all__ = ["discriminants", "neighbours"]
 
@@ -49,6 +50,7 @@ def discriminants(rng: np.random.Generator) -> Asked:
     y = classes(rng, X, int(rng.integers(2, 4)), strength=2.0)
     kind = pick(rng, {"linear": 3, "quadratic": 2, "naive": 2})
     path: Any = None
+    tight: Any = None
     if kind == "linear":
         solver = pick(rng, {"svd": 2, "lsqr": 1, "eigen": 1})
         shrinkage = None if solver == "svd" else pick(rng, {None: 1, float(rng.uniform(0, 1)): 2, "auto": 1})
@@ -58,7 +60,10 @@ def discriminants(rng: np.random.Generator) -> Asked:
         path = ("reg_param", (0.0, 0.1, 0.7))
     else:
         model = GaussianNB(var_smoothing=10.0 ** pick(rng, {-9: 2, float(rng.uniform(-12, 0)): 1}))
+        tight = PreciseGaussianNB(var_smoothing=model.var_smoothing)
         path = ("var_smoothing", (1e-9, 1e-3, 0.1))
-    last = make_pipeline(StandardScaler(), model) if rng.random() < 0.3 else model
-    is_bare = last is model
-    return Asked(last, last, X, y, pick(rng, CLASS_LOSSES), kind == "naive", path if is_bare else None)
+    is_bare = rng.random() >= 0.3
+    last, exact = (each if is_bare else make_pipeline(StandardScaler(), each) for each in (model, tight or model))
+    if not is_bare:
+        exact.steps[-1] = (last.steps[-1][0], exact.steps[-1][1])
+    return Asked(last, exact, X, y, pick(rng, CLASS_LOSSES), kind == "naive", path if is_bare else None)
