@@ -25,7 +25,7 @@ RowsOf = Callable[[ReadRows], Columns]
 
 @dataclass(frozen=True)
 class WeightSums:
-    """Over rows: how many, sums of weights, their squares and fourth powers, how many are positive, and between what."""
+    """Over rows: how many, sums of weights, their squares and fourth powers; how many are positive, and their ends."""
 
     n: int = 0
     first: float = 0.0
