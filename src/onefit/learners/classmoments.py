@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from ..errors import DataError
 from ..linalg import compiled
+from ..linalg.weights import check_ratio
 from ..typing import AnyArray, BoolArray, Estimator, FloatArray, IntArray
 from ..validation import numeric_matrix
 from .contract import Learner, Path, Task
@@ -94,6 +95,7 @@ class ClassLearner(FitRows, Learner):
 
     def __init__(self, estimators: Sequence[Any], task: Task, before: Encoding | None = None) -> None:
         problem = task.problem
+        check_ratio(problem.weights)
         self.estimators, self.weights = tuple(estimators), problem.weights
         self.labels = problem.classes
         self.classes: IntArray = np.searchsorted(problem.classes, problem.labels)

@@ -14,6 +14,7 @@ from scipy import linalg
 from ..linalg import batched
 from ..linalg.columns import EPS, Columns, norms
 from ..linalg.stacked import fit_stacked
+from ..linalg.weights import check_ratio
 from ..typing import BoolArray, FloatArray, IntArray
 from .contract import Learner, Refusal, Scores, Task
 from .encoding import Encoding
@@ -104,6 +105,7 @@ class EncodedLearner(FeatureRows, Learner):
     reason = "what its steps learn in each training set, and the fit, follow from sums and counts of its rows"
 
     def __init__(self, encoding: Encoding, lams: FloatArray, weights: FloatArray | None, fit_intercept: bool) -> None:
+        check_ratio(weights)
         self.encoding, self.lams = encoding, lams
         self.weights, self.fit_intercept = weights, fit_intercept
 

@@ -140,7 +140,7 @@ def have_lost_digits(
     is_lost = varies & fixed.is_value & (squares < np.maximum(CANCELLED * plain, least))
     if heavy is not None:
         squares = np.einsum("sqq->sq", weighted.products)
-        is_lost |= varies & (squares < CANCELLED * heavy)
+        is_lost |= varies & ~(squares >= CANCELLED * heavy)  # NaN if not even the sum of the weights is left
     found: BoolArray = is_lost.any(axis=1)
     return found
 

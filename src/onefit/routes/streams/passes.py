@@ -25,13 +25,15 @@ RowsOf = Callable[[ReadRows], Columns]
 
 @dataclass(frozen=True)
 class WeightSums:
-    """Over rows: how many, sums of weights, of their squares and fourth powers, and how many are positive."""
+    """Over rows: how many, sums of weights, their squares and fourth powers; how many are positive, and their ends."""
 
     n: int = 0
     first: float = 0.0
     second: float = 0.0
     fourth: float = 0.0
     positive: int = 0
+    low: float = np.inf
+    high: float = 0.0
 
     def plus(self, other: WeightSums) -> WeightSums:
         """With those of other rows."""
@@ -41,15 +43,23 @@ class WeightSums:
             self.second + other.second,
             self.fourth + other.fourth,
             self.positive + other.positive,
+            min(self.low, other.low),
+            max(self.high, other.high),
         )
+
+    @property
+    def ends(self) -> FloatArray:
+        """The smallest and the largest of those that are positive; none if there are none."""
+        return np.array([self.low, self.high]) if self.positive else np.zeros(0)
 
     @classmethod
     def of(cls, n: int, weights: FloatArray | None) -> WeightSums:
         """Of some rows; without weights each counts once."""
         if weights is None:
-            return cls(n, float(n), float(n), float(n), n)
-        squares = np.square(weights)
-        return cls(n, float(weights.sum()), float(squares.sum()), float(squares @ squares), int((weights > 0).sum()))
+            return cls(n, float(n), float(n), float(n), n, 1.0, 1.0)
+        squares, seen = np.square(weights), weights[weights > 0]
+        sums = float(weights.sum()), float(squares.sum()), float(squares @ squares)
+        return cls(n, *sums, len(seen), float(seen.min(initial=np.inf)), float(seen.max(initial=0.0)))
 
 
 @dataclass

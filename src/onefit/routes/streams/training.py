@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import TrainingSetError
+from ...errors import RouteError, TrainingSetError
 from ...folds import Folds
 from ...linalg.precondition import Coordinates
+from ...linalg.weights import MOST_RATIO_OF_SUMS, why_lost
 from ...typing import FloatArray
 from ..collect import FoldStatistics
 from ..engine import FailureLog
@@ -17,7 +18,7 @@ from ..solve import TrainingSets, solve
 from ..threads import threads
 from .glm import GLMModel
 from .glmfit import GLMPasses
-from .models import NOT_UNIQUE, StreamedModel
+from .models import IN_MEMORY, NOT_UNIQUE, StreamedModel
 from .outcome import Sample, StreamedFolds
 from .passes import Collected, CollectTask, add_collected
 from .pathcriteria import path_criteria
@@ -65,6 +66,7 @@ class FirstPass:
         models, coordinates = [self.models[at] for at in places], self._coordinates(places)
         for look in range(MOST_LOOKS):
             collected = self._collect(models, coordinates, look)
+            _check_weights(collected)
             with threads(1):
                 found = {
                     at: self._solved(model, collected, at, coordinates[at], f"model {places[at]}, look {look}")
@@ -125,6 +127,12 @@ class FirstPass:
         where = f"model {at} of {len(self.reader.repeats)} repeats"
         passes = GLMPasses(model, self.reader, self.folds, statistics, self.run, where)
         return passes.fit(self.sample.designs[at], self.n_rows)
+
+
+def _check_weights(collected: Collected) -> None:
+    """Refuse weights that sums over rows do not tell, which the sample may not have shown."""
+    if reason := why_lost(collected.weights.ends, MOST_RATIO_OF_SUMS):
+        raise RouteError(f"The rows stay where they are, and sums over them do not tell: {reason}, or {IN_MEMORY}.")
 
 
 def refuse_doubtful(
