@@ -96,3 +96,57 @@ def test_light_rows_have_converged_too_where_no_penalty_holds_what_only_they_det
         theta = fit_with_fifty_digits(X[~test], y[~test], weights[~test], is_gamma)
         expected[test] = np.exp(theta[0] + X[test] @ theta[1:])
     np.testing.assert_allclose(result.heldout["prediction"].to_numpy(float), expected, rtol=1e-11)
+
+
+def probabilities_with_fifty_digits(X, y, weights, new):
+    """Of three classes and more, by logistic regression with C=1."""
+    with mpmath.workdps(50):
+        n, C = len(X), int(y.max()) + 1
+        Z = mpmath.matrix(np.column_stack([X, np.ones(n)]).tolist())
+        p = Z.cols
+        theta, eye = mpmath.zeros(C * p, 1), mpmath.eye(C)
+        held = [
+            mpmath.mpf(1) if at % p < p - 1 else mpmath.mpf(10) ** -30 for at in range(C * p)
+        ]  # intercepts: a sum is free
+
+        def fitted(rows, i):
+            each = [mpmath.exp(mpmath.fsum(rows[i, j] * theta[c * p + j] for j in range(p))) for c in range(C)]
+            return [value / mpmath.fsum(each) for value in each]
+
+        def objective():
+            losses = [-weights[i] * mpmath.log(fitted(Z, i)[int(y[i])]) for i in range(n)]
+            return mpmath.fsum(losses) + mpmath.fsum(h * t * t for h, t in zip(held, theta, strict=True)) / 2
+
+        for _ in range(60):
+            g, H = mpmath.matrix([-h * t for h, t in zip(held, theta, strict=True)]), mpmath.diag(held)
+            for i in range(n):
+                P = fitted(Z, i)
+                for a in range(C):
+                    for j in range(p):
+                        g[a * p + j] += weights[i] * (eye[int(y[i]), a] - P[a]) * Z[i, j]
+                        for b in range(C):
+                            for k in range(p):
+                                H[a * p + j, b * p + k] += weights[i] * P[a] * (eye[a, b] - P[b]) * Z[i, j] * Z[i, k]
+            step, before, whole = mpmath.lu_solve(H, g), objective(), theta
+            for _ in range(40):
+                theta = whole + step
+                if objective() <= before or mpmath.norm(step) < 1e-25:
+                    break
+                step /= 2
+            if mpmath.norm(step) < 1e-20:
+                break
+        rows = mpmath.matrix(np.column_stack([new, np.ones(len(new))]).tolist())
+        return np.array([[float(value) for value in fitted(rows, i)] for i in range(len(new))])
+
+
+@pytest.mark.parametrize("ratio", [1e8, 1e13])
+def test_three_classes_with_a_heavy_row_are_fitted_to_all_digits(ratio):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(24, 1)), rng.integers(0, 3, 24)
+    weights, ids = np.r_[ratio, np.ones(23)], np.arange(24) % 4
+    result = quiet_nested_cv(LogisticRegression(), X, y, folds=ids[None], sample_weight=weights, loss="log_loss")
+    assert result.route == "newton"
+    test = ids == 1  # the heavy row is in the training set
+    expected = probabilities_with_fifty_digits(X[~test], y[~test], weights[~test], X[test])
+    found = result.heldout[[f"probability_{label}" for label in range(3)]].to_numpy(float)[test]
+    np.testing.assert_allclose(found, expected, rtol=1e-9)

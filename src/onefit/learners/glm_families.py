@@ -132,10 +132,12 @@ class Multinomial(Family):
         return np.asarray(np.sqrt(p)[:, None] * (self.basis[:, :, None] - (self.basis.T @ p)[None]))
 
     def loss(self, eta: FloatArray, y: FloatArray) -> FloatArray:
-        """The log loss."""
-        largest = eta.max(axis=0)
-        own = np.where(y > 0, eta, 0.0).sum(axis=0)
-        return np.asarray(np.log(np.exp(eta - largest).sum(axis=0)) + largest - own)
+        """The log loss, to all digits where it is small: times a large weight it is not."""
+        is_own = y > 0
+        ahead = eta - np.where(is_own, eta, 0.0).sum(axis=0)
+        largest = ahead.max(axis=0)
+        others = np.where(is_own, 0.0, np.exp(ahead - largest)).sum(axis=0)
+        return np.asarray(largest + np.log1p(others + np.expm1(-largest)))
 
     def start(self, y: FloatArray, weights: FloatArray) -> FloatArray:
         """Logarithms of the shares."""
