@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import rankdata
 from sklearn.compose import make_column_transformer
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, make_scorer
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -93,3 +94,18 @@ def test_progress_comes_to_its_total_once_though_ranks_take_training_sets_twice(
     quietly(onefit.nested_cv, GaussianNB(), X, y, progress=lambda *both: seen.append(both), **keywords)
     assert seen[-1] == (total, total)
     assert seen.count(seen[-1]) == 1
+
+
+def test_a_model_that_knows_nothing_ranks_nothing():
+    """Its scores are zero but for the last bits of the codes that they were made of, which tell classes apart."""
+    rng = np.random.default_rng(0)
+    X, y, folds = np.zeros((30, 1)), np.arange(30) % 2, np.arange(30) % 3
+    X[folds == 0, 0] = rng.normal(size=10)  # a constant column without the first fold
+    model = make_pipeline(StandardScaler(), LogisticRegression(class_weight="balanced", tol=1e-12))
+    weights = rng.uniform(0.5, 2.0, size=30)
+    fast, slow = (
+        quietly(onefit.nested_cv, model, X, y, folds=folds[None], sample_weight=weights, scoring="roc_auc", route=route)
+        for route in ("newton", "refit")
+    )
+    assert slow.fold_errors.e_out[0, 0] == 0.5
+    np.testing.assert_allclose(fast.metrics.to_numpy(float), slow.metrics.to_numpy(float), rtol=1e-11)

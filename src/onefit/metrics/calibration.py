@@ -24,6 +24,9 @@ __all__ = ["CALIBRATION", "CalibrationMetric"]
 LEAST = 1e-12
 """Probabilities nearer to zero or one are taken to be so far away."""
 
+SLACK = 1e-14
+"""Part of the loss that its rounding errors are taken to be."""
+
 MOST_STEPS, CLOSE, MOST_SLOPE = 50, 1e-12, 1e3
 """Newton's steps at most, the relative change at which they end, and the slope from which classes are separated."""
 
@@ -104,8 +107,8 @@ def recalibrated(z: FloatArray, y: FloatArray, w: FloatArray) -> tuple[FloatArra
             step = np.linalg.solve(A, gradient)
         except np.linalg.LinAlgError:
             return missing
-        size = 1.0
-        while size > LEAST and not _loss(design @ (theta + size * step), y, w) <= loss:
+        size, highest = 1.0, loss * (1.0 + SLACK)  # close to the end rounding errors of the loss are all that is left
+        while size > LEAST and not _loss(design @ (theta + size * step), y, w) <= highest:
             size /= 2
         theta = theta + size * step
         loss = _loss(design @ theta, y, w)

@@ -158,19 +158,26 @@ def without_class(scored: Scored, name: str, label: object) -> DataError:
 SAME_SCORE = 1e-10
 """Part of a score within which its neighbour is one and the same: rounding errors differ from row to row."""
 
+LAST_BITS = 4 * float(np.finfo(np.float64).eps)
+"""Part of a number within which a few rounding errors leave it."""
+
 USUAL_SCORE = 10.0
 """Scores are of the size of a fold's largest one up to this: a row that is extremely far says nothing of others."""
 
 
-def with_ties(scores: FloatArray) -> FloatArray:
-    """Scores (K, m, ...) of the m rows of a fold, with those that differ by rounding errors only made equal."""
+def with_ties(scores: FloatArray, codes: FloatArray) -> FloatArray:
+    """Scores (K, m, ...) of the m rows of a fold, with those that differ by rounding errors only made equal.
+
+    They were differences from ``codes``, whose last bits they have: those of a model that knows nothing are zero.
+    """
     order = scores.argsort(axis=1, kind="stable")
     ranked = np.take_along_axis(scores, order, axis=1)
     largest = np.abs(ranked).max(axis=1, keepdims=True, initial=0.0)
     is_new = np.ones(ranked.shape, dtype=bool)
     usual = np.clip(largest, np.finfo(np.float64).tiny, USUAL_SCORE)
     size = np.maximum(np.maximum(np.abs(ranked[:, 1:]), np.abs(ranked[:, :-1])), usual)
-    is_new[:, 1:] = np.diff(ranked, axis=1) > SAME_SCORE * size
+    last_bits = LAST_BITS * float(np.abs(codes).max(initial=0.0))
+    is_new[:, 1:] = np.diff(ranked, axis=1) > np.maximum(SAME_SCORE * size, last_bits)
     places = np.arange(ranked.shape[1]).reshape(1, -1, *(1,) * (ranked.ndim - 2))
     first = np.maximum.accumulate(np.where(is_new, places, 0), axis=1)
     found = np.empty_like(scores)
