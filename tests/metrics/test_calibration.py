@@ -26,7 +26,7 @@ def test_it_solves_the_weighted_likelihood():
 
 
 def test_its_gradient_is_zero_to_the_last_digits():
-    """The loss is flat there: a step that is halved until it falls ended with half of the digits, one time in twenty."""
+    """The loss is flat there: a step that is halved until it falls left half of the digits, one time in twenty."""
     left = []
     for seed in range(200):
         z, y, w = problem(40, seed)
