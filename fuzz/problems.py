@@ -132,12 +132,7 @@ def draw(seed: int) -> Problem:
         p=p,
         n_outputs=n_outputs,
         fit_intercept=fit_intercept,
-        columns=_columns(rng, p, model),
-        column_scales=_column_scales(rng, p, common),
-        column_offsets=_column_offsets(rng, p),
-        response=_pick(rng, {"signal": 16, "noise": 2, "constant": 1, "exact": 1}),
-        response_scale=float(_pick(rng, {0.0: 12, rng.uniform(-8, 8): 6, rng.uniform(-150, 150): 1})),
-        response_offset=float(rng.uniform(0, 8)) if rng.random() < 0.3 else None,
+        **_values(rng, p, model, common),
         alphas=alphas,
         per_output=per_output,
         matrix=str(rng.choice(MATRICES)) if model == "penalized" else "identity",
@@ -154,6 +149,18 @@ def draw(seed: int) -> Problem:
         checks_jobs=bool(rng.random() < 0.2),
         is_streamed=bool(rng.random() < 0.3),
     )
+
+
+def _values(rng: np.random.Generator, p: int, model: str, common: float) -> dict[str, Any]:
+    """What the columns and the response are made of."""
+    return {
+        "columns": _columns(rng, p, model),
+        "column_scales": _column_scales(rng, p, common),
+        "column_offsets": _column_offsets(rng, p),
+        "response": _pick(rng, {"signal": 16, "noise": 2, "constant": 1, "exact": 1}),
+        "response_scale": float(_pick(rng, {0.0: 12, rng.uniform(-8, 8): 6, rng.uniform(-150, 150): 1})),
+        "response_offset": float(rng.uniform(0, 8)) if rng.random() < 0.3 else None,
+    }
 
 
 def _pick(rng: np.random.Generator, odds: dict[Any, float]) -> Any:
