@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from .contract import ALL_DIRECTIONS, Asked, pick
 from .data import numbers, shape, signal
 from .precise import PreciseElasticNet
+from .preciseridge import PreciseRidge
 
 __all__ = ["evidence", "latent", "plain", "selecting"]
 
@@ -83,4 +84,4 @@ def plain(rng: np.random.Generator) -> Asked:
     if rng.random() < 0.2:
         model: Any = LinearRegression(**free, **ALL_DIRECTIONS)
         return Asked(model, model, X, y)
-    return Asked(Ridge(alpha, **free), Ridge(alpha, solver="svd", **free), X, y, pick(rng, LOSSES))
+    return Asked(Ridge(alpha, **free), PreciseRidge(alpha, **free), X, y, pick(rng, LOSSES))

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import get_scorer
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 
 import onefit
 
@@ -169,15 +170,14 @@ def training_sets(trial: Trial) -> Iterator[np.ndarray]:
 
 def lacks_rank(trial: Trial) -> bool:
     """Whether a training set leaves columns free that nothing penalizes: the fit is not unique there."""
-    alone = trial.asked.estimator
-    if (
-        not isinstance(alone, LinearRegression)
-        and getattr(alone, "alpha", None) != 0
-        and getattr(alone, "C", 1) < np.inf
-    ):
+    whole = trial.asked.estimator
+    *steps, last = [step for _, step in whole.steps] if isinstance(whole, Pipeline) else [whole]
+    is_free = isinstance(last, LinearRegression) or getattr(last, "alpha", None) == 0 or getattr(last, "C", 1) == np.inf
+    if not is_free or not all(isinstance(step, StandardScaler) for step in steps):
         return False
     X = np.asarray(trial.asked.X, dtype=float)
-    X = np.hstack([X, np.ones((len(X), int(trial.asked.estimator.fit_intercept)))])
+    has_constant = bool(steps) or last.fit_intercept  # a scaler takes the means away
+    X = np.hstack([X, np.ones((len(X), int(has_constant)))])
     for rows in training_sets(trial):
         size = np.abs(X[rows]).max(axis=0)
         if np.linalg.matrix_rank(X[rows] / np.where(size > 0, size, 1.0)) < X.shape[1]:

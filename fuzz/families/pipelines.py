@@ -22,6 +22,7 @@ from sklearn.preprocessing import (
 
 from .contract import ALL_DIRECTIONS, Asked, pick
 from .data import table
+from .preciseridge import PreciseRidge
 
 __all__ = ["encoder", "pipelines"]
 
@@ -43,14 +44,12 @@ def pipelines(rng: np.random.Generator) -> Asked:
         else Ridge(alphas[0], fit_intercept=rng.random() < 0.8)
     )
     model = make_pipeline(*steps, last)
-    tight = make_pipeline(*steps, last if isinstance(last, LinearRegression) else _exact(last))
+    tight = make_pipeline(
+        *steps,
+        last if isinstance(last, LinearRegression) else PreciseRidge(last.alpha, fit_intercept=last.fit_intercept),
+    )
     path = ("ridge__alpha", alphas) if isinstance(last, Ridge) else None
     return Asked(model, tight, frame, y, pick(rng, {"squared_error": 4, "absolute_error": 1}), path=path)
-
-
-def _exact(ridge: Ridge) -> Ridge:
-    """Without normal equations, whose rounding errors are squares."""
-    return Ridge(ridge.alpha, fit_intercept=ridge.fit_intercept, solver="svd")
 
 
 def encoder(rng: np.random.Generator, frame: Any) -> ColumnTransformer:

@@ -20,7 +20,10 @@ from sklearn.linear_model import (
     RidgeCV,
     TweedieRegressor,
 )
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+import onefit
 import reference as long_double
 from fuzz.arrays import make_arrays, nudged
 from fuzz.balls import has_full_rank
@@ -28,7 +31,9 @@ from fuzz.exact import DualRefits, PrimalRefits
 from fuzz.families import trials
 from fuzz.families.asking import ask_trial
 from fuzz.families.contract import Asked
+from fuzz.families.loop import lacks_rank
 from fuzz.families.precise import PreciseElasticNet, PreciseFamily, PreciseLogistic
+from fuzz.families.preciseridge import PreciseRidge
 from fuzz.families.separation import has_no_maximum
 from fuzz.families.verdict import judge_trial, judge_trial_answer
 from fuzz.figures import Figures, tabulate
@@ -381,6 +386,7 @@ PRECISE = {
     "tweedie": (TweedieRegressor(power=1.5, alpha=0.1, **TIGHT), PreciseFamily(1.5, 0.1), "numbers", 0),
     "normal": (TweedieRegressor(power=0, alpha=0.1, **TIGHT), PreciseFamily(0.0, 0.1), "numbers", 0),
     "lasso": (ElasticNet(0.1, l1_ratio=1.0, tol=1e-15), PreciseElasticNet(0.1, 1.0), "numbers", 0),
+    "ridge": (Ridge(0.3), PreciseRidge(0.3), "numbers", 0),
     "net": (ElasticNet(0.3, fit_intercept=False, tol=1e-15), PreciseElasticNet(0.3, 0.5, False), "numbers", 0),
 }
 
@@ -396,6 +402,27 @@ def test_solvers_in_extended_precision_find_what_scikit_learn_finds(name, weight
     ask = "predict_proba" if kind == "classes" else "predict"
     expected, found = (getattr(each.fit(X, y, sample_weight=weights), ask)(X) for each in (model, precise))
     np.testing.assert_allclose(found, expected, rtol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore:An ill-conditioned matrix")
+@pytest.mark.parametrize("y", [np.ones(6), np.ones((6, 2))])
+def test_exact_ridge_knows_a_small_column_beside_a_large_one(y):
+    x = np.arange(6.0)
+    X = np.c_[1e9 * x**2, 1e-6 * (x - 2)]
+    exact = PreciseRidge(1e-12, fit_intercept=False).fit(X, y)
+    scaled = Ridge(1e-12, fit_intercept=False, solver="cholesky").fit(X, y)  # whose errors go by the columns
+    np.testing.assert_allclose(exact.predict(X), scaled.predict(X), rtol=1e-9)
+    assert not PreciseRidge(1.0).fit(np.zeros((6, 1)), 0 * y).predict(X[:, :1]).any()
+
+
+@pytest.mark.parametrize(("rows", "is_free"), [(24, True), (48, False)])
+def test_fits_without_a_penalty_behind_a_scaler_may_lack_rows(rows, is_free):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(rows, 5)), rng.normal(size=rows)
+    model = make_pipeline(StandardScaler(), TweedieRegressor(alpha=0.0))
+    blocks = onefit.TimeBlocks(n_blocks=3, buffer=2)
+    trial = replace(trials.draw_trial(0, "drops"), how="drops", asked=Asked(model, model, X, y), folds=blocks)
+    assert lacks_rank(trial) == is_free
 
 
 def test_tables_are_asked_for_one_column_as_y():
