@@ -205,6 +205,28 @@ def test_an_index_in_another_order_is_refused(role, two_outputs):
         assert_same_results(found, quiet_nested_cv(Ridge(), frame, **values, **SETTINGS))
 
 
+DAYS = pd.date_range("2020-01-01", periods=36)
+PANEL = pd.MultiIndex.from_product([range(9), range(4)], names=["firm", "year"])
+
+
+@pytest.mark.parametrize(
+    ("of_X", "of_y"),
+    [(PANEL, None), (None, PANEL), (DAYS.to_period("D"), DAYS.strftime("%Y-%m-%d"))],
+    ids=["panel", "panel of y", "periods"],
+)
+def test_indices_of_different_kinds_are_not_compared(of_X, of_y):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(36, 3)), rng.normal(size=36)
+    found = quiet_nested_cv(Ridge(), pd.DataFrame(X, of_X, list("abc")), pd.Series(y, of_y), **SETTINGS)
+    assert_same_results(found, quiet_nested_cv(Ridge(), X, y, **SETTINGS))
+
+
+def test_a_panel_in_another_order_is_refused():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(36, 3)), PANEL, list("abc"))
+    with pytest.raises(DataError, match="y has the index of X in another order"):
+        quiet_nested_cv(Ridge(), X, X["a"].sample(frac=1, random_state=1), **SETTINGS)
+
+
 def test_no_table_at_all_is_said_to_be_none():
     with pytest.raises(DataError, match="X is None"):
         quiet_nested_cv(Ridge(), None, np.arange(9.0))
