@@ -176,6 +176,23 @@ def test_a_list_of_names_is_several_outputs(kind, two_outputs):
         quiet_nested_cv(Ridge(), outputs, OUTPUTS, **SETTINGS)
 
 
+def test_names_of_outputs_may_come_as_an_index_or_an_array(two_outputs):
+    """As `table.columns[-2:]` is one."""
+    table = pd.concat(FRAMES["pandas"](*two_outputs), axis=1)
+    expected = quiet_nested_cv(Ridge(), table, OUTPUTS, **SETTINGS)
+    for names in (table.columns[-2:], np.array(OUTPUTS), np.array(OUTPUTS, dtype=object)):
+        assert_same_results(quiet_nested_cv(Ridge(), table, names, **SETTINGS), expected)
+
+
+def test_an_output_that_is_named_twice_is_refused_by_its_name(two_outputs):
+    table = pd.concat(FRAMES["pandas"](*two_outputs), axis=1)
+    with pytest.raises(DataError, match=r"has 'weight' twice; name every output once"):
+        quiet_nested_cv(Ridge(), table, ["weight", "weight"], **SETTINGS)
+    labels = ["weight", "height"] * (len(table) // 2 - 1)
+    with pytest.raises(DataError, match="must describe the same observations"):
+        quiet_nested_cv(RidgeClassifier(), table, labels, **SETTINGS)
+
+
 def test_classes_in_a_list_are_no_names_of_columns():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(40, 2)), columns=["a", "b"])
