@@ -32,7 +32,9 @@ def check_order(what: str, values: object, X: object) -> None:
 def _are_permuted(mine: pd.Index[Any], rows: pd.Index[Any]) -> bool:
     """Whether two indices hold the same labels, each once; pandas compares some of different kinds by an error."""
     try:
-        return mine.nlevels == rows.nlevels and mine.is_unique and rows.is_unique and bool(mine.isin(rows).all())
+        if mine.nlevels != rows.nlevels or not rows.isin(mine[:1]).any():  # which takes a tenth of the time
+            return False
+        return mine.is_unique and rows.is_unique and bool(mine.isin(rows).all())
     except (TypeError, ValueError, NotImplementedError):  # periods with text, or labels that have no hash
         return False
 
