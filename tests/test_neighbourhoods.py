@@ -183,6 +183,7 @@ BAD = {
     "short order": (lambda: onefit.TimeBlocks(order=np.arange(N - 1)), "one time for each"),
     "no names": (lambda: onefit.TimeBlocks(order="when"), "X has no names"),
     "few rows": (lambda: onefit.TimeBlocks(40), "give n_blocks=26 or less"),
+    "rows for three": (lambda: onefit.TimeBlocks(4, order=np.arange(N) // 8), "give n_blocks=3\\.$"),
     "two times": (lambda: onefit.TimeBlocks(order=np.arange(N) % 2), "even three blocks need 9"),
     "one point": (lambda: onefit.SpaceBlocks(coords=np.ones((N, 2))), "distinct point"),
     "coordinates": (lambda: onefit.SpaceBlocks(coords=PLACES[:, :1]), "two coordinates"),

@@ -76,6 +76,10 @@ def copy_of(estimator: Any) -> Any:
             f"{type(estimator).__name__} cannot be copied ({error}); give it parameters that can be, such as a list "
             "for a generator."
         ) from error
+    except RuntimeError as error:
+        raise DataError(
+            f"{error}; let the constructor keep its parameters as they are, and fit look at them."
+        ) from error
 
 
 def check_integer(name: str, value: object, low: int, high: int | None = None, also: str = "") -> int:

@@ -121,7 +121,9 @@ def split_columns(X: Any, **roles: Any) -> tuple[Any, dict[str, Any]]:
     ``y`` may be a list of names, of several outputs.
     """
     named = {
-        role: name for role, name in roles.items() if isinstance(name, str) or (role == "y" and _are_names(name, X))
+        role: name if isinstance(name, str) else list(map(str, name))
+        for role, name in roles.items()
+        if isinstance(name, str) or (role == "y" and _are_names(name, X))
     }
     if not named:
         return X, roles
@@ -130,6 +132,8 @@ def split_columns(X: Any, **roles: Any) -> tuple[Any, dict[str, Any]]:
         if frame is None:
             raise DataError(f"{role}={name!r} is a name, and X has no named columns; give {role} itself.")
         for each in [name] if isinstance(name, str) else name:
+            if isinstance(name, list) and name.count(each) > 1:
+                raise DataError(f"{role}={name!r} has {each!r} twice; name every output once.")
             if each not in frame.names:
                 meant = did_you_mean(each, map(str, frame.names))
                 raise DataError(f"{role}={each!r} is no column of X{meant and f'; {meant}'}")
@@ -146,11 +150,15 @@ def split_columns(X: Any, **roles: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def _are_names(y: Any, X: Any) -> bool:
-    """Whether it is a list of texts that are columns of a frame, and not the classes of its rows."""
-    is_texts = isinstance(y, list | tuple) and bool(y) and all(isinstance(each, str) for each in y)
-    if not is_texts or (frame := find_frame(X)) is None:
+    """Whether these are texts that are columns of a frame, and not the classes of its rows."""
+    is_array = isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind in "OU"
+    if not (isinstance(y, list | tuple) or is_array or nw.dependencies.is_pandas_index(y)) or not len(y):
         return False
-    return len(set(y)) == len(y) and (len(y) != len(frame.table) or set(y) <= set(frame.names))
+    if not all(isinstance(each, str) for each in y) or (frame := find_frame(X)) is None:
+        return False
+    if len(y) == len(frame.table):
+        return len(set(y)) == len(y) and set(y) <= set(frame.names)
+    return len(y) <= len(frame.names) and (len(set(y)) == len(y) or set(y) <= set(frame.names))
 
 
 def as_array(values: object, what: str = "X") -> AnyArray:

@@ -77,7 +77,8 @@ class BufferedBlocks(RowSplitter):
         if arrangement.n_places < FEWEST_IN_A_BLOCK * self.n_blocks:
             what = "times" if isinstance(arrangement, Line) else "points"
             most = arrangement.n_places // FEWEST_IN_A_BLOCK
-            remedy = f"give n_blocks={most} or less" if most >= 3 else f"even three blocks need {3 * FEWEST_IN_A_BLOCK}"
+            remedy = f"give n_blocks={most}" if most >= 3 else f"even three blocks need {3 * FEWEST_IN_A_BLOCK}"
+            remedy += " or less" if most > 3 else ""
             raise FoldError(
                 f"{type(self).__name__}(n_blocks={self.n_blocks}) needs at least {FEWEST_IN_A_BLOCK * self.n_blocks} "
                 f"distinct {what}, and there are {arrangement.n_places}: {remedy}."

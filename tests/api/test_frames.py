@@ -176,6 +176,23 @@ def test_a_list_of_names_is_several_outputs(kind, two_outputs):
         quiet_nested_cv(Ridge(), outputs, OUTPUTS, **SETTINGS)
 
 
+def test_names_of_outputs_may_come_as_an_index_or_an_array(two_outputs):
+    """As `table.columns[-2:]` is one."""
+    table = pd.concat(FRAMES["pandas"](*two_outputs), axis=1)
+    expected = quiet_nested_cv(Ridge(), table, OUTPUTS, **SETTINGS)
+    for names in (table.columns[-2:], np.array(OUTPUTS), np.array(OUTPUTS, dtype=object)):
+        assert_same_results(quiet_nested_cv(Ridge(), table, names, **SETTINGS), expected)
+
+
+def test_an_output_that_is_named_twice_is_refused_by_its_name(two_outputs):
+    table = pd.concat(FRAMES["pandas"](*two_outputs), axis=1)
+    with pytest.raises(DataError, match=r"has 'weight' twice; name every output once"):
+        quiet_nested_cv(Ridge(), table, ["weight", "weight"], **SETTINGS)
+    labels = ["weight", "height"] * (len(table) // 2 - 1)
+    with pytest.raises(DataError, match="must describe the same observations"):
+        quiet_nested_cv(RidgeClassifier(), table, labels, **SETTINGS)
+
+
 def test_classes_in_a_list_are_no_names_of_columns():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(40, 2)), columns=["a", "b"])
@@ -203,6 +220,28 @@ def test_an_index_in_another_order_is_refused(role, two_outputs):
     for each in (aligned, elsewhere):
         found = quiet_nested_cv(Ridge(), frame, **each, **SETTINGS)
         assert_same_results(found, quiet_nested_cv(Ridge(), frame, **values, **SETTINGS))
+
+
+DAYS = pd.date_range("2020-01-01", periods=36)
+PANEL = pd.MultiIndex.from_product([range(9), range(4)], names=["firm", "year"])
+
+
+@pytest.mark.parametrize(
+    ("of_X", "of_y"),
+    [(PANEL, None), (None, PANEL), (DAYS.to_period("D"), DAYS.strftime("%Y-%m-%d"))],
+    ids=["panel", "panel of y", "periods"],
+)
+def test_indices_of_different_kinds_are_not_compared(of_X, of_y):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(36, 3)), rng.normal(size=36)
+    found = quiet_nested_cv(Ridge(), pd.DataFrame(X, of_X, list("abc")), pd.Series(y, of_y), **SETTINGS)
+    assert_same_results(found, quiet_nested_cv(Ridge(), X, y, **SETTINGS))
+
+
+def test_a_panel_in_another_order_is_refused():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(36, 3)), PANEL, list("abc"))
+    with pytest.raises(DataError, match="y has the index of X in another order"):
+        quiet_nested_cv(Ridge(), X, X["a"].sample(frac=1, random_state=1), **SETTINGS)
 
 
 def test_no_table_at_all_is_said_to_be_none():

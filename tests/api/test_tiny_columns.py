@@ -142,3 +142,16 @@ def test_models_that_cannot_be_copied_are_refused(place):
         onefit.nested_cv(make_pipeline(StandardScaler(), model), X[:, :1], y, **KEYWORDS)
     with pytest.raises(OneFitError, match="cannot be copied"):
         onefit.error_curve(model, X[:, :1], y, param_name="n_basis", param_range=[5, 6], **KEYWORDS)
+
+
+class Changing(Ridge):
+    """An estimator whose constructor changes what it is given, which scikit-learn does not copy."""
+
+    def __init__(self, alpha=1.0):
+        super().__init__(alpha=[alpha])
+
+
+def test_a_model_whose_constructor_changes_parameters_is_refused_by_curves():
+    X, y = data()
+    with pytest.raises(OneFitError, match=r"constructor .* modifies parameter alpha; let the constructor keep"):
+        onefit.error_curve(Changing(), X, y, param_name="alpha", param_range=[1.0, 2.0], **KEYWORDS)

@@ -84,3 +84,12 @@ def test_the_plan_of_refits_of_rows_in_time_counts_them_and_says_when_their_time
     said = onefit_cli("run", path, *PLAIN, "--order", "day", "--route", "refit", *options).stderr
     (plan,) = [line for line in said.splitlines() if line.startswith("plan: ")]
     assert plan.endswith(f"by refit: {fits} fits, whose time the first ones will tell (asked for)")
+
+
+def test_a_date_that_cannot_be_read_is_told_without_arguments_of_pandas(tmp_path):
+    TABLE.assign(day=[*TABLE["day"][1:], "01.02.21"]).to_csv(tmp_path / "t.csv", index=False)
+    outcome = onefit_cli("run", tmp_path / "t.csv", *PLAIN, "--order", "day")
+    assert outcome.exit_code == 1
+    assert "01.02.21" in outcome.stderr
+    assert outcome.stderr.rstrip().endswith("); correct it.")
+    assert "passing" not in outcome.stderr

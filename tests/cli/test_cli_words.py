@@ -309,3 +309,18 @@ def test_reading_a_table_that_takes_long_is_not_silent(monkeypatch):
     assert outcome.stderr.startswith("onefit: at work for")
     told.set()
     assert onefit_cli(*RUN, "--folds", "5", "--repeats", "2", "--quiet").stderr == ""
+
+
+def test_an_estimate_far_below_its_upper_end_is_not_said_to_be_zero():
+    assert numbers(0.02, 0.0, 400.0) == ["0.02", "0", "400"]
+    assert numbers(1e-17, 0.0, 0.04) == ["0.000", "0.000", "0.040"]
+    assert numbers(-0.004, -0.2, 0.19) == ["0.00", "-0.20", "0.19"]
+
+
+def test_weights_are_spoken_of_by_their_option(table):
+    rng = np.random.default_rng(0)
+    path = table(x=rng.standard_normal(30), y=rng.standard_normal(30), w=[-1.0, *np.ones(29)])
+    outcome = onefit_cli("run", path, "--target", "y", "--weights", "w")
+    assert outcome.exit_code == 1
+    assert "--weights must be finite and not negative" in outcome.stderr
+    assert "sample_weight" not in outcome.stderr

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.linear_model import HuberRegressor, LinearRegression, Ridge, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -25,8 +26,9 @@ from onefit.datasets import make_linear
 from onefit.errors import FewGroupsWarning, HeavyTailWarning, InterruptedWarning, MonteCarloWarning, OneFitWarning
 from onefit.inference.montecarlo import FAST
 from onefit.losses import huber, nonnegative, pinball
-from onefit.results import Finding
+from onefit.results import Finding, leaks
 from onefit.results.findings import FEW_GROUPS, KINDS
+from onefit.results.leaks import unexplained
 
 ROOT = Path(__file__).resolve().parents[2]
 RNG = np.random.default_rng(5)
@@ -311,6 +313,40 @@ def test_leaks_are_told_by_output_and_not_of_classes_nor_of_constants():
     )
     assert result.cv_estimate < 0.02
     assert "leak" not in kinds(result)
+
+
+def test_predictions_far_from_any_value_are_no_leak_and_no_warning_of_numpy():
+    """A row of which training sets know nothing, and a function that magnifies it, of values as small as 1e-50."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    X[7] = 400.0, 0.0
+    y = np.exp(X[:, 0] + 0.1 * rng.normal(size=60))
+    y[7] = 3.0
+    model = TransformedTargetRegressor(LinearRegression(), func=np.log, inverse_func=np.exp)
+    with np.errstate(over="raise"):
+        result = quietly(
+            onefit.nested_cv, model, X, 1e-50 * y, loss="absolute_error", n_folds=5, n_repeats=2, random_state=0
+        )
+    assert result.heldout["prediction"].max() > 1e100 * y.max()
+    assert "leak" not in kinds(result)
+
+
+def test_what_predictions_leave_is_the_same_in_blocks_of_outputs(monkeypatch):
+    """And that of averages over the rows that count."""
+    rng = np.random.default_rng(3)
+    y, weights = rng.normal(size=(9, 5)), rng.integers(0, 3, size=9).astype(float)
+    predictions = y + 0.1 * rng.normal(size=y.shape)
+    predictions[2, 1] = np.nan
+    y[:, 4] = 1.0
+    expected = []
+    for own, predicted in zip(y.T, predictions.T, strict=True):
+        w = weights * np.isfinite(predicted)
+        spread = np.average((own - np.average(own, weights=w)) ** 2, weights=w)
+        expected.append(np.average(np.nan_to_num(own - predicted) ** 2, weights=w) / spread if np.ptp(own) else np.nan)
+    whole = unexplained(y, predictions, weights)
+    monkeypatch.setattr(leaks, "ENTRIES", 20)
+    assert unexplained(y, predictions, weights) == pytest.approx(expected, rel=1e-12, nan_ok=True)
+    assert whole == pytest.approx(expected, rel=1e-12, nan_ok=True)
 
 
 def test_a_job_that_was_stopped_is_told_to_go_on(found):

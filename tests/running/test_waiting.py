@@ -72,3 +72,13 @@ def test_the_thread_ends_with_the_call_also_by_an_error(monkeypatch):
     with pytest.raises(onefit.errors.OneFitError):
         onefit.nested_cv(Ridge(), X, Y, n_folds=1)
     assert threading.active_count() == before
+
+
+def test_where_no_thread_can_begin_the_call_goes_on(monkeypatch):
+    def refuse(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    expected = quietly(onefit.nested_cv, Ridge(), X, Y, progress=False, **FEW).estimate
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    assert quietly(onefit.nested_cv, Ridge(), X, Y, **FEW).estimate == expected

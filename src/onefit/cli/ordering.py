@@ -74,8 +74,9 @@ def read_ordering(table: pd.DataFrame, roles: Roles) -> Ordering:
                 warnings.simplefilter("ignore")  # that texts have no common format, of which the error speaks
                 values = pd.to_datetime(values)
         except (ValueError, TypeError) as error:
+            why = str(error).partition(". ")[0]  # what follows are arguments of pandas
             raise DataError(
-                f"--order: column {roles.order!r} holds neither numbers nor dates ({error}); correct it."
+                f"--order: column {roles.order!r} holds neither numbers nor dates ({why}); correct it."
             ) from error
         code = f"order = pd.to_datetime(table[{roles.order!r}])"
     return Ordering(order=values, code=(code,))

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from ..display.estimators import short_name
 from ..display.method import method_line
-from ..display.numbers import Digits
+from ..display.numbers import Digits, seems_zero
 from ..display.style import loss_label
 from ..display.verdicts import article, baseline_text, better_of, rule_reasons, superlative
 from ..vocabulary import RULE_WORDS
@@ -58,13 +58,14 @@ def _console() -> Console:
     )
 
 
-def numbers(*values: SupportsFloat) -> list[str]:
-    """Numbers that belong together, with as many decimals as their spread bears."""
-    floats = [float(value) for value in values]
+def numbers(estimate: SupportsFloat, low: SupportsFloat, high: SupportsFloat) -> list[str]:
+    """An estimate and its ends, with as many decimals as their spread bears."""
+    floats = [float(value) for value in (estimate, low, high)]
     finite = [value for value in floats if math.isfinite(value)]
     spread = (max(finite) - min(finite)) / 2 if finite else math.nan
-    decimals = Digits.of(finite, spread).decimals
-    return [_number(value, decimals) for value in floats]
+    digits = Digits.of(finite, spread)
+    texts = [_number(value, digits.decimals) for value in floats]
+    return [f"{floats[0]:.2g}", *texts[1:]] if seems_zero(floats[0], floats[1], floats[2], digits) else texts
 
 
 def _number(value: float, decimals: int | None) -> str:

@@ -46,6 +46,7 @@ def as_options(text: str) -> str:
         text = text.replace(said, meant)
     text = re.sub(r"\b(?:Time|Space)Blocks\((n_blocks=\d+)\)", r"\1", text)
     text = re.sub(r'transformers="freeze"', "--freeze", text)
+    text = re.sub(r"\bsample_weight\b(?!=)", "--weights", text)
     text = re.sub(r", or stratified ones \(cv=StratifiedKFold[^;]*?\)\)", "", text)
     return re.sub(
         r"""\b(\w+)=(?:"(\w+)"|'(\w+)'|(\d+)\b)""",

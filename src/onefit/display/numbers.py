@@ -10,13 +10,23 @@ import numpy as np
 
 from ..typing import AnyArray, ArrayLike
 
-__all__ = ["ABSENT_TEXT", "Digits", "column_texts", "digits_for", "interval_text", "number_text", "percent"]
+__all__ = [
+    "ABSENT_TEXT",
+    "Digits",
+    "column_texts",
+    "digits_for",
+    "interval_text",
+    "number_text",
+    "percent",
+    "seems_zero",
+]
 
 ABSENT_TEXT = "–"
 PLAIN_SIZES = (1e-4, 1e9)  # numbers outside are written with a power of ten
 MOST_DECIMALS = 10
 MOST_DIGITS = 15  # that a float holds
 FEW_DIGITS = 4
+ROUNDING = 1e-12  # of the upper end: what is smaller may be zero
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -122,6 +132,8 @@ def number_text(value: object, digits: int = FEW_DIGITS) -> str:
 def interval_text(estimate: float, low: float, high: float, *, decimals: int | None = None) -> tuple[str, str, str]:
     """Estimate and ends with the digits that the half-width bears, or with so many decimals.
 
+    An estimate that is not zero, of what cannot be negative, is not written as zero however wide the interval.
+
     Examples
     --------
     >>> from onefit.display.numbers import interval_text
@@ -132,7 +144,14 @@ def interval_text(estimate: float, low: float, high: float, *, decimals: int | N
     """
     values = [estimate, low, high]
     digits = Digits.of(values, (high - low) / 2) if decimals is None else Digits(decimals)
-    return digits.text(estimate), digits.text(low), digits.text(high)
+    is_small = decimals is None and seems_zero(estimate, low, high, digits)
+    text = number_text(estimate, 2) if is_small else digits.text(estimate)
+    return text, digits.text(low), digits.text(high)
+
+
+def seems_zero(estimate: float, low: float, high: float, digits: Digits) -> bool:
+    """Whether an estimate of what is never negative would be written as zero, and is more than a rounding error."""
+    return low >= 0 and estimate > ROUNDING * high and digits.text(estimate) == digits.text(0.0)
 
 
 def percent(share: float) -> str:
@@ -155,4 +174,6 @@ def _with_power(value: float, digits: int = FEW_DIGITS) -> str:
     """A number of that many digits times a power of ten."""
     mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
     shown = mantissa.rstrip("0").rstrip(".").replace("-", "−")
+    if not int(exponent):
+        return shown
     return f"{shown} × 10{str(int(exponent)).translate(SUPERSCRIPTS)}" if float(mantissa) else "0"

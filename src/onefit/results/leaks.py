@@ -16,23 +16,35 @@ that a penalty shrinks, or that trees cut into steps, leaves more and is not tol
 """
 
 
+ENTRIES = 2**20
+"""Of y, which are held in memory once more at a time."""
+
+
 def unexplained(y: FloatArray, predictions: FloatArray, weights: FloatArray | None) -> FloatArray:
     """The part of the variance of y (n, Q) that held-out predictions leave, (Q,); NaN if y is constant.
 
     Rows that were never held out, whose predictions are missing, do not count.
     """
-    parts = []
-    for own, predicted in zip(y.T, predictions.T, strict=True):
-        kept = np.isfinite(predicted) & (True if weights is None else weights > 0)
-        each = None if weights is None else weights[kept]
-        if not kept.any() or np.ptp(own[kept]) == 0:
-            parts.append(np.nan)
-            continue
-        scale = np.abs(own[kept]).max()  # squares neither overflow nor vanish
-        observed, error = own[kept] / scale, (own[kept] - predicted[kept]) / scale
-        spread = np.average((observed - np.average(observed, weights=each)) ** 2, weights=each)
-        parts.append(float(np.average(error**2, weights=each) / spread))
-    return np.array(parts)
+    n, n_outputs = y.shape
+    step = max(1, ENTRIES // n)
+    blocks = [slice(first, first + step) for first in range(0, n_outputs, step)]
+    return np.concatenate([_unexplained(y[:, each], predictions[:, each], weights) for each in blocks])
+
+
+def _unexplained(y: FloatArray, predictions: FloatArray, weights: FloatArray | None) -> FloatArray:
+    """The same of so many outputs as are held in memory once more."""
+    w = np.isfinite(predictions) * (1.0 if weights is None else weights[:, None])
+    counts = w > 0
+    low, high = np.where(counts, y, np.inf).min(axis=0), np.where(counts, y, -np.inf).max(axis=0)
+    is_known = low < high
+    scale = np.where(is_known, np.maximum(np.abs(low), np.abs(high)), 1.0)  # squares neither overflow nor vanish
+    with np.errstate(over="ignore"):  # of predictions far from any y, which leave infinitely much
+        left = np.einsum("nq,nq->q", w, (np.where(counts, y - predictions, 0.0) / scale) ** 2)
+    observed = np.where(counts, y, 0.0) / scale
+    observed -= np.einsum("nq,nq->q", w, observed) / np.where(is_known, w.sum(axis=0), 1.0)
+    spread = np.einsum("nq,nq,nq->q", w, observed, observed)
+    parts: FloatArray = np.where(is_known, left / np.where(is_known, spread, 1.0), np.nan)
+    return parts
 
 
 def leaks(parts: FloatArray) -> BoolArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Self, TextIO
 
 import numpy as np
@@ -56,12 +56,14 @@ class WatchedBar(Bar):
         ended = threading.Event()
         thread = threading.Thread(target=self._watch, args=(ended, self.beat), daemon=True)
         self._began = time.monotonic()
-        thread.start()
+        with suppress(RuntimeError):  # where there are no threads, or no more of them, nobody watches
+            thread.start()
         try:
             yield self
         finally:
             ended.set()
-            thread.join()
+            if thread.ident is not None:
+                thread.join()
             with self._lock:
                 super().close()
 
