@@ -1,4 +1,4 @@
-"""Results that are too good to be true: held-out predictions that are y itself, but for rounding errors."""
+"""Results that are too good to be true: held-out predictions that are y itself, or nearly."""
 
 from __future__ import annotations
 
@@ -48,6 +48,6 @@ def _unexplained(y: FloatArray, predictions: FloatArray, weights: FloatArray | N
 
 
 def leaks(parts: FloatArray) -> BoolArray:
-    """Outputs (Q,) of which nothing is left but rounding errors."""
+    """Outputs (Q,) of which so little is left."""
     found: BoolArray = parts < LEAKED
     return found
