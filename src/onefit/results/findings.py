@@ -129,8 +129,8 @@ def _leak(known: Known) -> Iterator[Finding]:
     found = leaks(parts)
     if found.any():
         message = (
-            f"Held-out predictions are off by {np.sqrt(np.max(parts[found])):.1g} of the spread of y, as nothing that is "
-            "measured can be predicted: probably a column is y in other words, or several together are."
+            f"Held-out predictions are off by {np.sqrt(np.max(parts[found])):.1g} of the spread of y, as nothing that "
+            "is measured can be predicted: probably a column is y in other words, or several together are."
         )
         remedy = "Look for such columns (another unit of y, parts of it, what was known only after it); leave them out."
         yield Finding("leak", message, remedy, _places(found))
