@@ -534,3 +534,22 @@ def test_ranks_of_naive_bayes_have_the_ties_of_probabilities_that_scikit_learn_r
     fast, slow = (quietly(onefit.nested_cv, model, X, y, route=route, **keywords) for route in ("gram", "refit"))
     np.testing.assert_allclose(fast.metrics.to_numpy(float), slow.metrics.to_numpy(float), rtol=1e-11)
     assert fast.raw_estimate == pytest.approx(slow.raw_estimate, rel=1e-11)
+
+
+def test_scores_of_several_classes_beside_a_column_of_years_are_found_without_refits(monkeypatch):
+    """Their origin is 200 deviations away: what all classes have in common is large, and known to 1e-11."""
+    rng = np.random.default_rng(0)
+    X, y, ids = rng.normal(size=(240, 3)), rng.integers(0, 3, 240), np.arange(240) % 4
+    X[:, 0] += y
+    X[:, 1] = 2000 + 10 * X[:, 1]
+    model = LinearDiscriminantAnalysis(solver="lsqr")
+    refitted = "onefit.routes.classes.residuals_by_estimator"
+    monkeypatch.setattr(refitted, lambda *a: pytest.fail("a training set was refitted"))
+    scorer = make_scorer(lambda y, s: np.mean(s[np.arange(len(y)), y]), response_method="decision_function")
+    fast = quietly(onefit.nested_cv, model, X, y, folds=ids[None], scoring=scorer, route="gram")
+    means = []
+    for fold in range(4):
+        test = ids == fold
+        scores = clone(model).fit(X[~test], y[~test]).decision_function(X[test])
+        means.append(np.mean(scores[np.arange(test.sum()), y[test]]))
+    assert fast.cv_estimate == pytest.approx(np.mean(means), rel=1e-9)

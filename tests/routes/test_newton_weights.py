@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import GammaRegressor, LogisticRegression, PoissonRegressor, TweedieRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from helpers import quiet_nested_cv, skip_if_balance_is_counted
 
@@ -150,3 +152,23 @@ def test_three_classes_with_a_heavy_row_are_fitted_to_all_digits(ratio):
     expected = probabilities_with_fifty_digits(X[~test], y[~test], weights[~test], X[test])
     found = result.heldout[[f"probability_{label}" for label in range(3)]].to_numpy(float)[test]
     np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("scales", [False, True])
+def test_weights_that_decay_with_time_are_no_reason_to_fit_every_training_set_by_itself(scales):
+    """They span ten decades, but no row sees what only light rows determine: all training sets converge together."""
+    rng = np.random.default_rng(0)
+    n = 300
+    X, weights, ids = rng.normal(size=(n, 3)), 10.0 ** (-10 * np.arange(n) / n), np.arange(n) % 4
+    y = rng.poisson(np.exp(0.5 * X[:, 0])) + 1.0
+    last = PoissonRegressor(alpha=1e-3, **TIGHT)
+    model = make_pipeline(StandardScaler(), last) if scales else last
+    result = quiet_nested_cv(model, X, y, folds=ids[None], sample_weight=weights, loss="squared_error")
+    assert result.route == "newton"
+    assert not [each for each in result.findings if each.kind == "exactness"]
+    expected = np.zeros(n)
+    name = "poissonregressor__sample_weight" if scales else "sample_weight"
+    for fold in range(4):
+        test = ids == fold
+        expected[test] = clone(model).fit(X[~test], y[~test], **{name: weights[~test]}).predict(X[test])
+    np.testing.assert_allclose(result.heldout["prediction"].to_numpy(float), expected, rtol=1e-9)

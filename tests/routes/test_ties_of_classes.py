@@ -3,16 +3,18 @@
 import numpy as np
 import pytest
 from scipy.stats import rankdata
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import average_precision_score, make_scorer
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.metrics import average_precision_score, make_scorer, roc_auc_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import onefit
 from helpers import quietly
+from onefit.errors import DataError
 
 
 def both_routes(model, X, y, **keywords):
@@ -109,3 +111,30 @@ def test_a_model_that_knows_nothing_ranks_nothing():
     )
     assert slow.fold_errors.e_out[0, 0] == 0.5
     np.testing.assert_allclose(fast.metrics.to_numpy(float), slow.metrics.to_numpy(float), rtol=1e-11)
+
+
+def small_scores(alpha):
+    """Areas under the ROC curve, from sums and from refits, of scores that are all but zero beside codes of classes."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(2000, 3)), np.arange(2000) % 2
+    X[:, 0] += y - 0.5
+    ids = (np.arange(2000) // 2) % 50
+    model = RidgeClassifier(alpha=alpha, fit_intercept=False)
+    expected = []
+    for fold in range(50):
+        test = ids == fold
+        fitted = clone(model).fit(X[~test], y[~test])
+        expected.append(roc_auc_score(y[test], fitted.decision_function(X[test])))
+    return lambda: quietly(onefit.nested_cv, model, X, y, folds=ids[None], scoring="roc_auc"), np.mean(expected)
+
+
+def test_scores_that_are_small_beside_the_codes_of_classes_are_ranked_by_all_their_digits():
+    """Neighbours differ by less than a few last bits of the codes here and there, and are no ties."""
+    fast, expected = small_scores(1e14)
+    assert fast().cv_estimate == pytest.approx(expected, rel=1e-12)
+
+
+def test_scores_that_have_too_few_digits_beside_the_codes_of_classes_are_not_ranked():
+    fast, _ = small_scores(1e17)
+    with pytest.raises(DataError, match="too few digits left to be ranked by"):
+        fast()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,9 +32,10 @@ from .newtonparts import (
     class_factors,
     dense,
     feature_maps,
+    mapped,
     penalties_of,
-    projected,
 )
+from .newtonreach import Reach, are_usual
 from .newtonthird import Third, third_derivatives
 from .products import Products
 from .rowsets import Ends, MaskedStatistics
@@ -98,6 +100,7 @@ class FullEngine(FeaturesEngine, ABC):
         self.n_steps: list[int] = []
         self._weak: dict[int, bool] = {}
         self.is_uneven = is_uneven(learner.row_weights)
+        self._reaches: dict[int, Reach] = {}
         self._aheads: dict[int, tuple[Third, FloatArray] | None] = {}
         B = self.rows[: problem.n]
         if not learner.has_steps and not learner.fit_intercept:
@@ -171,7 +174,7 @@ class FullEngine(FeaturesEngine, ABC):
         """
         width = self.design.shape[1] if maps is None else maps.shape[2]
         penalty, before = self.penalties(value, weight, width), self.before(value, of_classes, maps)
-        hessians = Hessians(self.mapped(H, maps), before=before)
+        hessians = Hessians(mapped(H, maps), before=before)
         return NewtonSets(factors, maps, penalty, hessians, self.full[value].trace @ factors)
 
     def before(self, value: int, of_classes: FloatArray, maps: FloatArray | None) -> FloatArray:
@@ -182,26 +185,26 @@ class FullEngine(FeaturesEngine, ABC):
         each = found.reshape(len(maps), -1, maps.shape[1])
         return np.asarray(np.matmul(each, np.square(maps)).reshape(len(maps), -1))
 
-    def are_right(self, solution: Solution, sets: NewtonSets) -> BoolArray:
-        """Which training sets (S,) have surely converged in all rows, light as they may be beside all curvatures."""
-        if self.is_uneven:
-            return np.zeros(len(solution.theta), dtype=bool)
-        return solution.is_converged & sets.hessians.keep_digits(sets.penalty)
+    def are_right(self, solution: Solution, sets: NewtonSets, values: Sequence[int]) -> BoolArray:
+        """Which training sets (S,), value by value, have surely converged in all rows, light as they may be."""
+        found = solution.is_converged & sets.hessians.keep_digits(sets.penalty)
+        if self.is_uneven and found.any():
+            found &= are_usual([self._reach(value) for value in values], sets)
+        return found
 
-    def mapped(self, H: FloatArray, maps: FloatArray | None) -> FloatArray:
-        """Hessians (S, c p, c p) of the columns of the fits from those of the design."""
-        if maps is None:
-            return H
-        q, p = maps.shape[1:]
-        c = H.shape[1] // q
-        blocks = np.ascontiguousarray(H.reshape(-1, c, q, c, q).swapaxes(2, 3))
-        blocks = np.matmul(np.matmul(maps.swapaxes(1, 2)[:, None, None], blocks), maps[:, None, None])
-        return np.ascontiguousarray(blocks.swapaxes(2, 3)).reshape(-1, c * p, c * p)
-
-    @staticmethod
-    def projected(maps: FloatArray | None, gamma: FloatArray) -> FloatArray:
-        """Coefficients (S, c, p) of the columns of the fits that come nearest to those of the design."""
-        return projected(maps, gamma)
+    def _reach(self, value: int) -> Reach:
+        """That of all rows at a value."""
+        if value not in self._reaches:
+            weights, maps, full = self.learner.row_weights, self.maps_of_all, self.full[value]
+            sums = np.bincount(self.weighed, weights, minlength=self.n_weighed)[None].astype(np.float64)
+            factors, width = self.factors(sums, sums > 0), (self.design if maps is None else maps).shape[1]
+            penalty = np.diag(self.penalties(value, np.sum(factors * sums, axis=1), width)[0])
+            if maps is not None:
+                inverse = np.linalg.pinv(maps)
+                penalty = inverse.T @ penalty @ inverse
+            B = np.einsum("g,gij->ij", factors[0], full.hessians) + np.kron(np.eye(len(full.gamma)), penalty)
+            self._reaches[value] = Reach.of(B, self.learner.family.basis, self.design)
+        return self._reaches[value]
 
     def maps_of(self, features: Features) -> FloatArray:
         """Columns of fits (S, q, p) from those of the design; an intercept is the last and absorbs all shifts."""

@@ -125,6 +125,16 @@ class Hessians:
         d, p = self.pieces.shape[1], penalty.shape[1]
         return np.asarray((own + np.tile(penalty, (1, d // p)) >= LEAST_LEFT * of_all).all(axis=1))
 
+    def traces(self, penalty: FloatArray, other: FloatArray, some: slice) -> FloatArray:
+        """Traces of the inverses of some times other matrices, one or for each; infinite where there is no inverse."""
+        each = np.arange(len(penalty))[some]
+        hessians = self.of(each).whole(penalty[some])
+        scale, is_definite = _factored(hessians)
+        scaled, found = scale[:, :, None] * other * scale[:, None], np.full(len(scale), np.inf)
+        for at in np.flatnonzero(is_definite):
+            found[at] = lapack.dpotrs(hessians[at].T, scaled[at], lower=1)[0].trace()
+        return found
+
     def bent(self, start: FloatArray) -> tuple[FloatArray, BoolArray]:
         """Hessians at the end from those at the start, and where that can be told: its diagonal changes little."""
         assert self.made is not None

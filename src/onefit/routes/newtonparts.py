@@ -17,6 +17,7 @@ __all__ = [
     "class_factors",
     "dense",
     "feature_maps",
+    "mapped",
     "penalties_of",
     "projected",
     "shifted_columns",
@@ -59,6 +60,17 @@ def penalties_of(learner: GLMLearner, value: int, weight: FloatArray, width: int
     if learner.fit_intercept:
         found[:, -1] = 0.0
     return found
+
+
+def mapped(H: FloatArray, maps: FloatArray | None) -> FloatArray:
+    """Hessians (S, c p, c p) of the columns of the fits from those of the design."""
+    if maps is None:
+        return H
+    q, p = maps.shape[1:]
+    c = H.shape[1] // q
+    blocks = np.ascontiguousarray(H.reshape(-1, c, q, c, q).swapaxes(2, 3))
+    blocks = np.matmul(np.matmul(maps.swapaxes(1, 2)[:, None, None], blocks), maps[:, None, None])
+    return np.ascontiguousarray(blocks.swapaxes(2, 3)).reshape(-1, c * p, c * p)
 
 
 def projected(maps: FloatArray | None, gamma: FloatArray) -> FloatArray:

@@ -21,7 +21,7 @@ from .engine import FailureLog
 from .newton import seconds_of_set
 from .newtonalone import ABSENT
 from .newtonbatch import NewtonBatch, in_predictors
-from .newtonparts import dense
+from .newtonparts import dense, projected
 from .newtonsets import NewtonEngine
 from .repeats import RepeatedRoute
 from .splits import Splits, SplitsEngine, SplitSets
@@ -221,9 +221,9 @@ class _Sets(SplitSets):
                 start = found[last] + (full - own.full[last].gamma)
             H = np.einsum("sg,sgij->sij", factors, self._hessians(group, value, out, splits))
             sets = own.as_sets(value, (factors * sums).sum(axis=1), table, factors, H, maps)
-            theta = own.projected(maps, start)
+            theta = projected(maps, start)
             solution = NewtonBatch(own.shared, np.arange(self.folds.n), sets).solve(theta)
-            is_right = own.are_right(solution, sets)
+            is_right = own.are_right(solution, sets, [value])
             for index in np.flatnonzero(~is_right & batch.is_sure):
                 alone = self._alone(group, int(index), batch, table[:, index], sets.penalty[index], theta[index])
                 batch.is_sure[index] = alone is not None

@@ -15,6 +15,7 @@ from .newtonalone import Chunk, LoneSets
 from .newtonbatch import NewtonBatch, NewtonSets, in_predictors
 from .newtonfull import FullEngine
 from .newtonhessians import Hessians
+from .newtonparts import mapped, projected
 
 __all__ = ["NewtonEngine"]
 
@@ -101,7 +102,7 @@ class _Sets(LoneSets):
         engine, K = self.engine, self.folds.n_folds
         repeat = int(chunks[0].out[0, 0]) // K
         starts = [
-            np.concatenate([engine.projected(chunk.maps, self._start(chunk.out, repeat, value)) for chunk in chunks])
+            np.concatenate([projected(chunk.maps, self._start(chunk.out, repeat, value)) for chunk in chunks])
             for value in values
         ]
         sums = self._sums(repeat, values)
@@ -111,7 +112,7 @@ class _Sets(LoneSets):
             first = self._first_descent(sets, sums, values)
         solution = NewtonBatch(engine.shared, self._cells(repeat), sets).solve(start, first)
         V, c, at = len(values), start.shape[1], 0
-        is_converged = engine.are_right(solution, sets)
+        is_converged = engine.are_right(solution, sets, values)
         if any(
             map(engine.is_weak, values)
         ):  # along a direction that a set does not have, any coefficient has converged
@@ -179,11 +180,11 @@ class _Sets(LoneSets):
             return NewtonSets(factors, None, penalty, self._downdated(layout[1], repeat, values, sums), curvature)
         H = np.concatenate([self._hessians(chunk, repeat, value) for value in values for chunk in chunks])
         T = len(weight)
-        mapped = [engine.mapped(H[at : at + T], maps) for at in range(0, len(H), T)]
+        own = [mapped(H[at : at + T], maps) for at in range(0, len(H), T)]
         before = np.concatenate(
             [engine.before(value, chunk.factors, chunk.maps) for value in values for chunk in chunks]
         )
-        return NewtonSets(factors, maps, penalty, Hessians(np.concatenate(mapped), before=before), curvature)
+        return NewtonSets(factors, maps, penalty, Hessians(np.concatenate(own), before=before), curvature)
 
     def _layout(self, chunks: Sequence[Chunk]) -> tuple[FloatArray, IntArray | None]:
         """Factors (cells, T) of the weights of rows, and the folds (T, 2) that are out, -1 for none, if that is all.

@@ -117,7 +117,9 @@ def _response(kind: str, task: Task, learner: Learner, y: FloatArray, residuals:
     scores = y[:, None] - residuals
     if kind == "predict":
         return classes.decide(scores)
-    scores = with_ties(scores, y)  # what was subtracted from codes is rounded by them, and so differs between classes
+    ranks = kind == "scores" and "decision_function" in learner.responses
+    # what was subtracted from codes is rounded by them, and so differs between classes
+    scores = with_ties(scores, y, ranks=ranks)
     if kind == "scores":
         kind = "decision_function" if "decision_function" in learner.responses else "predict_proba"
         found = learner.respond(kind, scores)

@@ -210,7 +210,7 @@ def _response(
     scores = y[:, None] - residuals
     if kind == "predict":
         return classes.decide(scores)
-    scores = with_ties(scores, y)
+    scores = with_ties(scores, y, ranks=kind == "scores")
     if kind != "predict_proba":
         return scores
     return np.concatenate([each.of(scores[..., each.values, :]) for each in chances], axis=-2)
