@@ -138,3 +138,16 @@ def test_scores_that_have_too_few_digits_beside_the_codes_of_classes_are_not_ran
     fast, _ = small_scores(1e17)
     with pytest.raises(DataError, match="too few digits left to be ranked by"):
         fast()
+
+
+@pytest.mark.parametrize("share", [0.5, 0.1])
+@pytest.mark.parametrize("unit", [1e-4, 1e-6])
+def test_scores_that_a_penalty_lets_hardly_differ_from_a_constant_are_ranked(unit, share):
+    """Columns in large units, an intercept: what makes scores differ is 1e-9 of them, and no tie."""
+    rng = np.random.default_rng(0)
+    X = unit * rng.normal(size=(400, 5))
+    y = X[:, 0] + unit * rng.normal(size=400)
+    y = (y > np.quantile(y, 1 - share)).astype(int)
+    keywords = {"scoring": "roc_auc", "n_folds": 5, "n_repeats": 2, "random_state": 0}
+    fast, slow = both_routes(RidgeClassifier(), X, y, **keywords)
+    np.testing.assert_allclose(fast.metrics.to_numpy(float), slow.metrics.to_numpy(float), rtol=1e-11)

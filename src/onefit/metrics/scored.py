@@ -158,8 +158,8 @@ def without_class(scored: Scored, name: str, label: object) -> DataError:
 SAME_SCORE = 1e-10
 """Part of a score within which its neighbour is one and the same: rounding errors differ from row to row."""
 
-LAST_BITS = 4 * float(np.finfo(np.float64).eps)
-"""Part of a number within which a few rounding errors leave it."""
+LAST_BITS = 16 * float(np.finfo(np.float64).eps)
+"""Part of a number within which rounding errors leave it: a few, of leverages up to some."""
 
 MOST_PAIRS = 1e8
 """Pairs of rows of which some that are ordered wrongly are no matter."""
@@ -167,29 +167,34 @@ MOST_PAIRS = 1e8
 USUAL_SCORE = 10.0
 """Scores are of the size of a fold's largest one up to this: a row that is extremely far says nothing of others."""
 
+USUAL_SPREAD = 0.01
+"""Part of their size by which scores differ at least, unless a penalty lets them hardly differ from a constant."""
+
 
 def with_ties(scores: FloatArray, codes: FloatArray, *, ranks: bool = False) -> FloatArray:
     """Scores (K, m, ...) of the m rows of a fold, with those that differ by rounding errors only made equal.
 
-    They were differences from ``codes``, whose last bits they have: those of a model that knows nothing are zero. Where
-    they are to be ranked, scores that have too few digits for so many rows are refused.
+    They were differences from ``codes``, whose last bits they have: those of a model that knows nothing are a constant,
+    or zero. Where they are to be ranked, scores that have too few digits for so many rows are refused.
     """
     order = scores.argsort(axis=1, kind="stable")
     ranked = np.take_along_axis(scores, order, axis=1)
-    largest = np.abs(ranked).max(axis=1, keepdims=True, initial=0.0)
-    code = float(np.abs(codes).max(initial=0.0))
-    is_something = largest > LAST_BITS * code
-    # errors of a few times the last bits, beside differences between neighbours in the order
-    few = is_something & (largest < 4 * LAST_BITS * code * min(scores.shape[1] ** 2, MOST_PAIRS))
+    spread = ranked[:, -1:] - ranked[:, :1]
+    largest = np.maximum(np.abs(ranked[:, :1]), np.abs(ranked[:, -1:]))
+    last_bits = LAST_BITS * np.maximum(largest, float(np.abs(codes).max(initial=0.0)))
+    is_something = spread > 4 * last_bits
+    # errors of the last bits, beside differences between neighbours in the order
+    few = is_something & (spread < last_bits * min(scores.shape[1] ** 2, MOST_PAIRS))
     if ranks and few.any():
         raise DataError(
-            f"Scores of the rows of a fold are {largest[few].min():.1g} at most. They are computed as differences from "
-            f"codes of the classes, of the size {code:.3g}, and have too few digits left to be ranked by. Use "
-            'route="refit", a smaller penalty, or columns in smaller units.'
+            f"Scores of the rows of a fold differ by {spread[few].min():.1g} at most. They are computed as differences "
+            f"from codes of the classes, of the size {last_bits[few].max() / LAST_BITS:.3g}, and have too few digits "
+            'left to be ranked by. Use route="refit", a smaller penalty, or columns in smaller units.'
         )
     is_new = np.ones(ranked.shape, dtype=bool)
     usual = np.clip(largest, np.finfo(np.float64).tiny, USUAL_SCORE)
     size = np.maximum(np.maximum(np.abs(ranked[:, 1:]), np.abs(ranked[:, :-1])), usual)
+    size = np.minimum(size, spread / USUAL_SPREAD)
     is_new[:, 1:] = (np.diff(ranked, axis=1) > SAME_SCORE * size) & is_something
     places = np.arange(ranked.shape[1]).reshape(1, -1, *(1,) * (ranked.ndim - 2))
     first = np.maximum.accumulate(np.where(is_new, places, 0), axis=1)

@@ -36,7 +36,7 @@ HABITS: dict[str, str] = {
     "metric": "scores are scoring=, losses loss=",
     "metrics": "scores are scoring=, losses loss=",
     "method": "the interval is chosen by interval=, and how it is computed by route=",
-    "alpha": "the level is confidence_level=, 0.95 for what others call alpha=0.05",
+    "alpha": f"the level is confidence_level=, 0.95 for what others call alpha=0.05; of a penalty {CURVE}",
     "level": "the level is confidence_level=",
     "seed": "the seed of the partitions is random_state=",
     "shuffle": "folds are always drawn at random, unless folds= gives them; random_state= is their seed",
