@@ -164,11 +164,29 @@ def _refuse_bare(function: Callable[..., Any], name: str) -> None:
             first = next(iter(inspect.signature(function).parameters), "")
             is_metric = first in ("y", "y_true")
     if is_metric:
-        raise DataError(
-            f"scoring={name} is a function of (y, prediction), and a scorer is one of (estimator, X, y): wrap it as "
-            f"make_scorer({name}), with greater_is_better=False if smaller is better, or give a loss of single rows as "
-            "loss=."
+        known = _scorer_of_function(function)
+        remedy = (
+            f"use scoring={known!r}."
+            if known
+            else (
+                f"wrap it as make_scorer({name}), with greater_is_better=False if smaller is better and "
+                'response_method="predict_proba" if it is of probabilities, or give a loss of single rows as loss=.'
+            )
         )
+        raise DataError(
+            f"scoring={name} is a function of (y, prediction), and a scorer is one of (estimator, X, y): {remedy}"
+        )
+
+
+def _scorer_of_function(function: object) -> str:
+    """The shortest name of a scorer of scikit-learn that is made of a function, if there is one.
+
+    It knows which response the function needs and which way is better: make_scorer(roc_auc_score) is of classes.
+    """
+    from sklearn.metrics import get_scorer
+
+    names = [name for name in _scorer_names() if getattr(get_scorer(name), "_score_func", None) is function]
+    return min(names, key=len, default="")
 
 
 def _of_scorer(scorer: Any, name: str, labels: AnyArray | None, n_outputs: int) -> Metric:
