@@ -242,9 +242,22 @@ def _read_columns(table: pd.DataFrame, roles: Roles, notes: list[str], problems:
         if c.counts_rows and c.name not in asked
     )
     columns = [column for column in found if column.kind not in ("constant", "refused")]
+    notes.extend(_of_label(column, roles) for column in columns if column.is_label)
     if not columns and not problems.found:
         problems.add("No column is left to predict from; give --features, or fewer --drop.")
     return columns
+
+
+def _of_label(column: Column, roles: Roles) -> str:
+    """What an identifier may be that several rows share, and is predicted from."""
+    name = repr(column.name)
+    choices = [f"if rows of the same {name} belong together, --groups {name}"] if roles.groups is None else []
+    choices += [f"if its numbers are codes of levels, --categorical {name}"] if column.kind == "number" else []
+    kind = "a number" if column.kind == "number" else "a category"
+    return (
+        f"Column {name} is an identifier by its name, of {column.n_distinct} values, and is predicted from as {kind}: "
+        f"{'; '.join([*choices, f'if it tells nothing of new rows, --drop {name}'])}; --keep {name} takes it silently."
+    )
 
 
 def _check_missing(table: pd.DataFrame, columns: list[Column], roles: Roles) -> None:
