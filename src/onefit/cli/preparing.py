@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..errors import DataError
-from ..typing import FloatArray
+from ..typing import BoolArray, FloatArray, IntArray
 from .columns import Column, read_column
 from .options import Roles
 from .ordering import Ordering, read_ordering
@@ -22,6 +22,8 @@ from .roles import MOST_NAMED, check_roles, listed
 __all__ = ["TAKE_TEXT", "Prepared", "prepare", "wrapped"]
 
 TextArray: TypeAlias = npt.NDArray[np.str_]
+
+TargetArray: TypeAlias = FloatArray | TextArray | IntArray | BoolArray
 
 TAKE_TEXT = ("ridge", "ols", "lasso", "kernel", "logistic", "poisson", "gamma")
 """Models before which scikit-learn's encoder stands, so that text is left as it is."""
@@ -52,7 +54,7 @@ class Prepared:
     """
 
     X: pd.DataFrame
-    y: FloatArray | TextArray
+    y: TargetArray
     groups: TextArray | None
     weights: FloatArray | None
     columns: tuple[Column, ...]
@@ -195,7 +197,7 @@ def _note_copies(table: pd.DataFrame, roles: Roles, notes: list[str]) -> None:
         )
 
 
-def _read_target(table: pd.DataFrame, roles: Roles, notes: list[str]) -> tuple[FloatArray | TextArray, str, bool]:
+def _read_target(table: pd.DataFrame, roles: Roles, notes: list[str]) -> tuple[TargetArray, str, bool]:
     """Y, the code that reads it, and whether it holds classes."""
     name, values = roles.target, table[roles.target]
     column = read_column(values, roles.max_levels, True, roles.classes)
@@ -209,7 +211,14 @@ def _read_target(table: pd.DataFrame, roles: Roles, notes: list[str]) -> tuple[F
                 f"The target {name!r} has two values, treated as numbers; --classes makes it a classification."
             )
         return values.to_numpy(float), f"y = table[{name!r}].to_numpy(float)", False
-    return values.astype(str).to_numpy(str), f"y = table[{name!r}].astype(str).to_numpy(str)", True
+    text = f"table[{name!r}].astype(str).to_numpy(str)"
+    labels = values.astype(str).to_numpy(str)
+    # as what they are: scores such as f1 and recall take 1 and True for the positive class
+    if set(column.levels) == {"0", "1"}:
+        return labels.astype(int), f"y = {text}.astype(int)", True
+    if set(column.levels) == {"False", "True"}:
+        return labels == "True", f'y = {text} == "True"', True
+    return labels, f"y = {text}", True
 
 
 def _read_columns(table: pd.DataFrame, roles: Roles, notes: list[str], problems: Problems) -> list[Column]:
