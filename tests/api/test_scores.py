@@ -204,7 +204,7 @@ def test_a_class_that_a_training_set_lacks_is_refused_to_the_log_loss_by_name():
     y = np.repeat(["a", "b", "c"], [19, 19, 2])
     ids = np.arange(40) % 4
     ids[38:] = 3
-    with pytest.raises(OneFitError, match=r"no row of class c.*log loss.*folds"):
+    with pytest.raises(OneFitError, match=r"no row of class c.*log loss.*Merge"):
         onefit.nested_cv(KNeighborsClassifier(), X, y, scoring="neg_log_loss", folds=ids)
     result = onefit.nested_cv(KNeighborsClassifier(), X, y, scoring=["neg_brier_score", "accuracy"], folds=ids)
     assert np.isfinite(result.estimate)
@@ -392,6 +392,28 @@ def test_a_class_that_is_given_needs_no_refits(folds):
         assert fast.route == "gram"
         np.testing.assert_allclose(fast.fold_errors.e_in, slow.fold_errors.e_in, rtol=1e-12)
         np.testing.assert_allclose(fast.estimate, slow.estimate, rtol=1e-12)
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc", "neg_log_loss"])
+def test_folds_are_no_remedy_for_classes_of_two_rows(scoring):
+    X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) < 2
+    with pytest.raises(DataError, match=r"\(2 rows\)") as caught:
+        onefit.nested_cv(LogisticRegression(), X, y, scoring=scoring)
+    assert "use fewer folds" not in str(caught.value)
+    y[2] = True
+    with pytest.raises(DataError, match=r"use fewer folds, or stratified ones \(cv=StratifiedKFold"):
+        onefit.nested_cv(LogisticRegression(), X, y, scoring=scoring, folds=np.arange(60) // 6)
+
+
+def test_with_groups_the_splitter_that_is_named_keeps_them():
+    rng = np.random.default_rng(0)
+    groups = np.arange(240) // 4
+    X, y = rng.normal(size=(240, 2)), groups % 6 == 0
+    for seed in (0, 1):  # a later partition lacks a class, and the first one
+        with pytest.raises(DataError, match=r"StratifiedGroupKFold\(5, shuffle=True\)"):
+            onefit.nested_cv(
+                LogisticRegression(), X, y, scoring="roc_auc", groups=groups, n_folds=4, n_repeats=20, random_state=seed
+            )
 
 
 def test_of_auc_there_is_a_baseline_and_no_skill():

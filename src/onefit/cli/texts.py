@@ -49,7 +49,7 @@ def as_options(text: str) -> str:
         text = text.replace(said, meant)
     text = re.sub(r"\b(?:Time|Space)Blocks\((n_blocks=\d+)\)", r"\1", text)
     text = re.sub(r'transformers="freeze"', "--freeze", text)
-    text = re.sub(r", or stratified ones \(cv=StratifiedKFold[^;]*?\)\)", "", text)
+    text = re.sub(r", or stratified ones \(cv=Stratified(Group)?KFold[^;]*?\)\)", "", text)
     text = re.sub(r"say which is meant, as in scoring=make_scorer\(.*\)\.$", POSITIVE, text)
     return re.sub(
         r"""\b(\w+)=(?:"(\w+)"|'(\w+)'|(\d+)\b)""",
