@@ -394,6 +394,17 @@ def test_a_class_that_is_given_needs_no_refits(folds):
         np.testing.assert_allclose(fast.estimate, slow.estimate, rtol=1e-12)
 
 
+@pytest.mark.parametrize("seed", [20, 285])
+def test_a_model_that_predicts_what_the_constant_does_is_neither_better_nor_worse(seed):
+    X, y = np.random.default_rng(seed).normal(size=(60, 2)), np.arange(60) % 10 < 2
+    X[:, 0] += y * 0.5
+    result = onefit.nested_cv(RidgeClassifier(30), X, y, n_folds=5, n_repeats=1, random_state=0)
+    assert (result.heldout["loss"] == result.baseline.heldout["loss"]).all()
+    assert result.estimate != result.baseline.estimate  # with two folds out a row is predicted otherwise
+    assert result.skill.low <= 0 <= result.skill.high
+    assert "not shown to be better than it" in result.summary()
+
+
 @pytest.mark.parametrize("scoring", ["roc_auc", "neg_log_loss"])
 def test_folds_are_no_remedy_for_classes_of_two_rows(scoring):
     X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) < 2

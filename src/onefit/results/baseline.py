@@ -103,7 +103,12 @@ class Standard:
         extra = np.maximum(np.square(np.atleast_1d(result.standard_error)) - self.sampling, 0.0)
         level = result.confidence_level
         roles, units = self.roles, self.n_units
-        return relative_loss(estimate, base_estimate, own, base, extra, roles, level, units, self.neighbours)
+        found = relative_loss(estimate, base_estimate, own, base, extra, roles, level, units, self.neighbours)
+        same = (own == base).all(axis=0)  # what the two differ by is then extrapolation alone, which shows nothing
+        low, high = (
+            np.where(same, bound(end, 0.0), end) for bound, end in ((np.minimum, found.low), (np.maximum, found.high))
+        )
+        return Figure(found.estimate, low, high)
 
     def _losses(self, result: Any) -> FloatArray:
         """Mean held-out losses of the rows, (n, R)."""
