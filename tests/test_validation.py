@@ -277,6 +277,10 @@ def test_a_regressor_for_classes_is_answered_with_a_classifier():
     [
         (GridSearchCV(Ridge(), {"alpah": [1.0, 2.0]}), r"GridSearchCV .*: Ridge has no parameter 'alpah'; .*'alpha'\?"),
         (GridSearchCV(make_pipeline(StandardScaler(), Ridge()), [{"alpha": [1.0]}]), r"'ridge__alpha'\?"),
+        (
+            GridSearchCV(make_pipeline(StandardScaler(), LogisticRegression()), {"c": [1.0]}),
+            r"'logisticregression__C'\?",
+        ),
         (RandomizedSearchCV(Ridge(), {"alpah": [1.0], "tool": [1.0]}), r"'alpha'\? Ridge has no parameter 'tool'"),
     ],
 )

@@ -187,7 +187,9 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     by_end = {each: each.rsplit("__", 1)[-1] for each in names}
     own = text.rsplit("__", 1)[-1]
     near = get_close_matches(text, names, n=1, cutoff=0.75)
-    same = [each for each in names if by_end[each] == own]
+    same = [each for each in names if by_end[each] == own] or [
+        each for each in names if by_end[each].lower() == own.lower()
+    ]
     alike = set(get_close_matches(own, set(by_end.values()), n=1, cutoff=0.75))
     found = list(dict.fromkeys([*near, *same] or [each for each in names if by_end[each] in alike]))[:3]
     return f"did you mean {' or '.join(map(repr, found))}?" if found else ""

@@ -309,3 +309,11 @@ def test_reading_a_table_that_takes_long_is_not_silent(monkeypatch):
     assert outcome.stderr.startswith("onefit: at work for")
     told.set()
     assert onefit_cli(*RUN, "--folds", "5", "--repeats", "2", "--quiet").stderr == ""
+
+
+def test_a_report_by_the_name_of_another_kind_is_refused_before_anything_is_computed(tmp_path):
+    outcome = onefit_cli(*RUN, "--report", tmp_path / "answer.pdf")
+    assert outcome.exit_code == 1
+    assert "'answer.pdf' says otherwise; name it 'answer.html' (a browser prints it as PDF)." in outcome.stderr
+    assert "plan:" not in outcome.stderr
+    assert not list(tmp_path.iterdir())
