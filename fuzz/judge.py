@@ -170,6 +170,8 @@ class _Case:
             finite = all(np.isfinite(table[~np.isnan(table)] ** 2).all() for table in expected.tables.values())
             if not finite or _extremes(self.arrays):
                 return Verdict("refused rightly", "losses that cannot be squared")
+            if isinstance(ill := self.expected[at], str):  # its solvers give a number or none, as it happens
+                return Verdict("refused rightly", f"ill-posed: {ill}")
             return Verdict("refused wrongly", reason)
         relative = self._relative(differences(actual, expected, self.model.loss), expected)
         size = max(float(each.max()) for each in relative.values())

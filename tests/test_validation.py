@@ -7,12 +7,14 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.model_selection import KFold, RepeatedKFold, ShuffleSplit
+from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV, KFold, RandomizedSearchCV, RepeatedKFold, ShuffleSplit
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import onefit
 from helpers import quiet_nested_cv, random_folds
-from onefit.errors import OneFitError
+from onefit.errors import DataError, OneFitError, RefitError
 
 
 class WorkStarted(BaseException):
@@ -244,3 +246,59 @@ def test_failure_of_the_estimator_itself_names_the_training_set():
 
     message = refused("the disk is full", Broken())
     assert "fold" in message
+
+
+# ------------------------------------------------------------------------------------ all at once, and in one line
+
+
+def test_all_columns_of_text_are_named():
+    X = pd.DataFrame({"a": range(30), "word": ["x"] * 30, "b": range(30), "day": pd.date_range("2024", periods=30)})
+    with pytest.raises(DataError, match=r"X holds values .* \(in columns 'word', 'day'\)\. Encode text and dates"):
+        onefit.nested_cv(Ridge(), X, np.arange(30.0))
+
+
+def test_all_columns_with_gaps_are_named():
+    X = pd.DataFrame(np.ones((30, 11)), columns=[f"c{at}" for at in range(11)])
+    X.iloc[:2, 1], X.iloc[:3, 4] = np.nan, np.inf
+    with pytest.raises(DataError, match=r"infinite values, 2 of them in column 'c1', 3 in column 'c4'\. Drop"):
+        onefit.nested_cv(Ridge(), X, np.arange(30.0))
+    X.iloc[0] = np.nan
+    with pytest.raises(DataError, match=r"1 in column 'c7', some in 3 more\. Drop"):
+        onefit.nested_cv(Ridge(), X, np.arange(30.0))
+
+
+def test_a_regressor_for_classes_is_answered_with_a_classifier():
+    with pytest.raises(DataError, match=r"y holds .* \(such as 'no'\)\. If these are classes, give a classifier"):
+        onefit.nested_cv(Ridge(), np.arange(30.0)[:, None], ["no", "yes"] * 15)
+
+
+@pytest.mark.parametrize(
+    ("search", "said"),
+    [
+        (GridSearchCV(Ridge(), {"alpah": [1.0, 2.0]}), r"GridSearchCV .*: Ridge has no parameter 'alpah'; .*'alpha'\?"),
+        (GridSearchCV(make_pipeline(StandardScaler(), Ridge()), [{"alpha": [1.0]}]), r"'ridge__alpha'\?"),
+        (
+            GridSearchCV(make_pipeline(StandardScaler(), LogisticRegression()), {"c": [1.0]}),
+            r"'logisticregression__C'\?",
+        ),
+        (RandomizedSearchCV(Ridge(), {"alpah": [1.0], "tool": [1.0]}), r"'alpha'\? Ridge has no parameter 'tool'"),
+    ],
+)
+def test_candidates_that_an_estimator_does_not_know_are_refused_before_any_fit(search, said):
+    with pytest.raises(DataError, match=said):
+        onefit.nested_cv(search, np.arange(30.0)[:, None], np.arange(30.0))
+
+
+def test_candidates_may_have_parameters_of_other_candidates():
+    grid = {"model": [Ridge(), Lasso()], "model__alpha": [0.1, 1.0]}
+    pipeline = Pipeline([("scale", StandardScaler()), ("model", LinearRegression())])
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    result = quiet_nested_cv(GridSearchCV(pipeline, grid), X, X[:, 0], n_folds=3, n_repeats=1, random_state=0)
+    assert np.isfinite(result.estimate)
+
+
+def test_what_an_estimator_says_in_many_lines_is_one():
+    X = np.where(np.arange(60) == 7, np.nan, 1.0).reshape(30, 2)
+    with pytest.raises(RefitError, match="NaN") as caught:
+        onefit.nested_cv(make_pipeline(StandardScaler(), LogisticRegression()), X, np.arange(30) % 2, n_folds=3)
+    assert "\n" not in str(caught.value)

@@ -44,10 +44,9 @@ def pipelines(rng: np.random.Generator) -> Asked:
         else Ridge(alphas[0], fit_intercept=rng.random() < 0.8)
     )
     model = make_pipeline(*steps, last)
-    tight = make_pipeline(
-        *steps,
-        last if isinstance(last, LinearRegression) else PreciseRidge(last.alpha, fit_intercept=last.fit_intercept),
-    )
+    tight = make_pipeline(*steps, last)
+    if isinstance(last, Ridge):
+        tight.steps[-1] = ("ridge", PreciseRidge(last.alpha, fit_intercept=last.fit_intercept))
     path = ("ridge__alpha", alphas) if isinstance(last, Ridge) else None
     return Asked(model, tight, frame, y, pick(rng, {"squared_error": 4, "absolute_error": 1}), path=path)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -27,6 +27,7 @@ __all__ = [
     "check_range_of",
     "copy_of",
     "did_you_mean",
+    "no_parameter",
     "plain_text",
 ]
 
@@ -51,6 +52,32 @@ def check_estimator(estimator: object) -> None:
         what = _shown(estimator) if shape is None else f"{type(estimator).__name__} of shape {shape}"
         order = "" if shape is None else ", which comes first: then X and y"
         raise DataError(f"{what} is not an estimator object with fit and predict, such as Ridge(alpha=1.0){order}.")
+    _check_searched(estimator)
+
+
+def _check_searched(search: Any) -> None:
+    """Refuse candidates of a search that name what its estimator does not have: every fit would fail."""
+    grids: Any = getattr(search, "param_grid", getattr(search, "param_distributions", None))
+    inner: Any = getattr(search, "estimator", None)
+    if not hasattr(inner, "get_params") or isinstance(inner, type):
+        return
+    known = inner.get_params()
+    for grid in grids if isinstance(grids, list | tuple) else [grids]:
+        if not isinstance(grid, Mapping):
+            continue
+        names = [name for name in grid if isinstance(name, str)]
+        # a candidate for a step may have parameters that the step which stands there has not
+        wrong = [n for n in names if n not in known and not any(n.startswith(f"{each}__") for each in names)]
+        if wrong:
+            named = " ".join(no_parameter(inner, name) for name in wrong)
+            raise DataError(f"{type(search).__name__} cannot try its candidates: {named}")
+
+
+def no_parameter(estimator: Any, name: object) -> str:
+    """Cause and remedy, as a sentence, where an estimator has no parameter of a name."""
+    known = estimator.get_params() if hasattr(estimator, "get_params") else {}
+    own = f"it has {', '.join(sorted(known)) or 'none'}."
+    return f"{type(estimator).__name__} has no parameter {name!r}; {did_you_mean(name, known) or own}"
 
 
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
@@ -164,7 +191,9 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     by_end = {each: each.rsplit("__", 1)[-1] for each in names}
     own = text.rsplit("__", 1)[-1]
     near = get_close_matches(text, names, n=1, cutoff=0.75)
-    same = [each for each in names if by_end[each] == own]
+    same = [each for each in names if by_end[each] == own] or [
+        each for each in names if by_end[each].lower() == own.lower()
+    ]
     alike = set(get_close_matches(own, set(by_end.values()), n=1, cutoff=0.75))
     found = list(dict.fromkeys([*near, *same] or [each for each in names if by_end[each] in alike]))[:3]
     return f"did you mean {' or '.join(map(repr, found))}?" if found else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +14,19 @@ from .errors import DataError
 from .frames import as_array, find_frame, for_estimators
 from .typing import AnyArray, ArrayLike, Data, FloatArray, Shaped
 
-__all__ = ["as_container", "column_names", "is_table", "read_array", "to_float"]
+__all__ = ["MOST_NAMED", "as_container", "as_numbers", "column_names", "is_table", "read_array", "to_float"]
+
+MOST_NAMED = 8
+"""Columns in a message."""
+
+REMEDY = {
+    "X": "Encode text and dates as numbers first, for example in a pipeline with OneHotEncoder, which before Ridge "
+    "takes no refits.",
+    "y": "If these are classes, give a classifier, such as LogisticRegression(); if they are numbers that were read "
+    "as text, pd.to_numeric(y).",
+    "sample_weight": "Give a number for each row.",
+}
+"""What helps against values that are not numbers."""
 
 
 def read_array(values: object, what: str) -> AnyArray:
@@ -81,16 +94,20 @@ def _holds_objects(X: Shaped) -> bool:
     array = np.asarray(X)
     if array.dtype.kind != "O":
         return array.dtype.kind in "UST"
-    try:
-        to_float(array, "X", None)
-    except DataError:
-        return bool(array.size)
-    return False
+    return bool(array.size) and as_numbers(array, "X") is None
 
 
 def to_float(values: ArrayLike | Shaped, what: str, names: tuple[str, ...] | None) -> FloatArray:
-    """Float64 array of a container, or an error that names the column that is not numeric."""
+    """Float64 array of a container, or an error that names the columns that are not numeric."""
     array = as_array(values, what)
+    numbers = as_numbers(array, what)
+    if numbers is not None:
+        return numbers
+    raise DataError(f"{what} holds values that are not numbers{_text_columns(array, names)}. {REMEDY.get(what, '')}")
+
+
+def as_numbers(array: AnyArray, what: str) -> FloatArray | None:
+    """Float64 array; None if there are other values than numbers."""
     if array.dtype.kind in "fiub":
         return array.astype(np.float64, copy=False)
     if array.dtype.kind == "c":
@@ -100,23 +117,24 @@ def to_float(values: ArrayLike | Shaped, what: str, names: tuple[str, ...] | Non
             return np.where(pd.isna(array), np.nan, array).astype(np.float64)
         except (TypeError, ValueError):
             pass
-    where = _first_text_column(array, names)
-    raise DataError(
-        f"{what} holds values that are not numbers{where}. Encode text and dates as numbers first "
-        "(for X, for example in a pipeline with OneHotEncoder, which before Ridge takes no refits)."
-    )
+    return None
 
 
-def _first_text_column(array: AnyArray, names: tuple[str, ...] | None) -> str:
+def _text_columns(array: AnyArray, names: tuple[str, ...] | None) -> str:
+    """Which columns cannot be read as numbers."""
     if array.ndim != 2:
-        return f" (dtype {array.dtype})"
+        text = next((str(value) for value in array.ravel() if isinstance(value, str)), None)
+        return f" (dtype {array.dtype})" if text is None else f" (such as {reprlib.repr(text)})"
+    found = []
     for column in range(array.shape[1]):
         try:
             array[:, column].astype(np.float64)
         except (TypeError, ValueError):
-            name = names[column] if names else column
-            return f" (first in column {name!r})"
-    return f" (dtype {array.dtype})"
+            found.append(repr(names[column] if names else column))
+    if not found:
+        return f" (dtype {array.dtype})"
+    more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+    return f" (in column{'s' if len(found) > 1 else ''} {', '.join(found[:MOST_NAMED])}{more})"
 
 
 def column_names(X: object) -> tuple[str, ...] | None:

@@ -9,7 +9,20 @@ from pathlib import Path
 
 from .errors import OneFitError
 
-__all__ = ["check_writable", "write_whole"]
+__all__ = ["check_page_name", "check_writable", "write_whole"]
+
+NO_PAGES = (".pdf", ".doc", ".docx", ".odt", ".rtf", ".md", ".txt", ".csv", ".xlsx", ".json", ".png", ".jpg", ".svg")
+"""Ends of names of which a program would make nothing of a page in HTML."""
+
+
+def check_page_name(path: str | Path) -> None:
+    """Refuse a name that promises something else than a page in HTML."""
+    path = Path(path)
+    if path.suffix.lower() in NO_PAGES:
+        raise OneFitError(
+            f"A report is a page in HTML, and {path.name!r} says otherwise; name it {path.stem + '.html'!r} (a browser "
+            "prints it as PDF)."
+        )
 
 
 def check_writable(path: str | Path, force: bool = False) -> Path:

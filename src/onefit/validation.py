@@ -13,7 +13,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 
 from .checks import MOST_SIZE, check_estimator, check_range_of
-from .containers import as_container, column_names, is_table, to_float
+from .containers import MOST_NAMED, as_container, as_numbers, column_names, is_table, to_float
 from .errors import DataError
 from .frames import as_array, in_double, in_few_blocks, is_frame
 from .metrics.losses import Classes
@@ -135,10 +135,10 @@ def _check_finite(X: Any, names: tuple[str, ...] | None, may_be_missing: bool) -
         return
     array = as_array(X)
     if array.dtype.kind == "O":
-        try:
-            array = to_float(array, "X", names)
-        except DataError:
+        numbers = as_numbers(array, "X")
+        if numbers is None:
             return  # text: only an estimator that encodes it can say whether it is in order
+        array = numbers
     if array.dtype.kind == "f" and not may_be_missing:
         _refuse_missing(array, names)
 
@@ -146,10 +146,13 @@ def _check_finite(X: Any, names: tuple[str, ...] | None, may_be_missing: bool) -
 def _refuse_missing(array: FloatArray, names: tuple[str, ...] | None) -> None:
     if all(np.isfinite(block).all() for block in MemorySource(array).blocks()):
         return
-    column = int(np.flatnonzero(~np.isfinite(array).all(axis=0))[0])
-    count = int((~np.isfinite(array[:, column])).sum())
+    counts = (~np.isfinite(array)).sum(axis=0)
+    holed = [int(column) for column in np.flatnonzero(counts)]
+    first, *others = [f"column {names[each] if names else each!r}" for each in holed[:MOST_NAMED]]
+    more = [f"{counts[each]} in {name}" for each, name in zip(holed[1:], others, strict=False)]
+    more += [f"some in {len(holed) - MOST_NAMED} more"] if len(holed) > MOST_NAMED else []
     raise DataError(
-        f"X holds NaN or infinite values, {count} of them in column {names[column] if names else column!r}. Drop these "
+        f"X holds NaN or infinite values, {', '.join([f'{counts[holed[0]]} of them in {first}', *more])}. Drop these "
         "rows, or impute inside a pipeline (the imputer is then fitted anew in every training set)."
     )
 

@@ -92,7 +92,7 @@ def test_missing_values_are_refused_with_the_name_of_their_column(library, colum
 @pytest.mark.parametrize("column", [WORDS, DATES, TIMES], ids=["text", "date", "time"])
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_text_and_dates_are_refused_with_the_name_of_their_column(library, column):
-    with pytest.raises(DataError, match=r"X holds values that are not numbers \(first in column 'c'\)"):
+    with pytest.raises(DataError, match=r"X holds values that are not numbers \(in column 'c'\)"):
         onefit.nested_cv(Ridge(), table(library, column), Y, **SETTINGS)
 
 

@@ -9,9 +9,10 @@ import polars as pl
 import pytest
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier, RidgeCV
-from sklearn.metrics import brier_score_loss, fbeta_score, make_scorer, mean_squared_error
+from sklearn.metrics import brier_score_loss, fbeta_score, get_scorer, make_scorer, mean_squared_error
 from sklearn.model_selection import KFold, PredefinedSplit, StratifiedKFold, cross_validate
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -203,7 +204,7 @@ def test_a_class_that_a_training_set_lacks_is_refused_to_the_log_loss_by_name():
     y = np.repeat(["a", "b", "c"], [19, 19, 2])
     ids = np.arange(40) % 4
     ids[38:] = 3
-    with pytest.raises(OneFitError, match=r"no row of class c.*log loss.*folds"):
+    with pytest.raises(OneFitError, match=r"no row of class c.*log loss.*Merge"):
         onefit.nested_cv(KNeighborsClassifier(), X, y, scoring="neg_log_loss", folds=ids)
     result = onefit.nested_cv(KNeighborsClassifier(), X, y, scoring=["neg_brier_score", "accuracy"], folds=ids)
     assert np.isfinite(result.estimate)
@@ -258,7 +259,7 @@ def test_means_and_functions_of_them_leave_two_rows_out_by_default_and_ranks_do_
     ("keywords", "error", "match"),
     [
         ({"scoring": "r2", "loss": "squared_error"}, DataError, "not both"),
-        ({"scoring": mean_squared_error}, DataError, "make_scorer"),
+        ({"scoring": mean_squared_error}, DataError, "neg_mean_squared_error"),
         ({"scoring": "no such thing"}, DataError, "scoring"),
         ({"scoring": []}, DataError, "empty"),
         ({"scoring": "roc_auc"}, DataError, "predicts numbers"),
@@ -353,6 +354,77 @@ def test_the_constant_suits_the_loss(loss, constant, K):
     folds = onefit.folds.RandomFolds(40, K, 0).block(0, 1).ids[0]
     expected = [constant(y[folds != folds[i]]) for i in range(40)]
     np.testing.assert_allclose(base.heldout["prediction"], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "scoring", ["f1", "jaccard", "precision", ["f1", "neg_log_loss"], {"own": "f1", "b": "recall"}]
+)
+@pytest.mark.parametrize("weights", [None, np.linspace(1, 3, 90)])
+def test_the_best_constant_of_a_score_of_one_class_may_be_the_rarer_one(scoring, weights):
+    X, y = np.random.default_rng(0).normal(size=(90, 2)), np.arange(90) % 5 < 2  # 40% are true
+    settings = {"scoring": scoring, "n_folds": 5, "n_repeats": 2, "random_state": 0, "sample_weight": weights}
+    result = onefit.nested_cv(LogisticRegression(), X, y, **settings)
+    score = get_scorer({"own": "f1"}.get(result.loss, result.loss))._score_func
+    expected = score(y, np.ones(90, dtype=bool), sample_weight=weights)
+    np.testing.assert_allclose(result.baseline.estimate, expected, rtol=1e-2)
+    assert result.baseline.heldout["prediction"].all()
+    assert f"the best constant has {result.baseline.estimate:.4g}" in result.summary()
+    assert np.isfinite(result.skill.estimate)
+    assert "better than it" not in result.summary().replace("not shown to be better than it", "")
+
+
+def test_of_recall_a_constant_leaves_nothing_to_save():
+    X, y = classes()
+    result = onefit.nested_cv(RidgeClassifier(), X, y, scoring="recall", n_folds=4, n_repeats=1, random_state=0)
+    assert np.isnan(result.skill.estimate)
+    assert result.baseline.cv_estimate == 1.0
+    assert "skill" not in result.summary()
+
+
+@pytest.mark.parametrize("folds", [{"n_folds": 5, "n_repeats": 2}, {"n_folds": "n"}])
+def test_a_class_that_is_given_needs_no_refits(folds):
+    X, y = classes()
+    own = DummyClassifier(strategy="constant", constant=y[0])
+    for settings in ({"scoring": "balanced_accuracy"}, {"loss": "zero_one"}):
+        fast, slow = (
+            onefit.nested_cv(own, X, y, route=route, random_state=0, **folds, **settings) for route in ("auto", "refit")
+        )
+        assert fast.route == "gram"
+        np.testing.assert_allclose(fast.fold_errors.e_in, slow.fold_errors.e_in, rtol=1e-12)
+        np.testing.assert_allclose(fast.estimate, slow.estimate, rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", [20, 285])
+def test_a_model_that_predicts_what_the_constant_does_is_neither_better_nor_worse(seed):
+    X, y = np.random.default_rng(seed).normal(size=(60, 2)), np.arange(60) % 10 < 2
+    X[:, 0] += y * 0.5
+    result = onefit.nested_cv(RidgeClassifier(30), X, y, n_folds=5, n_repeats=1, random_state=0)
+    assert (result.heldout["loss"] == result.baseline.heldout["loss"]).all()
+    assert result.estimate != result.baseline.estimate  # with two folds out a row is predicted otherwise
+    assert result.skill.low <= 0 <= result.skill.high
+    assert "not shown to be better than it" in result.summary()
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc", "neg_log_loss"])
+def test_folds_are_no_remedy_for_classes_of_two_rows(scoring):
+    X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) < 2
+    with pytest.raises(DataError, match=r"\(2 rows\)") as caught:
+        onefit.nested_cv(LogisticRegression(), X, y, scoring=scoring)
+    assert "use fewer folds" not in str(caught.value)
+    y[2] = True
+    with pytest.raises(DataError, match=r"use fewer folds, or stratified ones \(cv=StratifiedKFold"):
+        onefit.nested_cv(LogisticRegression(), X, y, scoring=scoring, folds=np.arange(60) // 6)
+
+
+def test_with_groups_the_splitter_that_is_named_keeps_them():
+    rng = np.random.default_rng(0)
+    groups = np.arange(240) // 4
+    X, y = rng.normal(size=(240, 2)), groups % 6 == 0
+    for seed in (0, 1):  # a later partition lacks a class, and the first one
+        with pytest.raises(DataError, match=r"StratifiedGroupKFold\(5, shuffle=True\)"):
+            onefit.nested_cv(
+                LogisticRegression(), X, y, scoring="roc_auc", groups=groups, n_folds=4, n_repeats=20, random_state=seed
+            )
 
 
 def test_of_auc_there_is_a_baseline_and_no_skill():

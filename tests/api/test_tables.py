@@ -269,7 +269,7 @@ def test_what_needs_rows_in_memory_is_refused_with_the_remedy(frame, table):
     refused(FoldError, r"table\.sample", Ridge(), table, bias_folds=3)
     refused(DataError, "did you mean 'x0'", Ridge(), table, "x00")
     refused(DataError, "no column", Ridge(), table, groups="city")
-    refused(DataError, "first in column 't'", Ridge(), onefit.scan(frame.assign(t="a")))
+    refused(DataError, "in column 't'", Ridge(), onefit.scan(frame.assign(t="a")))
     refused(TrainingSetError, "not unique", LinearRegression(), onefit.scan(frame.assign(x9=frame["x0"])))
     refused(TrainingSetError, "too small|rows for", LinearRegression(), onefit.scan(frame[:9]))
     refused(DataError, "as large as", Ridge(), onefit.scan(frame.assign(x0=1e200)))

@@ -61,6 +61,32 @@ def test_the_python_that_is_printed_repeats_the_scores(sick, capsys, monkeypatch
         np.testing.assert_allclose(made["estimate"], [row["estimate"] for row in written], rtol=1e-9)
 
 
+def test_scores_of_one_class_mean_1_and_true(sick, monkeypatch):
+    path, table = sick
+    is_first = table["state"] == sorted(table["state"].unique())[0]
+    table.assign(state=is_first * 1).to_csv(path.parent / "codes.csv", index=False)
+    table.assign(state=is_first).to_csv(path.parent / "truth.csv", index=False)
+    options = ["--target", "state", "--model", "logistic", "--scoring", "recall,average_precision", *SHORT]
+    coded = document("run", path.parent / "codes.csv", *options, "--classes")
+    true = document("run", path.parent / "truth.csv", *options)
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    expected = quietly(
+        onefit.nested_cv, model, table[["age", "dose"]], is_first.to_numpy(),
+        scoring=["recall", "average_precision"], n_folds=4, n_repeats=2, random_state=0,
+    )  # fmt: skip
+    for found in (coded, true):
+        figures = [row["estimate"] for row in found["result"]["metrics"]]
+        np.testing.assert_allclose(figures, expected.metrics["estimate"], rtol=1e-9)
+        monkeypatch.chdir(path.parent)
+        names = {}
+        quietly(exec, found["python"], names)
+        np.testing.assert_allclose(names["result"].metrics["estimate"], figures, rtol=1e-9)
+    shown = onefit_cli("run", path, *options)
+    assert shown.exit_code == 1
+    assert "write 1 for the one that is meant and 0 for the other in the table, and give --classes" in shown.stderr
+    assert "make_scorer" not in shown.stderr
+
+
 def test_a_comparison_of_scores_calls_the_larger_better(sick):
     path, table = sick
     table = table.assign(noise=np.random.default_rng(1).normal(size=120))

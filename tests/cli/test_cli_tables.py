@@ -246,6 +246,22 @@ def test_identifiers_by_name_can_be_kept(name, table):
     assert found["request"]["columns"] == ["x", name]
 
 
+def test_identifiers_that_rows_share_are_noted(table):
+    data = frame(patient_id=np.arange(40) // 4 + 7, siteId=["a", "b"] * 20, price_index=np.arange(40) // 3)
+    options = ["run", table(data), "--target", "y", "--model", "ols"]
+    number, text = (note for note in document(*options)["notes"] if "identifier" in note)
+    assert number == (
+        "Column 'patient_id' is an identifier by its name, of 10 values, and is predicted from as a number: if rows of "
+        "the same 'patient_id' belong together, --groups 'patient_id'; if its numbers are codes of levels, "
+        "--categorical 'patient_id'; if it tells nothing of new rows, --drop 'patient_id'; --keep 'patient_id' takes "
+        "it silently."
+    )
+    assert "'siteId'" in text
+    assert "--categorical" not in text
+    grouped = document(*options, "--groups", "patient_id", "--keep", "siteId")
+    assert not any("identifier" in note for note in grouped["notes"])
+
+
 def test_codes_are_levels_on_request(table):
     codes = np.array([1, 2, 10] * 14)[:40]
     data = frame(code=codes)

@@ -324,3 +324,11 @@ def test_weights_are_spoken_of_by_their_option(table):
     assert outcome.exit_code == 1
     assert "--weights must be finite and not negative" in outcome.stderr
     assert "sample_weight" not in outcome.stderr
+
+
+def test_a_report_by_the_name_of_another_kind_is_refused_before_anything_is_computed(tmp_path):
+    outcome = onefit_cli(*RUN, "--report", tmp_path / "answer.pdf")
+    assert outcome.exit_code == 1
+    assert "'answer.pdf' says otherwise; name it 'answer.html' (a browser prints it as PDF)." in outcome.stderr
+    assert "plan:" not in outcome.stderr
+    assert not list(tmp_path.iterdir())

@@ -55,6 +55,19 @@ def test_a_scorer_object_goes_by_scikit_learns_name_if_it_has_one():
     assert minus.name == "neg_spread"
 
 
+def test_a_bare_function_of_scikit_learn_is_answered_with_its_scorer():
+    # make_scorer(roc_auc_score) would judge classes, not probabilities
+    for function, name, labels in [
+        (sk.roc_auc_score, "roc_auc", TWO),
+        (sk.log_loss, "neg_log_loss", TWO),
+        (sk.mean_squared_error, "neg_mean_squared_error", None),
+    ]:
+        with pytest.raises(DataError, match=f"{function.__name__} is a function of .*: use scoring='{name}'.$"):
+            find_metrics(function, None, labels)
+    with pytest.raises(DataError, match=r"make_scorer\(gain\), .* response_method=\"predict_proba\" if"):
+        find_metrics(gain, None, TWO)
+
+
 def test_known_functions_become_closed_forms_and_others_are_pooled():
     families = {
         make_scorer(sk.f1_score, average="macro"): "function",
@@ -131,7 +144,7 @@ def test_accuracy_and_top_k_are_shares_of_rows():
         ({1: "f1"}, TWO, "must be text"),
         (3, TWO, "neither the name of a scorer"),
         (["f1", None], TWO, "neither the name of a scorer"),
-        (sk.mean_squared_error, None, r"make_scorer\(mean_squared_error\)"),
+        (sk.hamming_loss, None, r"make_scorer\(hamming_loss\)"),
         (gain, TWO, r"make_scorer\(gain\).*loss="),
         (lambda y_true, y_pred, weights=None: 0.0, TWO, "make_scorer"),
         (make_scorer(sk.mean_squared_error), None, "greater_is_better=False"),

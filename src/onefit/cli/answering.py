@@ -18,7 +18,7 @@ import onefit
 
 from ..display.estimators import last_step
 from ..errors import DataError, InterruptedWarning, OneFitError, how_to_install
-from ..files import check_writable
+from ..files import check_page_name, check_writable
 from ..learners.refitted import weight_name
 from ..results import Comparison, ErrorCurve, NestedCVResult
 from ..typing import Estimator, FloatArray
@@ -169,6 +169,8 @@ def check_outputs(report: Path | None, json: str | None, force: bool, data: str 
             raise OneFitError(f"{str(path)!r} is the table itself and is not overwritten; give another name.")
     if len({os.path.realpath(path) for path in files}) < len(files):
         raise OneFitError("--report and --json name the same file; give two names.")
+    if report is not None:
+        check_page_name(report)
     if report is not None and importlib.util.find_spec("jinja2") is None:
         raise OneFitError(f"--report needs jinja2, which is not installed: {how_to_install('cli')}.")
 

@@ -28,6 +28,8 @@ DATE = (
 IDENTIFIER = r"(.*[_ .-])?(id|ids|uuid|guid|key|index|idx|row|rownames|nr|no)|unnamed: \d+"
 CAMEL_IDENTIFIER = r"[A-Za-z]\w*[a-z0-9]I[Dd]"
 """As customerId, and unlike paid or GRID."""
+LABEL = r"(.*[_ .-])?(id|ids|uuid|guid)"
+"""What is an identifier also where its values repeat, unlike an index."""
 MOST_STRAY = 3
 """So many distinct texts among numbers are taken for marks of missing values."""
 
@@ -53,6 +55,8 @@ class Column:
         Whether categories are texts already.
     counts_rows : bool
         Whether it holds 1, 2, 3, ... down the table.
+    is_label : bool
+        Whether it is an identifier by its name, and several rows have the same.
     """
 
     name: str
@@ -63,6 +67,7 @@ class Column:
     n_missing: int = 0
     is_text: bool = True
     counts_rows: bool = False
+    is_label: bool = False
     remedy: str = ""
 
 
@@ -95,7 +100,8 @@ def read_column(values: pd.Series[Any], max_levels: int, is_asked_for: bool, is_
     if len(texts) > max_levels or 2 * len(texts) > len(values):
         cause = f"is free text or an identifier ({len(texts)} distinct values)"
         return Column(name, "refused", cause, remedy=_for_many_levels(name, len(texts), len(values)))
-    return Column(name, "category", "", tuple(texts), len(texts), missing, is_text)
+    is_label = not is_category and not is_asked_for and _names_label(name)
+    return Column(name, "category", "", tuple(texts), len(texts), missing, is_text, is_label=is_label)
 
 
 def _read_numbers(
@@ -110,12 +116,14 @@ def _read_numbers(
     distinct = int(present.nunique())
     if distinct == 1:
         return _constant(name, str(present.iloc[0]), missing)
-    whole = distinct == len(values) and bool((numbers == numbers.round()).all())
+    integers = bool((numbers == numbers.round()).all())
+    whole = distinct == len(values) and integers
     if whole and not is_asked_for and _names_identifier(name):
         cause = "is an identifier by its name (and another number in every row)"
         return Column(name, "refused", cause, remedy=f"if {name!r} is a measurement, --keep {name!r}")
     counts = whole and numbers[0] in (0, 1) and bool((numbers[1:] - numbers[:-1] == 1).all())
-    return Column(name, "number", "", (), distinct, missing, counts_rows=counts)
+    is_label = integers and not whole and not is_asked_for and _names_label(name)
+    return Column(name, "number", "", (), distinct, missing, counts_rows=counts, is_label=is_label)
 
 
 def _constant(name: str, value: str, missing: int) -> Column:
@@ -126,6 +134,10 @@ def _constant(name: str, value: str, missing: int) -> Column:
 
 def _names_identifier(name: str) -> bool:
     return bool(re.fullmatch(IDENTIFIER, name, re.IGNORECASE) or re.fullmatch(CAMEL_IDENTIFIER, name))
+
+
+def _names_label(name: str) -> bool:
+    return bool(re.fullmatch(LABEL, name, re.IGNORECASE) or re.fullmatch(CAMEL_IDENTIFIER, name))
 
 
 def _for_many_levels(name: str, levels: int, rows: int) -> str:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..errors import DataError
-from ..typing import FloatArray
+from ..typing import BoolArray, FloatArray, IntArray
 from .columns import Column, read_column
 from .options import Roles
 from .ordering import Ordering, read_ordering
@@ -22,6 +22,8 @@ from .roles import MOST_NAMED, check_roles, listed
 __all__ = ["TAKE_TEXT", "Prepared", "prepare", "wrapped"]
 
 TextArray: TypeAlias = npt.NDArray[np.str_]
+
+TargetArray: TypeAlias = FloatArray | TextArray | IntArray | BoolArray
 
 TAKE_TEXT = ("ridge", "ols", "lasso", "kernel", "logistic", "poisson", "gamma")
 """Models before which scikit-learn's encoder stands, so that text is left as it is."""
@@ -52,7 +54,7 @@ class Prepared:
     """
 
     X: pd.DataFrame
-    y: FloatArray | TextArray
+    y: TargetArray
     groups: TextArray | None
     weights: FloatArray | None
     columns: tuple[Column, ...]
@@ -195,7 +197,7 @@ def _note_copies(table: pd.DataFrame, roles: Roles, notes: list[str]) -> None:
         )
 
 
-def _read_target(table: pd.DataFrame, roles: Roles, notes: list[str]) -> tuple[FloatArray | TextArray, str, bool]:
+def _read_target(table: pd.DataFrame, roles: Roles, notes: list[str]) -> tuple[TargetArray, str, bool]:
     """Y, the code that reads it, and whether it holds classes."""
     name, values = roles.target, table[roles.target]
     column = read_column(values, roles.max_levels, True, roles.classes)
@@ -209,7 +211,14 @@ def _read_target(table: pd.DataFrame, roles: Roles, notes: list[str]) -> tuple[F
                 f"The target {name!r} has two values, treated as numbers; --classes makes it a classification."
             )
         return values.to_numpy(float), f"y = table[{name!r}].to_numpy(float)", False
-    return values.astype(str).to_numpy(str), f"y = table[{name!r}].astype(str).to_numpy(str)", True
+    text = f"table[{name!r}].astype(str).to_numpy(str)"
+    labels = values.astype(str).to_numpy(str)
+    # as what they are: scores such as f1 and recall take 1 and True for the positive class
+    if set(column.levels) == {"0", "1"}:
+        return labels.astype(int), f"y = {text}.astype(int)", True
+    if set(column.levels) == {"False", "True"}:
+        return labels == "True", f'y = {text} == "True"', True
+    return labels, f"y = {text}", True
 
 
 def _read_columns(table: pd.DataFrame, roles: Roles, notes: list[str], problems: Problems) -> list[Column]:
@@ -242,9 +251,22 @@ def _read_columns(table: pd.DataFrame, roles: Roles, notes: list[str], problems:
         if c.counts_rows and c.name not in asked
     )
     columns = [column for column in found if column.kind not in ("constant", "refused")]
+    notes.extend(_of_label(column, roles) for column in columns if column.is_label)
     if not columns and not problems.found:
         problems.add("No column is left to predict from; give --features, or fewer --drop.")
     return columns
+
+
+def _of_label(column: Column, roles: Roles) -> str:
+    """What an identifier may be that several rows share, and is predicted from."""
+    name = repr(column.name)
+    choices = [f"if rows of the same {name} belong together, --groups {name}"] if roles.groups is None else []
+    choices += [f"if its numbers are codes of levels, --categorical {name}"] if column.kind == "number" else []
+    kind = "a number" if column.kind == "number" else "a category"
+    return (
+        f"Column {name} is an identifier by its name, of {column.n_distinct} values, and is predicted from as {kind}: "
+        f"{'; '.join([*choices, f'if it tells nothing of new rows, --drop {name}'])}; --keep {name} takes it silently."
+    )
 
 
 def _check_missing(table: pd.DataFrame, columns: list[Column], roles: Roles) -> None:

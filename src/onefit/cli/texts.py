@@ -34,6 +34,9 @@ PHRASES = {
 }
 """What messages say of Python, and what helps here."""
 
+POSITIVE = "write 1 for the one that is meant and 0 for the other in the table, and give --classes."
+"""What the command line says where a scorer needs a positive class."""
+
 
 def clean(text: object) -> str:
     """A text on one line without control characters, which a header could use to write over the screen."""
@@ -47,7 +50,8 @@ def as_options(text: str) -> str:
     text = re.sub(r"\b(?:Time|Space)Blocks\((n_blocks=\d+)\)", r"\1", text)
     text = re.sub(r'transformers="freeze"', "--freeze", text)
     text = re.sub(r"\bsample_weight\b(?!=)", "--weights", text)
-    text = re.sub(r", or stratified ones \(cv=StratifiedKFold[^;]*?\)\)", "", text)
+    text = re.sub(r", or stratified ones \(cv=Stratified(Group)?KFold[^;]*?\)\)", "", text)
+    text = re.sub(r"say which is meant, as in scoring=make_scorer\(.*\)\.$", POSITIVE, text)
     return re.sub(
         r"""\b(\w+)=(?:"(\w+)"|'(\w+)'|(\d+)\b)""",
         lambda m: f"{OPTIONS[m[1]]} {m[2] or m[3] or m[4]}" if m[1] in OPTIONS else m[0],

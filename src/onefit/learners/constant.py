@@ -30,12 +30,18 @@ class ConstantLearner(Learner):
     quantile : float or None
         Which quantile of y; None for classes.
     classes : Classes or None
+    is_certain : bool
+        Whether all probability is on the most frequent class.
+    label : int or None
+        Number of the class that is predicted whatever y is.
     """
 
     responses = frozenset({"predict", "predict_proba"})
 
-    def __init__(self, quantile: float | None, classes: Classes | None, is_certain: bool = False) -> None:
-        self.quantile, self.classes, self.is_certain = quantile, classes, is_certain
+    def __init__(
+        self, quantile: float | None, classes: Classes | None, is_certain: bool = False, label: int | None = None
+    ) -> None:
+        self.quantile, self.classes, self.is_certain, self.label = quantile, classes, is_certain, label
 
     @property
     def n_values(self) -> int:
@@ -48,6 +54,8 @@ class ConstantLearner(Learner):
 
     def fit(self, y: FloatArray, weights: FloatArray | None) -> FloatArray:
         """The constant (Q,) of a training set, or of class numbers (n,) the shares of all classes (C,)."""
+        if self.classes is not None and self.label is not None:
+            return self._given
         if self.classes is not None:
             counts = np.bincount(y.astype(np.intp), weights, minlength=len(self.classes.labels)).astype(np.float64)
             shares: FloatArray = counts / counts.sum()
@@ -63,6 +71,8 @@ class ConstantLearner(Learner):
         Rows are equal in weight. Order statistics of the rest are those of all, moved by the rows that are out.
         """
         n, others = len(y), np.arange(len(y))
+        if self.classes is not None and self.label is not None:
+            return np.tile(self._given, (n, 1))
         if self.classes is not None:
             is_class = y.astype(np.intp)[:, None] == np.arange(len(self.classes.labels))
             counts = is_class.sum(axis=0) - is_class[row] - np.where(others[:, None] == row, 0, is_class)
@@ -84,6 +94,13 @@ class ConstantLearner(Learner):
 
         below, above = statistic(low), statistic(np.minimum(low + 1, count - 1))
         return below + (place - low) * (above - below)
+
+    @property
+    def _given(self) -> FloatArray:
+        """All probability on the class that is given."""
+        assert self.classes is not None
+        given: FloatArray = np.where(np.arange(len(self.classes.labels)) == self.label, 1.0, 0.0)
+        return given
 
     def respond(self, kind: str, scores: FloatArray) -> FloatArray:
         """Shares are probabilities as they are; of one class only, if that is what is predicted."""
@@ -118,9 +135,13 @@ def constant_number(estimator: Any, task: Task, path: Path | None) -> Learner:
 
 
 def constant_class(estimator: Any, task: Task, path: Path | None) -> Learner:
-    """DummyClassifier that predicts the most frequent class, by shares or with certainty."""
+    """DummyClassifier that predicts the most frequent class, by shares or with certainty, or one that is given."""
     if not isinstance(estimator, DummyClassifier) or task.problem.classes is None:
         raise RouteError("it predicts no classes")
+    if estimator.strategy == "constant" and np.size(estimator.constant) == 1:
+        given = np.flatnonzero(task.problem.classes == np.ravel(estimator.constant)[0])
+        if len(given) == 1:
+            return ConstantLearner(None, Classes(task.problem.classes), label=int(given[0]))
     if estimator.strategy not in LIKELIEST:
         raise RouteError(f"strategy={estimator.strategy!r} draws random numbers, or is not learned")
     return ConstantLearner(None, Classes(task.problem.classes), estimator.strategy == "most_frequent")

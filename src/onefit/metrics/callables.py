@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from .contract import Metric, Reduced, Repeat, Shown
 from .orientation import NEGATED
 from .scored import fold_scales, fold_weights, to_rows
 
-__all__ = ["EstimatorScorer"]
+__all__ = ["EstimatorScorer", "refuse_bare"]
 
 
 @dataclass(frozen=True)
@@ -73,3 +74,43 @@ class EstimatorScorer(Metric):
         influence += theta - weights[scored] @ influence[scored] / weights[scored].sum()
         change = np.stack([scales[fold] * (table[fold] - table) for fold, table in enumerate(tables)])
         return Reduced(own[..., None], influence[..., None], change[..., None])
+
+
+def refuse_bare(function: Callable[..., Any], name: str) -> None:
+    """Refuse a function of (y, prediction), which scikit-learn calls a metric and not a scorer."""
+    module = str(getattr(function, "__module__", ""))
+    is_metric = module.startswith("sklearn.metrics.") and not module.startswith("sklearn.metrics._scorer")
+    if not is_metric:
+        try:
+            inspect.signature(function).bind(None, None, None)
+        except ValueError:
+            return  # built in, and does not tell
+        except TypeError:
+            is_metric = True
+        else:
+            first = next(iter(inspect.signature(function).parameters), "")
+            is_metric = first in ("y", "y_true")
+    if is_metric:
+        known = _scorer_of_function(function)
+        remedy = (
+            f"use scoring={known!r}."
+            if known
+            else (
+                f"wrap it as make_scorer({name}), with greater_is_better=False if smaller is better and "
+                'response_method="predict_proba" if it is of probabilities, or give a loss of single rows as loss=.'
+            )
+        )
+        raise DataError(
+            f"scoring={name} is a function of (y, prediction), and a scorer is one of (estimator, X, y): {remedy}"
+        )
+
+
+def _scorer_of_function(function: object) -> str:
+    """The shortest name of a scorer of scikit-learn that is made of a function, if there is one.
+
+    It knows which response the function needs and which way is better: make_scorer(roc_auc_score) is of classes.
+    """
+    from sklearn.metrics import get_scorer, get_scorer_names  # here: it takes as long to load as all of onefit
+
+    names = [name for name in get_scorer_names() if getattr(get_scorer(name), "_score_func", None) is function]
+    return min(names, key=len, default="")

@@ -50,6 +50,8 @@ class Scored:
         For messages.
     has_blocks : bool
         Whether the fold is a block of rows that follow one another.
+    has_groups : bool
+        Whether it is of whole groups.
     """
 
     observed: AnyArray
@@ -58,6 +60,7 @@ class Scored:
     weights: FloatArray
     where: str
     has_blocks: bool = False
+    has_groups: bool = False
 
     def alone(self, fold: int) -> Scored:
         """The same rows when their own fold alone is out."""
@@ -87,7 +90,7 @@ def folds_of(repeat: Repeat, response: str) -> Iterator[Scored]:
         if not weights.any():
             raise DataError(f"All rows of {where} have weight zero, so that it has no score: use fewer folds.")
         observed, found = repeat.observed[rows][:, None], repeat.responses[kind][fold]
-        yield Scored(observed, found, repeat.labels, weights, where, repeat.has_blocks)
+        yield Scored(observed, found, repeat.labels, weights, where, repeat.has_blocks, repeat.groups is not None)
 
 
 def row_mean(weights: FloatArray, values: FloatArray, n_axes: int = 2) -> FloatArray:
@@ -149,7 +152,8 @@ def check_probabilities(chances: FloatArray, name: str, where: str = "") -> None
 
 def without_class(scored: Scored, name: str, label: object) -> DataError:
     """The error of a metric that is undefined on a fold which has no row of a class."""
-    remedy = "use fewer folds, or stratified ones (cv=StratifiedKFold(5, shuffle=True))."
+    kind = "StratifiedGroupKFold" if scored.has_groups else "StratifiedKFold"
+    remedy = f"use fewer folds, or stratified ones (cv={kind}(5, shuffle=True))."
     if scored.has_blocks:  # which follow the order of the rows, whatever their classes
         remedy = "use fewer blocks or gaps, or a metric that bears it, such as accuracy or the Brier score."
     return DataError(f"{name} is undefined in {scored.where}, which has no row of class {label!s}: {remedy}")

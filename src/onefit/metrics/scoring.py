@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import COMING_FROM, DataError
 from ..typing import AnyArray, ArrayLike
 from ..vocabulary import METRIC_HINTS
-from .callables import EstimatorScorer
+from .callables import EstimatorScorer, refuse_bare
 from .contract import Metric
 from .givenlosses import find_loss
 from .known import CLASSES, LOSSES, NUMBERS, REFUSED, Given, Unknown
@@ -138,7 +138,7 @@ def _of_scoring(one: object, name: str, labels: AnyArray | None, n_outputs: int)
             f"scoring={reprlib.repr(one)} is neither the name of a scorer nor one; give a name such as {FOR_CLASSES} "
             f"for classes, {FOR_NUMBERS} for numbers, make_scorer(...), or a list or dict of them."
         )
-    _refuse_bare(one, name)
+    refuse_bare(one, name)
     return EstimatorScorer(name, one)
 
 
@@ -147,28 +147,6 @@ def _renamed(metric: Metric, name: str) -> Metric:
     other = copy(metric)
     object.__setattr__(other, "name", name)  # whether or not it is frozen
     return other
-
-
-def _refuse_bare(function: Callable[..., Any], name: str) -> None:
-    """Refuse a function of (y, prediction), which scikit-learn calls a metric and not a scorer."""
-    module = str(getattr(function, "__module__", ""))
-    is_metric = module.startswith("sklearn.metrics.") and not module.startswith("sklearn.metrics._scorer")
-    if not is_metric:
-        try:
-            inspect.signature(function).bind(None, None, None)
-        except ValueError:
-            return  # built in, and does not tell
-        except TypeError:
-            is_metric = True
-        else:
-            first = next(iter(inspect.signature(function).parameters), "")
-            is_metric = first in ("y", "y_true")
-    if is_metric:
-        raise DataError(
-            f"scoring={name} is a function of (y, prediction), and a scorer is one of (estimator, X, y): wrap it as "
-            f"make_scorer({name}), with greater_is_better=False if smaller is better, or give a loss of single rows as "
-            "loss=."
-        )
 
 
 def _of_scorer(scorer: Any, name: str, labels: AnyArray | None, n_outputs: int) -> Metric:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import OneFitError, how_to_install
-from ..files import write_whole
+from ..files import check_page_name, write_whole
 from ..results.comparison import Comparison
 from ..results.curve import ErrorCurve
 from ..results.nested import NestedCVResult, plain
@@ -157,6 +157,7 @@ def write_report(
     ...     write_report(f"{folder}/report.html", result=result, y=y).name
     'report.html'
     """
+    check_page_name(path)
     page = render(request, result=result, curve=curve, comparison=comparison, fitted=fitted, y=y)
     return write_whole(path, page, force)
 

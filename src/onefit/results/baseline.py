@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -29,6 +29,9 @@ MOST_SINGLE_ROWS = 2000
 
 MOST_FITTED_ROWS = 50
 """The same of a constant that is refitted."""
+
+SAME = 1e-6
+"""By how much another class has to be better than the most frequent one."""
 
 LOG_SCORES = ("neg_log_predictive", "log_predictive")
 
@@ -69,28 +72,56 @@ class Standard:
     neighbours: Neighbours | None = None
 
     def compute(self) -> Any:
-        """The result of the best constant."""
-        nothing = np.zeros((len(self.y), 1))
-        job = make_job([Contender((self.estimator,))], nothing, self.y, self.settings)
+        """The result of the best constant: of scores such as F1 it is not always the most frequent class."""
+        found = self._result_of(self.estimator, self.settings)
+        if self.asked.family != "function" or not isinstance(self.estimator, DummyClassifier):
+            return found
+        labels = np.unique(np.asarray(self.y))
+        if len(labels) > 2:  # averages over classes, for which the most frequent one is best
+            return found
+        alone = replace(self.settings, scoring=_first_of(self.settings.scoring))  # no class is a probability
+        others = [self._result_of(DummyClassifier(strategy="constant", constant=[c]), alone) for c in labels.tolist()]
+        sign = 1.0 if found.greater_is_better else -1.0
+        best = max(others, key=lambda each: sign * float(np.ravel(each.estimate)[0]))
+        gain = sign * (float(np.ravel(best.estimate)[0]) - float(np.ravel(found.estimate)[0]))
+        return best if gain > SAME else found
+
+    def _result_of(self, constant: Any, settings: Settings) -> Any:
+        job = make_job([Contender((constant,))], np.zeros((len(self.y), 1)), self.y, settings)
         return self.build(job, job.run())
 
     def skill(self, result: Any, baseline: Any) -> Figure:
         """One minus the ratio of the losses, with an interval; NaN where the ratio has no meaning."""
         own, base = (self._losses(each) for each in (result, baseline))
-        if self.asked.family in ("rank", "pooled") or self.asked.scale == "identity" or own.shape != base.shape:
+        loss_of = self.asked.shown.loss_of
+        has_none = self.asked.family in ("rank", "pooled") or self.asked.scale == "identity" or own.shape != base.shape
+        # of recall a constant leaves nothing to save
+        if has_none or (self.asked.family == "function" and not np.any(loss_of(np.asarray(baseline.cv_estimate)))):
             nan = np.full(np.shape(np.atleast_1d(result.estimate)), np.nan)
             return Figure(nan, nan, nan)
-        loss_of = self.asked.shown.loss_of
         estimate, base_estimate = (np.atleast_1d(np.asarray(loss_of(e.estimate))) for e in (result, baseline))
         extra = np.maximum(np.square(np.atleast_1d(result.standard_error)) - self.sampling, 0.0)
         level = result.confidence_level
         roles, units = self.roles, self.n_units
-        return relative_loss(estimate, base_estimate, own, base, extra, roles, level, units, self.neighbours)
+        found = relative_loss(estimate, base_estimate, own, base, extra, roles, level, units, self.neighbours)
+        same = (own == base).all(axis=0)  # what the two differ by is then extrapolation alone, which shows nothing
+        low, high = (
+            np.where(same, bound(end, 0.0), end) for bound, end in ((np.minimum, found.low), (np.maximum, found.high))
+        )
+        return Figure(found.estimate, low, high)
 
     def _losses(self, result: Any) -> FloatArray:
         """Mean held-out losses of the rows, (n, R)."""
         table: FloatArray = result.heldout[result.row_value].to_numpy(dtype=np.float64)
         return table.reshape(len(table), -1)
+
+
+def _first_of(scoring: Any) -> Any:
+    """The first of several scores."""
+    if isinstance(scoring, Mapping):
+        name = next(iter(scoring))
+        return {name: scoring[name]}
+    return list(scoring)[:1] if isinstance(scoring, list | tuple) else scoring
 
 
 def standard_of(

@@ -173,7 +173,8 @@ class NestedCVResult:
         """The same for the best constant prediction (mean, median, quantile, shares of classes), on the same folds.
 
         It is computed when it is first asked for. What suits the loss: the mean for squared error, the median for
-        absolute error, the quantile for pinball loss, and for classes their frequencies.
+        absolute error, the quantile for pinball loss, and for classes their frequencies; for scores of one class, such
+        as F1, that class if it scores more.
         """
         found: NestedCVResult = self.standard.compute()
         found.__dict__["baseline"] = found  # nothing is better than the best

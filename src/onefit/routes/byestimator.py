@@ -50,7 +50,7 @@ def scores_by_estimator(
         found = [scores_of(fitted, take(test)) for test in tests]
     except Exception as error:
         where = f"repeat {folds.first + repeat} with fold(s) {', '.join(map(str, out))} held out"
-        cause = f"{type(error).__name__}: {error}"
+        cause = " ".join(f"{type(error).__name__}: {error}".split())
         name = type(estimator).__name__
         raise RefitError(f"{name} failed in {where} ({len(train)} training rows): {cause}") from error
     if not all(np.isfinite(scores).all() for scores in found):

@@ -131,7 +131,8 @@ def _heldout_predictions(
     except OneFitError as error:
         raise RefitError(f"{error} It was {name} in {where} ({len(train)} training rows).") from error
     except Exception as error:
-        message = f"{name} failed in {where} ({len(train)} training rows): {type(error).__name__}: {error}"
+        cause = " ".join(f"{type(error).__name__}: {error}".split())  # estimators are printed in many lines
+        message = f"{name} failed in {where} ({len(train)} training rows): {cause}"
         raise RefitError(message) from error
     width = 1 if y.ndim == 1 else y.shape[1]
     for test, answer in zip(tests, answers, strict=True):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ..checks import check_estimator, did_you_mean
+from ..checks import check_estimator, no_parameter
 from ..errors import DataError
 from ..typing import AnyArray, Estimator
 
@@ -18,11 +18,7 @@ def check_range(estimator: Estimator, param_name: str, param_range: Iterable[obj
     check_estimator(estimator)
     known = estimator.get_params() if hasattr(estimator, "get_params") else {}
     if not isinstance(param_name, str) or param_name not in known:
-        near = did_you_mean(param_name, known)
-        raise DataError(
-            f"{type(estimator).__name__} has no parameter {param_name!r}; "
-            f"{near or 'it has ' + (', '.join(sorted(known)) or 'none') + '.'}"
-        )
+        raise DataError(no_parameter(estimator, param_name))
     try:
         values = list(param_range)
     except TypeError as error:

@@ -15,6 +15,9 @@ from ..validation import Problem
 
 __all__ = ["check_rare_classes"]
 
+LEAST_FOLDS = 3
+"""Of which two are held out at once."""
+
 MOST_NAMED = 8
 """Classes in a message."""
 
@@ -28,20 +31,31 @@ def check_rare_classes(metrics: Sequence[Metric], whole: Folds, problem: Problem
     if problem.classes is None or isinstance(whole, DropFolds):
         return
     counts = _counts(whole, problem)
-    others = "fewer folds: longer gaps or fewer blocks" if has_blocks else "fewer or stratified folds"
     strict = [metric for metric in metrics if getattr(metric, "needs_every_class", False) and not metric.is_extra]
     if strict and (lost := _lost_in_training(counts)).any():
         raise DataError(
             f"Without two folds a training set has no row of class {_listed(problem, lost)}: {strict[0].name}, a log "
-            f"loss, would be infinite. Merge or leave out such classes, use {others}, or a score that bears it, "
-            "such as accuracy."
+            f"loss, would be infinite. Merge or leave out such classes, {_of_folds(problem, lost, has_blocks)}or use a "
+            "score that bears it, such as accuracy."
         )
     ranks = [metric for metric in metrics if metric.family == "rank" and not metric.is_extra]
     if ranks and (absent := (counts[:, :-1] == 0).any(axis=(0, 1))).any():
         raise DataError(
             f"{ranks[0].name} is undefined where a fold has no row of class {_listed(problem, absent)}, and there are "
-            f"{whole.n_folds} folds. Merge or leave out such classes, or use {others}."
+            f"{whole.n_folds} folds. Merge or leave out such classes, {_of_folds(problem, absent, has_blocks)}or use a "
+            "score that bears it, such as accuracy."
         )
+
+
+def _of_folds(problem: Problem, rare: BoolArray, has_blocks: bool) -> str:
+    """Which folds would help; none if there are fewer rows than folds at the least."""
+    assert problem.classes is not None
+    if np.bincount(np.searchsorted(problem.classes, problem.labels))[rare].min() < LEAST_FOLDS:
+        return ""
+    if has_blocks:
+        return "use fewer folds: longer gaps or fewer blocks, "
+    kind = "StratifiedKFold" if problem.groups is None else "StratifiedGroupKFold"
+    return f"use fewer folds, or stratified ones (cv={kind}(5, shuffle=True)), "
 
 
 def _counts(whole: Folds, problem: Problem) -> IntArray:
