@@ -40,7 +40,10 @@ HABITS: dict[str, str] = {
     "level": "the level is confidence_level=",
     "seed": "the seed of the partitions is random_state=",
     "shuffle": "folds are always drawn at random, unless folds= gives them; random_state= is their seed",
-    "stratify": "folds of classes are stratified without being asked",
+    "stratify": (
+        "folds of classes are stratified without being asked, those of whole groups by "
+        "cv=StratifiedGroupKFold(5, shuffle=True)"
+    ),
     "verbose": "progress=True shows a bar",
     "param_values": "the values of the curve are param_range=",
     "alphas": CURVE,
