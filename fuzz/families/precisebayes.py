@@ -26,10 +26,14 @@ class PreciseGaussianNB(GaussianNB):
         for label in self.classes_:
             seen = (np.asarray(y) == label) & (weights > 0)
             w, own = weights[seen][:, None], X[seen]
+            counts.append(w.sum())
+            if not len(own):  # without weight a class has scikit-learn's values for nothing, and no probability
+                self.means_.append(np.zeros(X.shape[1], dtype=LONG))
+                self.vars_.append(np.zeros(X.shape[1], dtype=LONG) + epsilon)
+                continue
             shift = ((own - own[0]) * w).sum(axis=0) / w.sum()
             self.means_.append(own[0] + shift)
             self.vars_.append((np.square(own - own[0] - shift) * w).sum(axis=0) / w.sum() + epsilon)
-            counts.append(w.sum())
         self.logs_ = np.log(np.array(counts) / sum(counts))
         return self
 

@@ -171,3 +171,28 @@ def test_naive_bayes_where_every_class_is_extremely_far_is_left_to_scikit_learn(
     for fold in range(4):
         found, expected = sets.residuals(np.array([[fold]]))[0], sets.from_rows(np.array([fold]))
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_naive_bayes_where_no_column_varies_in_a_training_set_is_refused(scaled):
+    """Scikit-learn's variances are those of rounding errors there, and so are its probabilities."""
+    X = np.tile([0.9196452116249083, 0.0, 0.0], (40, 1))
+    X[:10, 1:] = np.random.default_rng(0).normal(size=(10, 2))
+    ids, y = np.arange(40) // 10, np.arange(40) % 3 // 2
+    model = make_pipeline(StandardScaler(), GaussianNB()) if scaled else GaussianNB()
+    with pytest.raises(RefitError, match=r"with fold\(s\) 0 held out \(30 training rows\).*no column varies"):
+        quietly(onefit.nested_cv, model, X, y, folds=ids, loss="log_loss", sample_weight=1.0 + np.arange(40) % 2)
+
+
+@pytest.mark.filterwarnings("error")
+def test_naive_bayes_whose_weights_leave_out_a_class_gives_it_no_probability_and_warns_of_nothing():
+    rng = np.random.default_rng(0)
+    X, ids, y = rng.normal(size=(60, 2)), np.arange(60) % 3, np.arange(60) // 3 % 3
+    weights = np.where((y == 2) & (ids != 0), 0.0, 1.0)
+    X[:, 0] = np.where(ids == 0, X[:, 0], 0.3)  # so that scikit-learn decides
+    keywords = {"folds": ids, "loss": "brier", "sample_weight": weights}
+    fast = onefit.nested_cv(GaussianNB(), X, y, **keywords)
+    with np.errstate(divide="ignore"):
+        slow = onefit.nested_cv(GaussianNB(), X, y, route="refit", **keywords)
+    np.testing.assert_allclose(fast.heldout["probability_2"], slow.heldout["probability_2"], atol=1e-12)
+    assert not fast.heldout["probability_2"][ids == 0].any()

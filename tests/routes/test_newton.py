@@ -435,6 +435,18 @@ def test_weights_that_leave_one_class_name_the_training_set(class_weight):
         onefit.nested_cv(LogisticRegression(class_weight=class_weight), X, y, folds=folds, sample_weight=w)
 
 
+@pytest.mark.parametrize("scales", [False, True])
+def test_penalties_hold_the_odds_of_one_class_where_there_is_no_intercept(scales):
+    X, y, _ = draw(23, n=60)
+    folds = np.arange(60) % 4
+    w = np.where((y == "yes") & (folds != 0), 0.0, 1.0)
+    model = LogisticRegression(fit_intercept=False, **TIGHT)
+    model = make_pipeline(StandardScaler(), model) if scales else model
+    keywords = {"folds": folds, "sample_weight": w, "loss": "log_loss"}
+    fast, slow = (quiet_nested_cv(model, X, y, route=route, **keywords) for route in ("newton", "refit"))
+    np.testing.assert_allclose(fast.heldout["loss"], slow.heldout["loss"], rtol=1e-9)
+
+
 def test_balanced_classes_with_weights_are_refitted_where_scikit_learn_counts_them(monkeypatch):
     """Before its version 1.7 it did, and compute_class_weight took no weights."""
 

@@ -164,6 +164,8 @@ class NaiveBayesLearner(ClassLearner):
         if isinstance(fitted, Pipeline):
             X, fitted = fitted[:-1].transform(X), fitted[-1]
         X = np.asarray(X)
+        if (X.min(axis=0) == X.max(axis=0)).all():  # variances are 1e-33, what rounding errors make of zero
+            raise ValueError("no column varies in these rows, so that classes have no variances.")
         for at, label in enumerate(fitted.classes_):
             rows = X[(y == label) if weights is None else (y == label) & (weights > 0)]
             if len(rows) and fitted.class_count_[at] > NO_WEIGHT:
@@ -172,8 +174,8 @@ class NaiveBayesLearner(ClassLearner):
 
     def scores_by(self, fitted: Any, X: Any) -> FloatArray:
         """Joint log probabilities; of rows that are far from every class, how much they are above the nearest's."""
-        joint = np.asarray(fitted.predict_joint_log_proba(X), dtype=np.float64)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):  # a class without weight has no probability
+            joint = np.asarray(fitted.predict_joint_log_proba(X), dtype=np.float64)
             far = np.isfinite(joint).all(axis=1) & (joint.max(axis=1) < -NO_DIGITS)
         relative, Z = joint.copy(), np.asarray(X, dtype=np.float64)
         for nearest in np.unique(joint[far].argmax(axis=1)):

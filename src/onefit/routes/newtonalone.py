@@ -212,9 +212,9 @@ class LoneSets(LearningSets, ABC):
             start = None
             y = np.sign(engine.classes[train] - present[1] + 0.5)[None] if len(present) == 2 else y[present]
         weights = learner.row_weights[train] * chunk.factors[index, engine.weighed[train]]
-        if learner.has_classes and len(np.unique(engine.classes[train][weights > 0])) < 2:
-            raise self.failure(chunk.out[index], ONE_WEIGHED)
         penalty = engine.penalties(value, np.array([weights.sum()]), Z.shape[1])[0]
+        if learner.has_classes and len(np.unique(engine.classes[train][weights > 0])) < 2 and not penalty.all():
+            raise self.failure(chunk.out[index], ONE_WEIGHED)  # penalties of all coefficients would hold them
         begin = np.zeros((family.basis.shape[1], Z.shape[1]))
         if learner.fit_intercept:
             begin[:, -1] = family.start(y, weights)
