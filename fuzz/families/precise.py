@@ -176,16 +176,18 @@ class PreciseLogistic(ClassifierMixin, _Newton):
         A, w, width = self._A, self._w, self._A.shape[1]
         P = self._probabilities(A @ theta.reshape(-1, width).T)
         free = np.tile(self._free / LONG(self.C), self._count)
+        rest = P @ (1 - np.eye(P.shape[1], dtype=LONG))  # 1 - P, without a difference: a row may weigh 1e12
+        own, wrong = ((each * self._codes).sum(axis=1) for each in (P, rest))
         with np.errstate(all="ignore"):
-            value = -w @ np.log((P * self._codes).sum(axis=1)) + (free * theta**2).sum() / 2
+            value = -w @ np.where(wrong < 0.5, np.log1p(-wrong), np.log(own)) + (free * theta**2).sum() / 2
         first = 1 if self._count == 1 else 0
-        gap = (P - self._codes)[:, first:]
+        gap = np.where(self._codes > 0, -rest, P)[:, first:]
         gradient = (A.T @ (w[:, None] * gap)).T.ravel() + free * theta
         size = (np.abs(A).T @ (w[:, None] * np.abs(gap))).T.ravel() + np.abs(free * theta)
         hessian = np.diag(free)
         for a in range(self._count):
             for b in range(self._count):
-                curve = w * P[:, a + first] * ((a == b) - P[:, b + first])
+                curve = w * P[:, a + first] * (rest[:, a + first] if a == b else -P[:, b + first])
                 hessian[a * width : (a + 1) * width, b * width : (b + 1) * width] += A.T @ (curve[:, None] * A)
         if self._count > 1:  # what all classes share changes no probability
             hessian = hessian + np.kron(np.ones((self._count,) * 2), np.diag(A.T**2 @ w)) / self._count * LONG(1e-3)
