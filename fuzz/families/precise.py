@@ -146,8 +146,8 @@ class PreciseLogistic(ClassifierMixin, _Newton):
             self._w = self._w * _class_weights(self.class_weight, self.classes_, y, sample_weight)[codes]
         self._codes = (codes[:, None] == np.arange(len(self.classes_))).astype(LONG)
         self._count = 1 if len(self.classes_) == 2 else len(self.classes_)
-        if self.fit_intercept and len(np.unique(codes[np.asarray(self._w > 0)])) < 2:
-            raise FloatingPointError("rows with a weight are of one class: the intercept is at infinity")
+        if self.fit_intercept and len(np.unique(codes[np.asarray(self._w > 0)])) < len(self.classes_):
+            raise FloatingPointError("a class has no row with a weight: its intercept is at infinity")
         if np.isinf(self.C) and self._is_separated():
             raise FloatingPointError("classes are told apart without error: the fit is at infinity")
         self.theta_ = self._newton(np.zeros(self._count * self._A.shape[1]))

@@ -22,8 +22,8 @@ ON_TABLES = ("RouteError", "TrainingSetError")
 KNOWN_TO = SAME_SCORE
 """Part of a loss to which losses of probabilities are known: scores that differ by less are taken for ties."""
 
-POOLED_RANKS = "average_precision"
-"""It ranks rows of all folds together: those that two models predict the same are ranked by rounding errors."""
+RANKS = frozenset({"average_precision", "roc_auc", "roc_auc_ovr"})
+"""Ties of rows that two models predict the same, or that scikit-learn rounds to one, are rounding errors' to decide."""
 
 BEYOND = "would not be a number (or zero) in double precision"
 """What columns are refused for whose fourth powers are beyond it."""
@@ -97,8 +97,8 @@ def _of_candidate(trial: Trial, at: int, answer: Answer) -> Verdict:
     beyond = [key for key in relative if (relative[key] > np.maximum(AGREES, ALLOWED * moves[key])).any()]
     if not beyond:
         return Verdict("sensitive", f"{name}; the last bit moves it by {moves[name].max():.1g}", size)
-    if beyond == ["metrics"] and POOLED_RANKS in trial.scoring and _is_of_refits(trial, at, actual):
-        return Verdict("sensitive", "ties of rows in different folds, which a last bit decides")
+    if RANKS.intersection(trial.scoring) and _is_of_refits(trial, at, actual):
+        return Verdict("sensitive", "ties, which a last bit decides as in scikit-learn's own refits")
     name = max(beyond, key=lambda key: float(relative[key].max()))
     why = f"{name} on route {answer.routes[at]}; the last bit moves it by {moves[name].max():.1g}"
     return Verdict("wrong", why, float(relative[name].max()))

@@ -435,6 +435,14 @@ def test_weights_that_leave_one_class_name_the_training_set(class_weight):
         onefit.nested_cv(LogisticRegression(class_weight=class_weight), X, y, folds=folds, sample_weight=w)
 
 
+def test_weights_that_leave_no_row_of_a_class_name_the_training_set():
+    rng = np.random.default_rng(23)
+    X, y, folds = rng.normal(size=(60, 2)), np.arange(60) // 4 % 3, np.arange(60) % 4
+    w = np.where((y == 2) & (folds != 1), 0.0, 1.0)
+    with pytest.raises(TrainingSetError, match="fold 1 held out: the weights leave no row of one of the classes"):
+        onefit.nested_cv(LogisticRegression(), X, y, folds=folds, sample_weight=w)
+
+
 @pytest.mark.parametrize("scales", [False, True])
 def test_penalties_hold_the_odds_of_one_class_where_there_is_no_intercept(scales):
     X, y, _ = draw(23, n=60)

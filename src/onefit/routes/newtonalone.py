@@ -17,7 +17,7 @@ from ..linalg.columns import middle
 from ..typing import BoolArray, FloatArray, IntArray
 from .features import LearningSets
 from .newtonfull import FullEngine
-from .newtonparts import NO_MEAN, ONE_WEIGHED, REMEDY, dense, shifted_columns
+from .newtonparts import NO_MEAN, NONE_WEIGHED, ONE_WEIGHED, REMEDY, dense, shifted_columns
 
 __all__ = ["Chunk", "LoneSets"]
 
@@ -213,8 +213,10 @@ class LoneSets(LearningSets, ABC):
             y = np.sign(engine.classes[train] - present[1] + 0.5)[None] if len(present) == 2 else y[present]
         weights = learner.row_weights[train] * chunk.factors[index, engine.weighed[train]]
         penalty = engine.penalties(value, np.array([weights.sum()]), Z.shape[1])[0]
-        if learner.has_classes and len(np.unique(engine.classes[train][weights > 0])) < 2 and not penalty.all():
-            raise self.failure(chunk.out[index], ONE_WEIGHED)  # penalties of all coefficients would hold them
+        if learner.has_classes and not penalty.all():  # penalties of all coefficients would hold them
+            n_weighed = len(np.unique(engine.classes[train][weights > 0]))
+            if n_weighed < len(present):
+                raise self.failure(chunk.out[index], ONE_WEIGHED if n_weighed < 2 else NONE_WEIGHED)
         begin = np.zeros((family.basis.shape[1], Z.shape[1]))
         if learner.fit_intercept:
             begin[:, -1] = family.start(y, weights)

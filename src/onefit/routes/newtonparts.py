@@ -9,6 +9,7 @@ from ..learners import Features, GLMLearner
 from ..typing import BoolArray, FloatArray
 
 __all__ = [
+    "NONE_WEIGHED",
     "NOT_SETTLED",
     "NO_FIT",
     "NO_MEAN",
@@ -24,10 +25,9 @@ __all__ = [
 ]
 
 NO_FIT = "the likelihood has no maximum: columns tell {what} apart without error, and coefficients go to infinity"
-ONE_WEIGHED = (
-    "the weights leave rows of one class only, whose odds go to infinity. Use folds that hold rows of all classes with "
-    'a weight, or take what the solver stops at, by route="refit".'
-)
+_HOLD_ALL = 'Use folds that hold rows of all classes with a weight, or take what the solver stops at, by route="refit".'
+ONE_WEIGHED = f"the weights leave rows of one class only, whose odds go to infinity. {_HOLD_ALL}"
+NONE_WEIGHED = f"the weights leave no row of one of the classes, whose odds go to zero. {_HOLD_ALL}"
 
 NO_MEAN = (
     "all y are zero (or have no weight), and the logarithm of their mean is minus infinity. Use folds that leave rows "
