@@ -16,7 +16,10 @@ from ..figures import Figures
 from ..library import Answer, is_ours, tables_of, warned, where
 from .contract import Trial
 
-__all__ = ["ask_trial", "figures_of", "keywords_of"]
+__all__ = ["ALL_DIRECTIONS_TOLD", "ask_trial", "figures_of", "keywords_of"]
+
+ALL_DIRECTIONS_TOLD = ", in all directions, which is said"
+"""Of the route of least squares whose refits drop some of them."""
 
 
 def ask_trial(trial: Trial, n_jobs: int = 1) -> Answer:
@@ -27,7 +30,7 @@ def ask_trial(trial: Trial, n_jobs: int = 1) -> Answer:
         try:
             results, refusals = _results(trial, n_jobs)
             figures = [None if result is None else figures_of(result) for result in results]
-            routes = ["" if result is None else result.route for result in results]
+            routes = ["" if result is None else result.route + _told_of(result) for result in results]
             answer = Answer(figures, refusals, routes)
         except OneFitError as error:
             answer = Answer([None] * count, [f"{type(error).__name__}: {error}"] * count, [""] * count)
@@ -36,6 +39,11 @@ def ask_trial(trial: Trial, n_jobs: int = 1) -> Answer:
     if "refit" not in answer.routes and not any(why.startswith("RefitError") for why in answer.refusals):
         answer.leaks += [warned(each) for each in caught if not is_ours(each)]
     return answer
+
+
+def _told_of(result: Any) -> str:
+    is_told = any("LinearRegression drops directions" in finding.message for finding in result.findings)
+    return ALL_DIRECTIONS_TOLD if is_told else ""
 
 
 def keywords_of(trial: Trial, weights: Any) -> dict[str, Any]:

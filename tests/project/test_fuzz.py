@@ -14,6 +14,7 @@ from flint import arb, ctx
 from sklearn.linear_model import (
     ElasticNet,
     GammaRegressor,
+    LinearRegression,
     LogisticRegression,
     PoissonRegressor,
     Ridge,
@@ -29,7 +30,7 @@ from fuzz.arrays import make_arrays, nudged
 from fuzz.balls import has_full_rank
 from fuzz.exact import DualRefits, PrimalRefits
 from fuzz.families import trials
-from fuzz.families.asking import ask_trial
+from fuzz.families.asking import ALL_DIRECTIONS_TOLD, ask_trial
 from fuzz.families.contract import Asked
 from fuzz.families.loop import lacks_rank
 from fuzz.families.precise import PreciseElasticNet, PreciseFamily, PreciseLogistic
@@ -423,6 +424,18 @@ def test_fits_without_a_penalty_behind_a_scaler_may_lack_rows(rows, is_free):
     blocks = onefit.TimeBlocks(n_blocks=3, buffer=2)
     trial = replace(trials.draw_trial(0, "drops"), how="drops", asked=Asked(model, model, X, y), folds=blocks)
     assert lacks_rank(trial) == is_free
+
+
+@pytest.mark.skipif("tol" not in LinearRegression().get_params(), reason="scikit-learn before 1.7")
+@pytest.mark.parametrize(("scale", "is_told"), [(1.0, False), (1e-9, True)])
+def test_directions_that_refits_drop_are_no_error_where_that_is_said(scale, is_told):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)) * [1.0, scale], rng.normal(size=40)
+    model, folds = LinearRegression(tol=1e-6), np.arange(40)[None] % 4
+    trial = replace(trials.draw_trial(0, "selecting"), asked=Asked(model, model, X, y), folds=folds, is_curve=False)
+    answer = ask_trial(replace(trial, weights=None, groups=None, route="auto"))
+    assert answer.routes[0].endswith(ALL_DIRECTIONS_TOLD) == is_told
+    assert judge_trial_answer(trial, answer).name == ("sensitive" if is_told else "agreed")
 
 
 def test_tables_are_asked_for_one_column_as_y():
