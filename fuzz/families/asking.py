@@ -16,10 +16,12 @@ from ..figures import Figures
 from ..library import Answer, is_ours, tables_of, warned, where
 from .contract import Trial
 
-__all__ = ["ALL_DIRECTIONS_TOLD", "ask_trial", "figures_of", "keywords_of"]
+__all__ = ["TOLD", "ask_trial", "figures_of", "keywords_of"]
 
-ALL_DIRECTIONS_TOLD = ", in all directions, which is said"
-"""Of the route of least squares whose refits drop some of them."""
+TOLD = ", of which it is said that refits differ"
+"""Of a route: least squares of which refits drop directions, and a lasso with many solutions."""
+
+DIFFER = ("LinearRegression drops directions", "the lasso has many solutions")
 
 
 def ask_trial(trial: Trial, n_jobs: int = 1) -> Answer:
@@ -42,8 +44,7 @@ def ask_trial(trial: Trial, n_jobs: int = 1) -> Answer:
 
 
 def _told_of(result: Any) -> str:
-    is_told = any("LinearRegression drops directions" in finding.message for finding in result.findings)
-    return ALL_DIRECTIONS_TOLD if is_told else ""
+    return TOLD if any(words in finding.message for finding in result.findings for words in DIFFER) else ""
 
 
 def keywords_of(trial: Trial, weights: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from onefit.metrics.scored import SAME_SCORE
 from ..figures import Figures, differences, sizes
 from ..judge import AGREES, ALLOWED, COPIES, STEADY, VERDICTS, Verdict, same_bits
 from ..library import NOT_FINITE, Answer
-from .asking import ALL_DIRECTIONS_TOLD, ask_trial
+from .asking import TOLD, ask_trial
 from .contract import Trial
 from .loop import expected_figures, lacks_rank, moved, warned_by_refits
 from .separation import has_no_maximum
@@ -97,8 +97,8 @@ def _of_candidate(trial: Trial, at: int, answer: Answer) -> Verdict:
     beyond = [key for key in relative if (relative[key] > np.maximum(AGREES, ALLOWED * moves[key])).any()]
     if not beyond:
         return Verdict("sensitive", f"{name}; the last bit moves it by {moves[name].max():.1g}", size)
-    if ALL_DIRECTIONS_TOLD in answer.routes[at]:
-        return Verdict("sensitive", "refits drop directions, which onefit does not, and says so")
+    if TOLD in answer.routes[at]:
+        return Verdict("sensitive", "what refits do otherwise, as onefit says")
     if RANKS.intersection(trial.scoring) and _is_of_refits(trial, at, actual):
         return Verdict("sensitive", "ties, which a last bit decides as in scikit-learn's own refits")
     name = max(beyond, key=lambda key: float(relative[key].max()))

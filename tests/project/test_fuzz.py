@@ -30,7 +30,7 @@ from fuzz.arrays import make_arrays, nudged
 from fuzz.balls import has_full_rank
 from fuzz.exact import DualRefits, PrimalRefits
 from fuzz.families import trials
-from fuzz.families.asking import ALL_DIRECTIONS_TOLD, ask_trial
+from fuzz.families.asking import TOLD, ask_trial
 from fuzz.families.contract import Asked
 from fuzz.families.loop import lacks_rank
 from fuzz.families.precise import PreciseElasticNet, PreciseFamily, PreciseLogistic
@@ -434,7 +434,7 @@ def test_directions_that_refits_drop_are_no_error_where_that_is_said(scale, is_t
     model, folds = LinearRegression(tol=1e-6), np.arange(40)[None] % 4
     trial = replace(trials.draw_trial(0, "selecting"), asked=Asked(model, model, X, y), folds=folds, is_curve=False)
     answer = ask_trial(replace(trial, weights=None, groups=None, route="auto"))
-    assert answer.routes[0].endswith(ALL_DIRECTIONS_TOLD) == is_told
+    assert answer.routes[0].endswith(TOLD) == is_told
     assert judge_trial_answer(trial, answer).name == ("sensitive" if is_told else "agreed")
 
 
