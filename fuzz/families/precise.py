@@ -20,6 +20,8 @@ LONG = np.longdouble
 MOST_STEPS = 300
 SMALL = LONG(1e-17)
 """Gradients relative to the sizes of their terms; the precision is 1e-19."""
+EVEN = LONG(1e-15)
+"""Scores of classes that differ by no more are the same: those of classes that nothing tells apart."""
 TIED, DEPENDENT = 1e-9, 1e-12
 """Columns so near to taking part in a lasso count; singular values below which such columns depend on each other."""
 MOST_SWEEPS = 200_000
@@ -207,8 +209,11 @@ class PreciseLogistic(ClassifierMixin, _Newton):
         return scores[:, 0] if self._count == 1 else scores
 
     def predict(self, X: Any) -> np.ndarray:
-        """The likeliest class."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        """The likeliest class, the first of those that differ by the last bits of this precision only."""
+        scores = self._scores(X)
+        if self._count == 1:
+            return self.classes_[(scores[:, 0] > EVEN).astype(int)]
+        return self.classes_[(scores >= scores.max(axis=1, keepdims=True) - EVEN).argmax(axis=1)]
 
 
 class PreciseElasticNet(RegressorMixin, BaseEstimator):

@@ -74,20 +74,7 @@ def _of_candidate(trial: Trial, at: int, answer: Answer) -> Verdict:
             return Verdict("sensitive", expected)
         return Verdict("wrong", f"a number where refits fail: {expected}", np.inf)
     if actual is None:
-        if trial.how == "tables" and reason.startswith(ON_TABLES):
-            return Verdict("refused rightly", reason)
-        if reason.startswith("TrainingSetError") and lacks_rank(trial):
-            return Verdict("refused rightly", "a fit without a penalty is not unique")
-        if reason.startswith("DataError") and BEYOND in reason:
-            return Verdict("refused rightly", "columns too large or small to be squared twice")
-        if reason.startswith("RefitError") and NOT_FINITE in reason:
-            return Verdict("refused rightly", "scikit-learn's own solver broke down")
-        if "no maximum" in reason and has_no_maximum(trial):
-            return Verdict("refused rightly", "coefficients go to infinity")
-        move = max(float(each.max()) for each in _moves(trial, at, expected, not is_refitted).values())
-        if move >= STEADY:
-            return Verdict("refused rightly", f"the last bit moves it by {move:.1g}")
-        return Verdict("refused wrongly", f"{reason} (the last bit moves it by {move:.1g})")
+        return _of_refusal(trial, at, expected, reason, not is_refitted)
     relative = _relative(trial, actual, expected)
     name = max(relative, key=lambda key: float(relative[key].max()))
     size = float(relative[name].max())
@@ -104,6 +91,24 @@ def _of_candidate(trial: Trial, at: int, answer: Answer) -> Verdict:
     name = max(beyond, key=lambda key: float(relative[key].max()))
     why = f"{name} on route {answer.routes[at]}; the last bit moves it by {moves[name].max():.1g}"
     return Verdict("wrong", why, float(relative[name].max()))
+
+
+def _of_refusal(trial: Trial, at: int, expected: Figures, reason: str, tight: bool) -> Verdict:
+    """A refusal where refits have an answer."""
+    if trial.how == "tables" and reason.startswith(ON_TABLES):
+        return Verdict("refused rightly", reason)
+    if reason.startswith("TrainingSetError") and lacks_rank(trial):
+        return Verdict("refused rightly", "a fit without a penalty is not unique")
+    if reason.startswith("DataError") and BEYOND in reason:
+        return Verdict("refused rightly", "columns too large or small to be squared twice")
+    if reason.startswith("RefitError") and NOT_FINITE in reason:
+        return Verdict("refused rightly", "scikit-learn's own solver broke down")
+    if "no maximum" in reason and has_no_maximum(trial):
+        return Verdict("refused rightly", "coefficients go to infinity")
+    move = max(float(each.max()) for each in _moves(trial, at, expected, tight).values())
+    if move >= STEADY:
+        return Verdict("refused rightly", f"the last bit moves it by {move:.1g}")
+    return Verdict("refused wrongly", f"{reason} (the last bit moves it by {move:.1g})")
 
 
 def _is_of_refits(trial: Trial, at: int, actual: Figures) -> bool:

@@ -213,6 +213,15 @@ def test_kernels_of_constant_columns_and_hopeless_penalties(route):
             onefit.nested_cv(KernelRidge(alpha=alpha, kernel="poly", degree=3), 10 * X, y, n_folds=4, route="gram")
 
 
+def test_a_kernel_whose_sums_are_no_numbers_is_refused_in_words_and_without_a_warning():
+    """Fuzz case 500009275: entries of 1e307 are numbers, and twice as much times twelve rows is none."""
+    X, y = 1e51 * np.random.default_rng(0).normal(size=(12, 2)), np.zeros(12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        with pytest.raises(RouteError, match="whose sums may not be numbers; rescale X"):
+            onefit.nested_cv(KernelRidge(kernel="poly", alpha=1e7), X, y, folds=[np.arange(12)], route="onestep")
+
+
 def test_a_kernel_of_far_points_needs_no_penalty_above_its_rounding_errors():
     """All points are far from each other: K is the identity, and the smallest penalty is as good as none."""
     y = np.random.default_rng(4).normal(size=12)

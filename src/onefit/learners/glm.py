@@ -22,6 +22,7 @@ from ..typing import FloatArray, IntArray
 from ..validation import Problem, numeric_matrix
 from ..vocabulary import CONVERGED
 from .contract import Learner, Path, Refusal, Scores, Task
+from .decisions import check_decisions
 from .encoding import Encoding
 from .featurerows import FeatureRows
 from .fixedfeatures import FixedFeatures
@@ -197,17 +198,25 @@ def _family_of_classes(n_classes: int) -> Family:
 def logistic(estimator: LogisticRegression, task: Task, path: Path | None) -> GLMLearner:
     """Logistic regression on the columns of X."""
     _check_logistic(estimator, task.problem)
-    return encoded_logistic(estimator, task, path, _encoding_of_columns(task.problem, bool(estimator.fit_intercept)))
+    encoding = _encoding_of_columns(task.problem, bool(estimator.fit_intercept))
+    return _logistic_of(estimator, task, path, encoding, None)
 
 
 def encoded_logistic(estimator: LogisticRegression, task: Task, path: Path | None, encoding: Encoding) -> GLMLearner:
     """The same on what steps learn."""
+    _check_logistic(estimator, task.problem)
+    return _logistic_of(estimator, task, path, encoding, encoding.fixed.n_columns)
+
+
+def _logistic_of(
+    estimator: LogisticRegression, task: Task, path: Path | None, encoding: Encoding, n_made: int | None
+) -> GLMLearner:
     problem = task.problem
-    _check_logistic(estimator, problem)
     Cs = [estimator.C] if path is None else list(path.values)
     is_free = "penalty" in estimator.get_params() and estimator.penalty is None
     lams = np.array([0.0 if is_free else _inverse(C) for C in Cs])
     _check_unpenalized(lams, encoding)
+    check_decisions(task, lams, bool(estimator.fit_intercept), n_made)
     weights = _class_weights(estimator, problem)
     is_balanced = isinstance(estimator.class_weight, str)
     fit_intercept = bool(estimator.fit_intercept)

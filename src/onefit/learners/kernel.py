@@ -26,6 +26,9 @@ KERNEL_DIGITS = 1e-8
 HOPELESS = 1e-7
 """The same of residuals that leave one row out, beyond which larger folds, which may be better known, are not tried."""
 
+LARGEST = 1e300
+"""Entries of a kernel matrix whose sums are still numbers, for up to some ten million rows."""
+
 NONE = 1e3
 """Smallest eigenvalue to trust if none can be: they are at most one."""
 
@@ -76,7 +79,9 @@ class KernelSmoother(Smoother):
                 OneFitWarning,
                 stacklevel=6,
             )
-        scale = np.abs(K).max(initial=0.0)
+        scale = float(np.abs(K).max(initial=0.0))
+        if not scale < LARGEST:
+            raise RouteError(f"the kernel matrix has values of {scale:.3g}, whose sums may not be numbers; rescale X")
         if K.shape[0] != K.shape[1] or np.abs(K - K.T).max(initial=0.0) > 1e-10 * scale:
             raise DataError(f"The kernel matrix, of shape {K.shape}, is not square and symmetric.")
         self.K = (K + K.T) / 2

@@ -14,6 +14,7 @@ from ..errors import DataError, RouteError
 from ..typing import ArrayLike, FloatArray
 from ..validation import Problem, check_columns, numeric_matrix
 from .contract import Path, Task
+from .decisions import check_decisions
 from .design import DesignSmoother
 from .encoded import EncodedLearner
 from .encoding import Encoding
@@ -52,7 +53,9 @@ def encoded_least_squares(
 
 def ridge(estimator: Ridge | RidgeClassifier, task: Task, path: Path | None) -> Smoother:
     """Ridge regression, of numbers or of the codes of classes."""
-    return design_of(estimator, task.problem, _penalties(estimator, task, path))
+    lams = _penalties(estimator, task, path)
+    check_decisions(task, lams, bool(estimator.fit_intercept))
+    return design_of(estimator, task.problem, lams)
 
 
 def encoded_ridge(
@@ -60,6 +63,7 @@ def encoded_ridge(
 ) -> EncodedLearner:
     """The same on what steps learn."""
     lams = _penalties(estimator, task, path)
+    check_decisions(task, lams, bool(estimator.fit_intercept), encoding.fixed.n_columns)
     return EncodedLearner(encoding, lams, task.problem.weights, bool(estimator.fit_intercept))
 
 

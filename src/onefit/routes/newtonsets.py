@@ -9,7 +9,7 @@ from scipy import sparse
 
 from ..folds import Folds
 from ..linalg import compiled
-from ..typing import FloatArray, IntArray
+from ..typing import BoolArray, FloatArray, IntArray
 from .engine import FailureLog
 from .newtonalone import Chunk, LoneSets
 from .newtonbatch import NewtonBatch, NewtonSets, in_predictors
@@ -27,6 +27,9 @@ FEW_CELLS = 2**18
 
 MOST_FLOATS = 2**22
 """Numbers of Hessians, and of gradients and coefficients, that are held for the values that are iterated together."""
+
+CLOSE = 1e-9
+"""Scores of classes are known to less by the iteration: what is left of it may be larger in single rows."""
 
 
 class NewtonEngine(FullEngine):
@@ -126,14 +129,12 @@ class _Sets(LoneSets):
             some = slice(at, at + len(chunk.out))
             theta, at = thetas[:, some], some.stop
             gamma = theta if chunk.maps is None else np.matmul(theta, chunk.maps.swapaxes(1, 2))
-            is_right = is_converged[:, some] & chunk.is_sound & chunk.present.all(axis=1)
-            if chunk.unseen is not None:
-                is_right &= np.stack([~engine.leaves_free(value, chunk.unseen) for value in values])
+            self._predict(chunk.out, gamma.reshape(V, len(chunk.out), c, -1), found)
+            is_right = self._which_stand(chunk, values, is_converged[:, some], found)
             if chunk.out.shape[1] == 1 and len(chunks) == 1:
                 for value, its, good in zip(values, gamma, is_right, strict=True):
                     kept = self._singles.setdefault((repeat, value), self._of_full(value))
                     kept[chunk.out[good, 0] % K] = its[good]
-            self._predict(chunk.out, gamma.reshape(V, len(chunk.out), c, -1), found)
             for place, index in zip(*np.nonzero(~is_right), strict=True):
                 found[index, :, :, place] = self.alone(chunk, int(index), values[place], begun[place, some][index])
         engine.n_fits.append(V * at)
@@ -295,6 +296,29 @@ class _Sets(LoneSets):
             eta = np.stack([np.asarray(engine.design[rows] @ each) for each in some], axis=1)  # (m, P, V sets)
             fitted = family.predicted(eta).reshape(len(rows), -1, V, len(which))
             found[which, slot, : len(rows)] = (engine.y[rows][:, :, None, None] - fitted).transpose(3, 0, 2, 1)
+
+    def _which_stand(self, chunk: Chunk, values: range, is_converged: BoolArray, residuals: FloatArray) -> BoolArray:
+        """Which fits (V, S) are those of the training sets; others are made by themselves."""
+        engine, out = self.engine, chunk.out
+        found: BoolArray = is_converged & chunk.is_sound & chunk.present.all(axis=1)
+        if chunk.unseen is not None:
+            found &= np.stack([~engine.leaves_free(value, chunk.unseen) for value in values])
+        if engine.loss.classes is not None:
+            step = max(1, MOST_FLOATS // max(1, residuals[0].size))
+            for part in (slice(start, start + step) for start in range(0, len(out), step)):
+                found[:, part] &= ~self._are_tied(out[part], residuals[part]).any(axis=(1, 2)).T
+        return found
+
+    def _are_tied(self, out: IntArray, found: FloatArray) -> BoolArray:
+        """Which rows (S, t, m, V) have two classes at the top that hardly differ: what the iteration left may decide.
+
+        Fitted by themselves training sets have the last bits, and classes that nothing tells apart are equal.
+        """
+        m, Q = found.shape[2], found.shape[-1]
+        scores = self.engine.y[np.minimum(self.members[out], self.folds.n - 1)][:, :, :, None] - found
+        two = np.partition(scores, Q - 2, axis=-1)[..., -2:] if Q > 1 else np.insert(scores, 0, 0.0, axis=-1)
+        is_row = np.arange(m) < self.sizes[out][:, :, None]
+        return np.asarray((np.abs(two[..., 1] - two[..., 0]) <= CLOSE) & is_row[..., None])
 
     def _predict_compiled(self, out: IntArray, columns: FloatArray, found: FloatArray) -> None:
         """The same by the kernel, from coefficients (P, q, V, S): a fold at once for all training sets that lack it."""
