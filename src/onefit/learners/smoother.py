@@ -37,7 +37,7 @@ MOST_ROUNDING = 1e-7
 """Rounding errors of the largest columns, of the smallest that the penalty lets count, with which a fit is trusted."""
 
 MOST_REACH = 1e4
-"""Length of a row of no weight, in units of that of a mean row of the fit, from which it is predicted by refits."""
+"""Length of a row of little or no weight, in units of that of a mean row of the fit, from which refits predict it."""
 
 UNEVEN_COLUMNS = (
     "it has more columns than rows, of sizes so different that rounding errors may decide its predictions; scale the "
@@ -237,6 +237,13 @@ class Smoother(FitRows, Learner):
             return np.zeros(squares.shape, dtype=bool)
         far: BoolArray = squares * self.weights.sum() > MOST_REACH**2
         return far
+
+    @property
+    def light_rows(self) -> IntArray:
+        """Rows whose weight is so small, beside the sum of all, that they may be far."""
+        if self.weights is None:
+            return np.zeros(0, dtype=np.intp)
+        return np.flatnonzero((self.weights > 0) & (self.weights * MOST_REACH**2 < self.weights.sum()))
 
     def predict_unweighted(self, y: FloatArray, lam: float, has_far: bool) -> FloatArray | None:
         """Predictions at the rows of no weight of the fit to all others; None if any other way is as good.

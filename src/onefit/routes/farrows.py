@@ -1,8 +1,8 @@
-"""Rows of no weight that see far more of the columns than the rows of the fits do.
+"""Rows of little or no weight that see far more of the columns than the rows of the fits do.
 
-They are predicted, and nothing depends on them. Where a column, or a mixture of columns, is large in them and all but
-absent elsewhere, rounding errors of the coefficients that no fit would notice are large in their predictions: those
-come from fits of the training sets from their rows.
+They are predicted, and next to nothing depends on them. Where a column, or a mixture of columns, is large in them and
+all but absent elsewhere, rounding errors of the coefficients that no fit would notice are large in their predictions:
+those come from fits of the training sets from their rows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..linalg.reinsch import ReinschBasis
 from ..typing import FloatArray, IntArray
 from .engine import FailureLog, per_block, refit_or_log
 
-__all__ = ["mend_unweighted", "refit_far", "squared_lengths"]
+__all__ = ["far_of_values", "mend_unweighted", "refit_far", "squared_lengths"]
 
 
 def squared_lengths(basis: ReinschBasis, rows: IntArray, factors: FloatArray) -> FloatArray:
@@ -40,6 +40,26 @@ def mend_unweighted(
     if (fitted := smoother.predict_unweighted(y, lam, bool(are_far.any()))) is not None:
         r[rows] = unit * (y[rows] - fitted)
     return rows[are_far]
+
+
+def far_of_values(
+    smoother: Smoother,
+    y: FloatArray,
+    lams: Sequence[float],
+    basis: ReinschBasis,
+    factors: FloatArray,
+    residuals: FloatArray,
+) -> list[IntArray]:
+    """The rows that are far at each of some values that share a basis; residuals (n, V, Q) as in `mend_unweighted`.
+
+    Of a basis that many values share, the smallest penalties see the rounding errors of the largest in rows of little
+    weight, too.
+    """
+    light = smoother.light_rows
+    of_none, of_light = (squared_lengths(basis, rows, factors) for rows in (smoother.unweighted_rows, light))
+    each = zip(lams, of_none, residuals.swapaxes(0, 1), strict=True)
+    far = [mend_unweighted(smoother, y, lam, squares, r) for lam, squares, r in each]
+    return [np.append(own, light[smoother.are_far(squares)]) for own, squares in zip(far, of_light, strict=True)]
 
 
 def refit_far(

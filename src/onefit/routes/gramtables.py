@@ -19,7 +19,7 @@ from ..metrics.losses import Loss
 from ..typing import FloatArray, IntArray
 from ..validation import Problem
 from .engine import TABLE_BYTES, FailureLog, Piece, SetsEngine, per_block, refit_or_log
-from .farrows import mend_unweighted, refit_far, squared_lengths
+from .farrows import far_of_values, refit_far
 
 __all__ = ["GramEngine"]
 
@@ -107,9 +107,8 @@ class _Block:
         coefficients = np.square(downdate.scales).T[:, :, None] * projected[:, None, :]  # (d, V, Q)
         fitted = basis.times(coefficients.reshape(self.d, self.V * self.Q)).reshape(-1, self.V, self.Q)
         residuals = np.vstack([self.y[:, None] - fitted, np.zeros((1, self.V, self.Q))])
-        squares = squared_lengths(basis, engine.smoother.unweighted_rows, np.square(downdate.scales))
-        of_values = zip(downdate.lams, squares, residuals[:-1].swapaxes(0, 1), strict=True)
-        self.far = [mend_unweighted(engine.smoother, self.y, *each) for each in of_values]
+        factors = np.square(downdate.scales)
+        self.far = far_of_values(engine.smoother, self.y, downdate.lams, basis, factors, residuals[:-1])
         least = [engine.smoother.least_trusted(self.y, lam) for lam in downdate.lams]
         self.scale = np.maximum(self._error_scale(np.moveaxis(residuals[:-1], 1, 0)), np.array(least) / batched.TRUSTED)
         self.residuals = residuals.reshape(-1, self.V * self.Q)
