@@ -115,6 +115,8 @@ def as_numbers(array: AnyArray, what: str) -> FloatArray | None:
     if array.dtype.kind == "O" and not any(isinstance(v, str) for v in array.ravel()):
         try:
             return np.where(pd.isna(array), np.nan, array).astype(np.float64)
+        except OverflowError as error:
+            raise DataError(f"{what} holds whole numbers beyond double precision; change its units.") from error
         except (TypeError, ValueError):
             pass
     return None

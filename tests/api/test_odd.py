@@ -264,3 +264,26 @@ def test_a_factor_of_all_weights_moves_only_the_penalty(name, size):
         for by in (1.0, size)
     ]
     assert results[1] == pytest.approx(results[0], rel=1e-6)
+
+
+BEYOND = 10**400
+"""A whole number that is none in double precision."""
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"confidence_level": BEYOND},
+        {"confidence_level": fractions.Fraction(BEYOND)},
+        {"y": [BEYOND, *range(1, N)]},
+        {"X": [[BEYOND, 1.0]] * N},
+        {"sample_weight": [BEYOND] * N},
+        {"estimator": Ridge(alpha=BEYOND)},
+        {"estimator": RidgeCV([1.0, BEYOND])},
+        {"estimator": Lasso(alpha=BEYOND)},
+    ],
+    ids=lambda odd: next(iter(odd)),
+)
+def test_whole_numbers_beyond_double_precision_are_refused(odd):
+    with pytest.raises(DataError):
+        quietly(CALLS["nested_cv"], **odd)

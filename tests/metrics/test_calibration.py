@@ -36,6 +36,15 @@ def test_its_gradient_is_zero_to_the_last_digits():
     assert max(left) < 1e-13
 
 
+@pytest.mark.parametrize("unit", [0.1, 1.0, 10.0])
+def test_classes_that_only_rows_without_weight_keep_together_have_no_recalibration(unit):
+    """Coefficients go to infinity by steps of one, with curvatures that vanish alike."""
+    z = unit * np.array([-2.0, -1.5, -1.0, 1.0, 1.5, 2.0, 3.0, -3.0])
+    y, w = np.array([0.0, 0, 0, 1, 1, 1, 0, 1]), np.array([1.0, 1, 1, 1, 1, 1, 0, 0])
+    for rows in (w > 0, w >= 0):
+        assert np.isnan(recalibrated(z[rows], y[rows], w[rows])[0]).all()
+
+
 @pytest.mark.parametrize("metric", CALIBRATION, ids=lambda metric: metric.name)
 def test_influence_is_the_derivative_with_respect_to_a_rows_weight(metric):
     z, y, w = problem(40)

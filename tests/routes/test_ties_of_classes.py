@@ -203,3 +203,19 @@ def test_scores_that_are_lost_beside_codes_decide_nothing(model, wanted):
             route="newton" if isinstance(model, LogisticRegression) else "gram",
             **settings,
         )
+
+
+@pytest.mark.parametrize("alpha", [1e8, 1e10])
+@pytest.mark.parametrize("is_binary", [True, False])
+def test_equal_rows_are_ties_however_small_a_penalty_makes_the_scores(is_binary, alpha):
+    """Last bits of the codes, which differ between classes, are larger than what a share of the spread allows for."""
+    X = np.random.default_rng(0).normal(size=(60, 1))
+    X[30:33] = X[:3]  # a row of either class, in the same fold
+    if is_binary:
+        X = (X > 0).astype(float)
+    y, ids = np.arange(60) // 30, np.arange(60) % 5
+    keywords = {"folds": ids[None], "scoring": "roc_auc"}
+    for route in ("gram", "onestep"):
+        fast = quietly(onefit.nested_cv, RidgeClassifier(alpha=alpha), X, y, route=route, **keywords)
+        slow = quietly(onefit.nested_cv, RidgeClassifier(alpha=alpha), X, y, route="refit", **keywords)
+        np.testing.assert_allclose(fast.metrics.to_numpy(float), slow.metrics.to_numpy(float), rtol=1e-11)

@@ -95,7 +95,7 @@ def recalibrated(z: FloatArray, y: FloatArray, w: FloatArray) -> tuple[FloatArra
     missing = np.full(2, np.nan), np.full((2, 2), np.nan)
     design = np.stack([np.ones_like(z), z], axis=1)
     theta = np.array([0.0, 1.0])
-    up, down = z[y == 1], z[y == 0]
+    up, down = (z[(y == label) & (w > 0)] for label in (1, 0))
     if not (len(up) and len(down) and up.max() > down.min() and down.max() > up.min()):
         return missing  # one class, constant, or separated by z: the likelihood has no maximum
     loss = _loss(design @ theta, y, w)

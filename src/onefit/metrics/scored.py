@@ -181,6 +181,7 @@ def with_ties(scores: FloatArray, codes: FloatArray, *, ranks: bool = False) -> 
     They were differences from ``codes``, whose last bits they have: those of a model that knows nothing are a constant,
     or zero. Where they are to be ranked, scores that have too few digits for so many rows are refused.
     """
+    scores = _alike_everywhere(scores, codes)
     order = scores.argsort(axis=1, kind="stable")
     ranked = np.take_along_axis(scores, order, axis=1)
     spread = ranked[:, -1:] - ranked[:, :1]
@@ -200,6 +201,25 @@ def with_ties(scores: FloatArray, codes: FloatArray, *, ranks: bool = False) -> 
     size = np.maximum(np.maximum(np.abs(ranked[:, 1:]), np.abs(ranked[:, :-1])), usual)
     size = np.minimum(size, spread / USUAL_SPREAD)
     is_new[:, 1:] = (np.diff(ranked, axis=1) > SAME_SCORE * size) & is_something
+    places = np.arange(ranked.shape[1]).reshape(1, -1, *(1,) * (ranked.ndim - 2))
+    first = np.maximum.accumulate(np.where(is_new, places, 0), axis=1)
+    found = np.empty_like(scores)
+    np.put_along_axis(found, order, np.take_along_axis(ranked, first, axis=1), axis=1)
+    return found
+
+
+def _alike_everywhere(scores: FloatArray, codes: FloatArray) -> FloatArray:
+    """Scores with those made equal that differ by last bits of the codes in every training set, as of equal rows.
+
+    Of unequal rows some may be as close in one training set by chance, where a penalty makes all scores small, and
+    are not in others.
+    """
+    clearest = np.ptp(scores, axis=1, keepdims=True).argmax(axis=0, keepdims=True)
+    order = np.take_along_axis(scores, clearest, axis=0).argsort(axis=1, kind="stable")
+    ranked = np.take_along_axis(scores, order, axis=1)
+    size = np.maximum(np.abs(ranked).max(axis=1, keepdims=True, initial=0.0), np.abs(codes).max(initial=0.0))
+    is_new = np.ones((1, *ranked.shape[1:]), dtype=bool)
+    is_new[0, 1:] = (np.abs(np.diff(ranked, axis=1)) > LAST_BITS * size).any(axis=0)
     places = np.arange(ranked.shape[1]).reshape(1, -1, *(1,) * (ranked.ndim - 2))
     first = np.maximum.accumulate(np.where(is_new, places, 0), axis=1)
     found = np.empty_like(scores)
