@@ -165,6 +165,9 @@ SAME_SCORE = 1e-10
 LAST_BITS = 16 * float(np.finfo(np.float64).eps)
 """Part of a number within which rounding errors leave it: a few, of leverages up to some."""
 
+TIED = 4 * float(np.finfo(np.float64).eps)
+"""Part of a number within which rows that are the same differ: two roundings of a residual of up to two, in each."""
+
 MOST_PAIRS = 1e8
 """Pairs of rows of which some that are ordered wrongly are no matter."""
 
@@ -179,13 +182,15 @@ def with_ties(scores: FloatArray, codes: FloatArray, *, ranks: bool = False) -> 
     """Scores (K, m, ...) of the m rows of a fold, with those that differ by rounding errors only made equal.
 
     They were differences from ``codes``, whose last bits they have: those of a model that knows nothing are a constant,
-    or zero. Where they are to be ranked, scores that have too few digits for so many rows are refused.
+    or zero, and those of rows that are the same differ by these bits where the classes do. Where they are to be ranked,
+    scores that have too few digits for so many rows are refused.
     """
     order = scores.argsort(axis=1, kind="stable")
     ranked = np.take_along_axis(scores, order, axis=1)
     spread = ranked[:, -1:] - ranked[:, :1]
     largest = np.maximum(np.abs(ranked[:, :1]), np.abs(ranked[:, -1:]))
-    last_bits = LAST_BITS * np.maximum(largest, float(np.abs(codes).max(initial=0.0)))
+    highest = float(np.abs(codes).max(initial=0.0))
+    last_bits = LAST_BITS * np.maximum(largest, highest)
     is_something = spread > 4 * last_bits
     # errors of the last bits, beside differences between neighbours in the order
     few = is_something & (spread < last_bits * min(scores.shape[1] ** 2, MOST_PAIRS))
@@ -199,7 +204,8 @@ def with_ties(scores: FloatArray, codes: FloatArray, *, ranks: bool = False) -> 
     usual = np.clip(largest, np.finfo(np.float64).tiny, USUAL_SCORE)
     size = np.maximum(np.maximum(np.abs(ranked[:, 1:]), np.abs(ranked[:, :-1])), usual)
     size = np.minimum(size, spread / USUAL_SPREAD)
-    is_new[:, 1:] = (np.diff(ranked, axis=1) > SAME_SCORE * size) & is_something
+    least = TIED * np.maximum(np.maximum(np.abs(ranked[:, 1:]), np.abs(ranked[:, :-1])), highest)
+    is_new[:, 1:] = (np.diff(ranked, axis=1) > np.maximum(SAME_SCORE * size, least)) & is_something
     places = np.arange(ranked.shape[1]).reshape(1, -1, *(1,) * (ranked.ndim - 2))
     first = np.maximum.accumulate(np.where(is_new, places, 0), axis=1)
     found = np.empty_like(scores)
