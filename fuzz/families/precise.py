@@ -231,9 +231,15 @@ class PreciseElasticNet(RegressorMixin, BaseEstimator):
         penalty, right = LONG(self.alpha) * ratio, A.T @ (w * r)
         self.coef_ = _feature_sign(gram, right, penalty, noise)
         near = np.abs(right - gram @ self.coef_) >= penalty - TIED * np.abs(right).max(initial=0)
-        if ratio == 1 and _depend(np.sqrt(w)[:, None] * A[:, near]):
+        self.free_ = near & (ratio == 1 and _depend(np.sqrt(w)[:, None] * A[:, near]))
+        if self.free_.any():
             self.coef_ = self._descended(X, y, sample_weight)
         return self
+
+    def spread(self, X: Any) -> np.ndarray:
+        """How far predictions of two solutions can be apart: both have the same sum of absolute coefficients."""
+        far = np.abs(np.asarray(X, dtype=LONG) - self.place_)[:, self.free_].max(axis=1, initial=0)
+        return (2 * np.abs(self.coef_).sum() * far).astype(float)
 
     def _descended(self, X: np.ndarray, y: np.ndarray, weights: Any) -> np.ndarray:
         """One of many solutions, which predict other rows differently: the one that scikit-learn's descent ends at."""
