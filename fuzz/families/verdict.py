@@ -39,6 +39,9 @@ ZERO = 1e-6
 UNKNOWN = ("FloatingPointError", "those of predict_proba sum to")
 """A reference that does not come to its end, or whose probabilities have lost their digits: nothing is known."""
 
+INFINITE = ("its intercept is at infinity", "the fit is at infinity")
+"""Of a reference that has proved it: then a number is wrong."""
+
 
 def judge_trial(trial: Trial) -> Verdict:
     """Ask onefit, refit, and compare."""
@@ -72,7 +75,9 @@ def _of_candidate(trial: Trial, at: int, answer: Answer) -> Verdict:
     if isinstance(expected, str):
         if actual is None:
             return Verdict("refused rightly", expected)
-        if any(each in expected for each in UNKNOWN):  # refits name the training set before it
+        if not any(each in expected for each in INFINITE) and any(
+            each in expected for each in UNKNOWN
+        ):  # refits name the training set before it
             return Verdict("sensitive", expected)
         return Verdict("wrong", f"a number where refits fail: {expected}", np.inf)
     if actual is None:

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.linear_model import Lasso, LinearRegression, Ridge
+from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge
 
 from fuzz.families import trials
 from fuzz.families.asking import TOLD, ask_trial
 from fuzz.families.contract import Asked
-from fuzz.families.precise import PreciseElasticNet
+from fuzz.families.precise import PreciseElasticNet, PreciseLogistic
 from fuzz.families.preciseridge import PreciseLeastSquares
 from fuzz.families.verdict import BEYOND, judge_trial_answer
 from fuzz.figures import Figures
@@ -99,3 +99,14 @@ def test_columns_that_cannot_be_squared_twice_are_refused_rightly(scale):
     rng = np.random.default_rng(0)
     trial = trial_of(Ridge(), Ridge(solver="svd"), rng.normal(size=(40, 2)) * [1.0, scale], rng.normal(size=40))
     assert judge_trial_answer(trial, Answer([None], [f"DataError: column 1 {BEYOND}."], [""])).name == "refused rightly"
+
+
+def test_a_number_where_a_class_has_no_row_with_a_weight_is_wrong():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.arange(60) // 4 % 3
+    trial = replace(trial_of(LogisticRegression(), PreciseLogistic(), X, y), weights=np.ones(60))
+    trial = replace(trial, asked=replace(trial.asked, loss="log_loss"))
+    answer = ask_trial(trial)
+    assert judge_trial_answer(trial, answer).name == "agreed"
+    weights = np.where((y == 2) & (np.arange(60) % 4 != 1), 0.0, 1.0)
+    assert judge_trial_answer(replace(trial, weights=weights), answer).name == "wrong"
