@@ -14,6 +14,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import _check_sample_weight
 
+from .separation import is_way
+
 __all__ = ["PreciseElasticNet", "PreciseFamily", "PreciseLogistic"]
 
 LONG = np.longdouble
@@ -164,7 +166,7 @@ class PreciseLogistic(ClassifierMixin, _Newton):
         ]
         M = np.concatenate(gains).reshape(-1, k * A.shape[1])
         found = linprog(-M.sum(axis=0), A_ub=-M, b_ub=np.zeros(len(M)), bounds=(-1, 1))
-        return bool(found.status == 0 and -found.fun > 1e-5)
+        return bool(found.status == 0 and -found.fun > 1e-5 and is_way(M, M[:0], found.x))
 
     def _probabilities(self, eta: np.ndarray) -> np.ndarray:
         if eta.shape[1] == 1:

@@ -11,6 +11,7 @@ from fuzz.families.asking import TOLD, ask_trial
 from fuzz.families.contract import Asked
 from fuzz.families.precise import PreciseElasticNet, PreciseLogistic
 from fuzz.families.preciseridge import PreciseLeastSquares
+from fuzz.families.separation import has_no_maximum
 from fuzz.families.verdict import BEYOND, judge_trial_answer
 from fuzz.figures import Figures
 from fuzz.library import NOT_FINITE, Answer
@@ -110,3 +111,15 @@ def test_a_number_where_a_class_has_no_row_with_a_weight_is_wrong():
     assert judge_trial_answer(trial, answer).name == "agreed"
     weights = np.where((y == 2) & (np.arange(60) % 4 != 1), 0.0, 1.0)
     assert judge_trial_answer(replace(trial, weights=weights), answer).name == "wrong"
+
+
+def test_classes_that_overlap_by_less_than_a_linear_program_sees_have_a_maximum():
+    """The coefficient is 24 at an overlap of 1e-10, and no refusal is right."""
+    x, y = np.repeat([-1.0, 1.0], 20), np.repeat([0, 1], 20)
+    x[:8], x[20:28] = 1e-10 * (1 + np.arange(8) / 10), -1e-10 * (1 + np.arange(8) / 10)
+    model, exact = LogisticRegression(C=np.inf), PreciseLogistic(C=np.inf)
+    trial = trial_of(model, exact, x[:, None], y)
+    assert not has_no_maximum(trial)
+    assert exact.fit(x[:, None], y).theta_[0] == pytest.approx(23.8, rel=0.01)
+    x[:8], x[20:28] = -1.0, 1.0
+    assert has_no_maximum(replace(trial, asked=replace(trial.asked, X=x[:, None])))
