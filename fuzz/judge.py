@@ -16,7 +16,19 @@ from .problems import Problem
 from .reference import Expected, reference
 from .refitting import refit_figures
 
-__all__ = ["AGREES", "ALLOWED", "BAD", "COPIES", "STEADY", "VERDICTS", "Verdict", "judge", "judge_answer", "same_bits"]
+__all__ = [
+    "AGREES",
+    "ALLOWED",
+    "BAD",
+    "COPIES",
+    "MODERATE",
+    "STEADY",
+    "VERDICTS",
+    "Verdict",
+    "judge",
+    "judge_answer",
+    "same_bits",
+]
 
 AGREES = 1e-7
 """Relative difference up to which figures are the same."""
@@ -129,19 +141,29 @@ class _Case:
         exact = exact_differences(pairs, self.model, asked)
         unit = np.maximum(np.abs(exact).max(axis=0), np.maximum(size, LEAST))  # (D, R)
 
-        def gap(values: np.ndarray) -> float:
-            return float(np.nan_to_num(np.abs(values - exact).max(axis=0) / unit, nan=np.inf).max())
+        def gap(values: np.ndarray) -> np.ndarray:  # (D, R)
+            return np.nan_to_num(np.abs(values - exact).max(axis=0) / unit, nan=np.inf)
 
-        if (off := gap(asked.values)) <= AGREES:
+        if (off := gap(asked.values)).max() <= AGREES:
             return None
         moved = [_pairs_of(copy) for copy in self._references_of_copies()]
-        move = max(gap(exact_differences(each, self.model, asked)) if each else np.inf for each in moved)
+        moves = [
+            gap(exact_differences(each, self.model, asked)) if each else np.full(off.shape, np.inf) for each in moved
+        ]
         # models that predict the same without error differ by nothing, whose rounding errors are those of their own
-        own = [self._moves(at, each) for at, each in enumerate(self.expected) if isinstance(each, Figures)]
-        move = max(move, *(float(each["cv_estimate"].max()) for each in own))
+        own = np.array([self._moves_of_errors(at, each) for at, each in enumerate(known)])  # (models, R)
+        outputs = np.arange(off.shape[1])
+        move = np.max([*moves, own[asked.first, outputs] / unit, own[asked.second, outputs] / unit], axis=0)
         is_tie = min(each.margin for each in known) < TIE
-        name = "sensitive" if is_tie or off <= ALLOWED * move else "wrong"
-        return Verdict(name, f"paired differences; the last bit moves them by {move:.1g}", off)
+        name = "sensitive" if is_tie or (off <= np.maximum(AGREES, ALLOWED * move)).all() else "wrong"
+        return Verdict(name, f"paired differences; the last bit moves them by {move.max():.1g}", float(off.max()))
+
+    def _moves_of_errors(self, at: int, expected: Figures) -> np.ndarray:
+        """How far a change of the data in the last bit moves the mean loss of a model (R,), in its own unit."""
+        copies = [moved[at] for moved in self._references_of_copies()]
+        own = expected.tables["cv_estimate"]
+        others = [each.tables["cv_estimate"] if isinstance(each, Figures) else np.inf for each in copies]
+        return np.max([np.abs(other - own) for other in others], axis=0)
 
     def _of_refusal(self, at: int, reason: str) -> Verdict:
         expected = self.expected[at]

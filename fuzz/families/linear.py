@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from .contract import ALL_DIRECTIONS, Asked, pick
 from .data import numbers, shape, signal
 from .precise import PreciseElasticNet
-from .preciseridge import PreciseRidge
+from .preciseridge import PreciseLeastSquares, PreciseRidge
 
 __all__ = ["evidence", "latent", "plain", "selecting"]
 
@@ -83,5 +83,5 @@ def plain(rng: np.random.Generator) -> Asked:
     free = {"fit_intercept": bool(rng.random() < 0.8)}
     if rng.random() < 0.2:
         model: Any = LinearRegression(**free, **ALL_DIRECTIONS)
-        return Asked(model, model, X, y)
+        return Asked(model, PreciseLeastSquares(**free, **ALL_DIRECTIONS), X, y)
     return Asked(Ridge(alpha, **free), PreciseRidge(alpha, **free), X, y, pick(rng, LOSSES))

@@ -22,7 +22,7 @@ from sklearn.preprocessing import (
 
 from .contract import ALL_DIRECTIONS, Asked, pick
 from .data import table
-from .preciseridge import PreciseRidge
+from .preciseridge import PreciseLeastSquares, PreciseRidge
 
 __all__ = ["encoder", "pipelines"]
 
@@ -45,8 +45,8 @@ def pipelines(rng: np.random.Generator) -> Asked:
     )
     model = make_pipeline(*steps, last)
     tight = make_pipeline(*steps, last)
-    if isinstance(last, Ridge):
-        tight.steps[-1] = ("ridge", PreciseRidge(last.alpha, fit_intercept=last.fit_intercept))
+    exact = PreciseRidge(last.alpha, fit_intercept=last.fit_intercept) if isinstance(last, Ridge) else None
+    tight.steps[-1] = (model.steps[-1][0], exact or PreciseLeastSquares(**ALL_DIRECTIONS))
     path = ("ridge__alpha", alphas) if isinstance(last, Ridge) else None
     return Asked(model, tight, frame, y, pick(rng, {"squared_error": 4, "absolute_error": 1}), path=path)
 

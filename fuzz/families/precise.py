@@ -14,6 +14,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import _check_sample_weight
 
+from .separation import is_way
+
 __all__ = ["PreciseElasticNet", "PreciseFamily", "PreciseLogistic"]
 
 LONG = np.longdouble
@@ -166,7 +168,7 @@ class PreciseLogistic(ClassifierMixin, _Newton):
         ]
         M = np.concatenate(gains).reshape(-1, k * A.shape[1])
         found = linprog(-M.sum(axis=0), A_ub=-M, b_ub=np.zeros(len(M)), bounds=(-1, 1))
-        return bool(found.status == 0 and -found.fun > 1e-5)
+        return bool(found.status == 0 and -found.fun > 1e-5 and is_way(M, M[:0], found.x))
 
     def _probabilities(self, eta: np.ndarray) -> np.ndarray:
         if eta.shape[1] == 1:
@@ -236,9 +238,15 @@ class PreciseElasticNet(RegressorMixin, BaseEstimator):
         penalty, right = LONG(self.alpha) * ratio, A.T @ (w * r)
         self.coef_ = _feature_sign(gram, right, penalty, noise)
         near = np.abs(right - gram @ self.coef_) >= penalty - TIED * np.abs(right).max(initial=0)
-        if ratio == 1 and _depend(np.sqrt(w)[:, None] * A[:, near]):
+        self.free_ = near & (ratio == 1 and _depend(np.sqrt(w)[:, None] * A[:, near]))
+        if self.free_.any():
             self.coef_ = self._descended(X, y, sample_weight)
         return self
+
+    def spread(self, X: Any) -> np.ndarray:
+        """How far predictions of two solutions can be apart: both have the same sum of absolute coefficients."""
+        far = np.abs(np.asarray(X, dtype=LONG) - self.place_)[:, self.free_].max(axis=1, initial=0)
+        return (2 * np.abs(self.coef_).sum() * far).astype(float)
 
     def _descended(self, X: np.ndarray, y: np.ndarray, weights: Any) -> np.ndarray:
         """One of many solutions, which predict other rows differently: the one that scikit-learn's descent ends at."""

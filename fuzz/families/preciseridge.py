@@ -1,4 +1,4 @@
-"""Ridge regression in ball arithmetic, as an estimator: digits are certain, whatever the sizes of the columns."""
+"""Ridge regression and least squares in ball arithmetic: digits are certain, whatever the sizes of the columns."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ from typing import Any
 
 import numpy as np
 from flint import arb, arb_mat, ctx
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LinearRegression, Ridge
 
 from ..balls import as_balls
 
-__all__ = ["PreciseRidge"]
+__all__ = ["PreciseLeastSquares", "PreciseRidge"]
 
 BITS = (256, 1024, 4096)
 KNOWN, ZERO = 80, 1e-250
 """Bits of a coefficient that suffice; the radius of one that is zero."""
+SURE = 1e-10
+"""Least singular value of columns of length one that is no rounding error of columns that depend on each other."""
 
 
 class PreciseRidge(Ridge):
-    """Scikit-learn's objective; penalties are above zero, so that there is one solution."""
+    """Scikit-learn's objective; penalties are above zero, or columns independent: there is one solution."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PreciseRidge:
         """Solve the normal equations, with as many bits as it takes."""
@@ -51,6 +53,40 @@ class PreciseRidge(Ridge):
             return (weighted * columns + as_balls(penalty)).solve(weighted * as_balls(Y))
         except ZeroDivisionError:  # with these bits it may be singular
             return None
+
+
+class PreciseLeastSquares(LinearRegression):
+    """Least squares in all directions: scikit-learn's ``tol`` drops small columns beside large ones.
+
+    Where columns depend on each other, as far as doubles tell, it is scikit-learn's own, unless that drops more.
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PreciseLeastSquares:
+        """Ridge regression without a penalty, if there is one solution."""
+        self.exact_ = None
+        count, width = _directions(np.asarray(X, dtype=float), self.fit_intercept, sample_weight)
+        if count == width:
+            self.exact_ = PreciseRidge(0.0, fit_intercept=self.fit_intercept).fit(X, y, sample_weight)
+            return self
+        super().fit(X, y, sample_weight)
+        if self.rank_ < count:
+            raise FloatingPointError("directions are dropped that are no rounding errors")
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The fitted line."""
+        return super().predict(X) if self.exact_ is None else self.exact_.predict(X)
+
+
+def _directions(X: np.ndarray, is_centred: bool, weights: Any) -> tuple[int, int]:
+    """How many directions the columns have, each of length one, and how many columns there are."""
+    w = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=float)
+    largest = np.abs(X).max(axis=0, initial=0.0)
+    A = X / np.where(largest > 0, largest, 1.0)
+    A = np.sqrt(w)[:, None] * (A - (w @ A / w.sum() if is_centred else 0.0))
+    length = np.linalg.norm(A, axis=0)
+    values = np.linalg.svd(A / np.where(length > 0, length, 1.0), compute_uv=False)
+    return int((values > SURE).sum()), X.shape[1]
 
 
 def _is_known(coefficient: arb) -> bool:

@@ -9,7 +9,10 @@ from sklearn.linear_model import LogisticRegression, PoissonRegressor, TweedieRe
 from .contract import Trial
 from .loop import training_sets
 
-__all__ = ["has_no_maximum"]
+__all__ = ["has_no_maximum", "is_way"]
+
+ROUNDING = 1e-11
+"""Part of the terms of a sum that rounding errors of a program's solution are."""
 
 
 def has_no_maximum(trial: Trial) -> bool:
@@ -52,4 +55,16 @@ def _is_unbounded(Z: np.ndarray, is_fixed: np.ndarray) -> bool:
         b_eq=np.zeros(int(is_fixed.sum())),
         bounds=(None, None),
     )
-    return bool(found.status == 0 and -found.fun > 1e-6)
+    return bool(found.status == 0 and -found.fun > 1e-6 and is_way(free, Z[is_fixed], found.x))
+
+
+def is_way(free: np.ndarray, fixed: np.ndarray, d: np.ndarray) -> bool:
+    """Whether a direction has ``Zd >= 0`` in free rows and ``Zd = 0`` in fixed ones but for rounding errors.
+
+    Programs allow for far more: rows that overlap by less than that have a maximum, and not far away.
+    """
+
+    def gap(Z: np.ndarray) -> np.ndarray:
+        return Z @ d / np.maximum(np.abs(Z) @ np.abs(d), 1e-300)
+
+    return bool((gap(free) >= -ROUNDING).all() and (np.abs(gap(fixed)) <= ROUNDING).all())

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 from onefit.metrics.scored import SAME_SCORE
 
 from ..figures import Figures, differences, sizes
-from ..judge import AGREES, ALLOWED, COPIES, STEADY, VERDICTS, Verdict, same_bits
+from ..judge import AGREES, ALLOWED, COPIES, MODERATE, STEADY, VERDICTS, Verdict, same_bits
 from ..library import NOT_FINITE, Answer
 from .asking import TOLD, ask_trial
 from .contract import Trial
 from .loop import expected_figures, lacks_rank, moved, warned_by_refits
 from .separation import has_no_maximum
+from .solutions import are_of_solutions
 
 __all__ = ["judge_trial", "judge_trial_answer"]
 
@@ -36,6 +38,9 @@ ZERO = 1e-6
 
 UNKNOWN = ("FloatingPointError", "those of predict_proba sum to")
 """A reference that does not come to its end, or whose probabilities have lost their digits: nothing is known."""
+
+INFINITE = ("its intercept is at infinity", "the fit is at infinity")
+"""Of a reference that has proved it: then a number is wrong."""
 
 
 def judge_trial(trial: Trial) -> Verdict:
@@ -70,11 +75,13 @@ def _of_candidate(trial: Trial, at: int, answer: Answer) -> Verdict:
     if isinstance(expected, str):
         if actual is None:
             return Verdict("refused rightly", expected)
-        if any(each in expected for each in UNKNOWN):  # refits name the training set before it
+        if not any(each in expected for each in INFINITE) and any(
+            each in expected for each in UNKNOWN
+        ):  # refits name the training set before it
             return Verdict("sensitive", expected)
         return Verdict("wrong", f"a number where refits fail: {expected}", np.inf)
     if actual is None:
-        return _of_refusal(trial, at, expected, reason, not is_refitted)
+        return _of_refusal(trial, at, reason, expected, not is_refitted)
     relative = _relative(trial, actual, expected)
     name = max(relative, key=lambda key: float(relative[key].max()))
     size = float(relative[name].max())
@@ -84,8 +91,8 @@ def _of_candidate(trial: Trial, at: int, answer: Answer) -> Verdict:
     beyond = [key for key in relative if (relative[key] > np.maximum(AGREES, ALLOWED * moves[key])).any()]
     if not beyond:
         return Verdict("sensitive", f"{name}; the last bit moves it by {moves[name].max():.1g}", size)
-    if TOLD in answer.routes[at]:
-        return Verdict("sensitive", "what refits do otherwise, as onefit says")
+    if TOLD in answer.routes[at] and are_of_solutions(trial, at, actual):
+        return Verdict("sensitive", "one of many solutions, as onefit says")
     if RANKS.intersection(trial.scoring) and _is_of_refits(trial, at, actual):
         return Verdict("sensitive", "ties, which a last bit decides as in scikit-learn's own refits")
     name = max(beyond, key=lambda key: float(relative[key].max()))
@@ -93,15 +100,15 @@ def _of_candidate(trial: Trial, at: int, answer: Answer) -> Verdict:
     return Verdict("wrong", why, float(relative[name].max()))
 
 
-def _of_refusal(trial: Trial, at: int, expected: Figures, reason: str, tight: bool) -> Verdict:
-    """A refusal where refits have an answer."""
+def _of_refusal(trial: Trial, at: int, reason: str, expected: Figures, tight: bool) -> Verdict:
+    """What was refused though refits have figures; a word of onefit is believed where the data prove it."""
     if trial.how == "tables" and reason.startswith(ON_TABLES):
         return Verdict("refused rightly", reason)
     if reason.startswith("TrainingSetError") and lacks_rank(trial):
         return Verdict("refused rightly", "a fit without a penalty is not unique")
-    if reason.startswith("DataError") and BEYOND in reason:
+    if reason.startswith("DataError") and BEYOND in reason and _is_beyond(trial):
         return Verdict("refused rightly", "columns too large or small to be squared twice")
-    if reason.startswith("RefitError") and NOT_FINITE in reason:
+    if reason.startswith("RefitError") and NOT_FINITE in reason and _breaks_down(trial):
         return Verdict("refused rightly", "scikit-learn's own solver broke down")
     if "no maximum" in reason and has_no_maximum(trial):
         return Verdict("refused rightly", "coefficients go to infinity")
@@ -109,6 +116,22 @@ def _of_refusal(trial: Trial, at: int, expected: Figures, reason: str, tight: bo
     if move >= STEADY:
         return Verdict("refused rightly", f"the last bit moves it by {move:.1g}")
     return Verdict("refused wrongly", f"{reason} (the last bit moves it by {move:.1g})")
+
+
+def _is_beyond(trial: Trial) -> bool:
+    """Whether a column, or y, is so large or small that it cannot be squared twice."""
+    for values in (trial.asked.X, trial.asked.y):
+        columns = pd.DataFrame(values).select_dtypes("number").abs().max().to_numpy(dtype=float)
+        if ((columns > MODERATE) | ((columns < 1 / MODERATE) & (columns > 0))).any():
+            return True
+    return False
+
+
+def _breaks_down(trial: Trial) -> bool:
+    """Whether refits of a candidate fail: its refusal is that of all."""
+    asked = trial.asked
+    places = range(len(trial.candidates(tight=False)))
+    return any(isinstance(expected_figures(trial, at, False, asked.X, asked.y, trial.weights), str) for at in places)
 
 
 def _is_of_refits(trial: Trial, at: int, actual: Figures) -> bool:

@@ -172,3 +172,20 @@ def test_weights_that_decay_with_time_are_no_reason_to_fit_every_training_set_by
         test = ids == fold
         expected[test] = clone(model).fit(X[~test], y[~test], **{name: weights[~test]}).predict(X[test])
     np.testing.assert_allclose(result.heldout["prediction"].to_numpy(float), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("seed", "C"), [(150, 0.25), (155, 1.0), (172, 0.25)])
+def test_directions_where_the_fit_to_all_rows_has_no_curvature_are_not_undetermined(seed, C):
+    """Of three balanced classes one holds a row of weight 1e5: the others begin far from where they end without it."""
+    rng = np.random.default_rng(seed)
+    for _ in range(2 if C == 1.0 else 1):
+        X, y, weights = rng.normal(size=(30, 4)), rng.integers(0, 3, 30), np.ones(30)
+    weights[0] = 1e5
+    skip_if_balance_is_counted("balanced", weights)
+    ids = np.empty(30, dtype=int)
+    for label in range(3):
+        ids[y == label] = np.arange((y == label).sum()) % 3
+    model = LogisticRegression(C=C, class_weight="balanced", tol=1e-10, max_iter=10_000)
+    keywords = {"folds": ids[None], "sample_weight": weights, "loss": "log_loss"}
+    fast, slow = (quiet_nested_cv(model, X, y, route=route, **keywords) for route in ("newton", "refit"))
+    np.testing.assert_allclose(fast.estimate, slow.estimate, rtol=1e-5)

@@ -6,7 +6,7 @@ from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier, RidgeClassifierCV
 from sklearn.metrics import average_precision_score, make_scorer, roc_auc_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -113,13 +113,14 @@ def test_a_model_that_knows_nothing_ranks_nothing():
     np.testing.assert_allclose(fast.metrics.to_numpy(float), slow.metrics.to_numpy(float), rtol=1e-11)
 
 
-def small_scores(alpha):
+def small_scores(alpha, kind=RidgeClassifier):
     """Areas under the ROC curve, from sums and from refits, of scores that are all but zero beside codes of classes."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(2000, 3)), np.arange(2000) % 2
     X[:, 0] += y - 0.5
     ids = (np.arange(2000) // 2) % 50
-    model = RidgeClassifier(alpha=alpha, fit_intercept=False)
+    settings = {"alpha": alpha} if kind is RidgeClassifier else {"alphas": [alpha]}
+    model = kind(fit_intercept=False, **settings)
     expected = []
     for fold in range(50):
         test = ids == fold
@@ -129,13 +130,28 @@ def small_scores(alpha):
 
 
 def test_scores_that_are_small_beside_the_codes_of_classes_are_ranked_by_all_their_digits():
-    """Neighbours differ by less than a few last bits of the codes here and there, and are no ties."""
+    """By refits, as some of 20,000 pairs of neighbours differ by less than the last bits of the codes."""
     fast, expected = small_scores(1e14)
-    assert fast().cv_estimate == pytest.approx(expected, rel=1e-12)
+    result = fast()
+    assert result.route == "refit"
+    assert result.cv_estimate == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [1e4, 1e9, 1e10, 1e12])
+@pytest.mark.parametrize("has_weights", [False, True])
+def test_rows_that_are_the_same_are_ties_whatever_the_penalty_leaves_of_their_scores(alpha, has_weights):
+    """Last bits of the codes, which differ between the classes, would break them: an area of 0.67 instead of 0.64."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, size=(400, 3)).astype(float)
+    y = (rng.random(400) < 0.3 + 0.3 * X[:, 0]).astype(int)
+    weights = rng.uniform(0.5, 2.0, size=400) if has_weights else None
+    keywords = {"scoring": "roc_auc", "n_folds": 5, "n_repeats": 2, "random_state": 0, "sample_weight": weights}
+    fast, slow = both_routes(RidgeClassifierCV(alphas=[alpha]), X, y, **keywords)
+    np.testing.assert_allclose(fast.metrics.to_numpy(float), slow.metrics.to_numpy(float), rtol=1e-11)
 
 
 def test_scores_that_have_too_few_digits_beside_the_codes_of_classes_are_not_ranked():
-    fast, _ = small_scores(1e17)
+    fast, _ = small_scores(1e17, RidgeClassifierCV)
     with pytest.raises(DataError, match="too few digits left to be ranked by"):
         fast()
 
@@ -149,7 +165,7 @@ def test_scores_that_a_penalty_lets_hardly_differ_from_a_constant_are_ranked(uni
     y = X[:, 0] + unit * rng.normal(size=400)
     y = (y > np.quantile(y, 1 - share)).astype(int)
     keywords = {"scoring": "roc_auc", "n_folds": 5, "n_repeats": 2, "random_state": 0}
-    fast, slow = both_routes(RidgeClassifier(), X, y, **keywords)
+    fast, slow = both_routes(RidgeClassifierCV(alphas=[1.0]), X, y, **keywords)
     np.testing.assert_allclose(fast.metrics.to_numpy(float), slow.metrics.to_numpy(float), rtol=1e-11)
 
 
@@ -215,7 +231,8 @@ def test_equal_rows_are_ties_however_small_a_penalty_makes_the_scores(is_binary,
         X = (X > 0).astype(float)
     y, ids = np.arange(60) // 30, np.arange(60) % 5
     keywords = {"folds": ids[None], "scoring": "roc_auc"}
-    for route in ("gram", "onestep"):
-        fast = quietly(onefit.nested_cv, RidgeClassifier(alpha=alpha), X, y, route=route, **keywords)
-        slow = quietly(onefit.nested_cv, RidgeClassifier(alpha=alpha), X, y, route="refit", **keywords)
+    slow = quietly(onefit.nested_cv, RidgeClassifier(alpha=alpha), X, y, route="refit", **keywords)
+    for model in (RidgeClassifierCV(alphas=[alpha]), RidgeClassifier(alpha=alpha)):
+        fast = quietly(onefit.nested_cv, model, X, y, **keywords)
+        assert fast.route == ("refit" if type(model) is RidgeClassifier else "gram")
         np.testing.assert_allclose(fast.metrics.to_numpy(float), slow.metrics.to_numpy(float), rtol=1e-11)

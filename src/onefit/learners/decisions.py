@@ -14,36 +14,52 @@ from .contract import Task
 
 __all__ = ["check_decisions"]
 
-LEAST_SCORE = 1e-6
+LEAST_DECIDED = 1e-6
 """Scores that differ by a millionth of this are taken for ties (`onefit.metrics.losses.SAME`): of those above, few."""
+
+LEAST_RANKED = 1e-3
+"""The same where rows are ranked: equal ones differ by 1e-14 of the codes, and others hardly ever by so little."""
 
 
 def check_decisions(task: Task, lams: FloatArray, fit_intercept: bool, n_columns: int | None = None) -> None:
-    """Leave a classifier to refits if some penalty lets its scores hardly differ from a constant, and classes count.
+    """Leave a classifier to refits if some penalty lets its scores hardly differ, and classes or ranks count.
 
     With ``n_columns`` they are those that steps make, of size one.
     """
-    if task.loss.classes is None or not (task.loss.name == "zero_one" or "predict" in task.responses):
-        return
-    strongest = float(np.max(lams, initial=0.0))
-    if strongest == 0.0:
+    least, strongest = _least(task), float(np.max(lams, initial=0.0))
+    if not (least and strongest):
         return
     bound = _largest_product(task.problem, fit_intercept, n_columns) / strongest
-    if 0.0 < bound < LEAST_SCORE:
+    if 0.0 < bound < least:
         raise RouteError(
             f"with a penalty of {strongest:.3g} its scores differ by at most {bound:.1g}, which is lost beside codes "
             "of the classes of size one"
         )
 
 
+def _least(task: Task) -> float:
+    """How much scores have to differ for what is asked of them; zero if nothing hangs on last bits."""
+    if task.loss.classes is None:
+        return 0.0
+    if {"scores", "decision_function"} & task.responses:
+        return LEAST_RANKED
+    return LEAST_DECIDED if task.loss.name == "zero_one" or "predict" in task.responses else 0.0
+
+
 def _largest_product(problem: Problem, fit_intercept: bool, n_columns: int | None) -> float:
-    """What scores, times the penalty, differ by at most: gradients at zero are sums of rows times less than two."""
+    """What scores, times the penalty, differ by at most: rows are no longer, times the gradient at scores of zero.
+
+    That of all rows stands for those of training sets, and of columns of size one that say nothing if steps make them.
+    """
     weights = np.ones(problem.n) if problem.weights is None else problem.weights
     if n_columns is not None:
-        return 2.0 * float(weights.sum()) * n_columns
+        return float(np.sqrt(weights @ weights)) * n_columns
     if sparse.issparse(problem.X):  # about zero, as if there were no intercept
-        sizes: FloatArray = sparse_linalg.norm(problem.X, axis=1)
+        X, longest = problem.X, float(sparse_linalg.norm(problem.X, axis=1).max(initial=0.0))
     else:
         X = numeric_matrix(problem)
-        sizes = np.linalg.norm(X - middle(X) if fit_intercept else X, axis=1)
-    return 2.0 * float(weights @ sizes) * float(sizes.max(initial=0.0))
+        X = X - middle(X) if fit_intercept else X
+        longest = float(np.linalg.norm(X, axis=1).max(initial=0.0))
+    codes = problem.y - np.average(problem.y, axis=0, weights=weights) if fit_intercept else problem.y
+    gradient = X.T @ (weights[:, None] * codes)
+    return longest * float(np.linalg.norm(gradient, axis=0).max(initial=0.0))

@@ -179,7 +179,8 @@ def with_ties(scores: FloatArray, codes: FloatArray, *, ranks: bool = False) -> 
     """Scores (K, m, ...) of the m rows of a fold, with those that differ by rounding errors only made equal.
 
     They were differences from ``codes``, whose last bits they have: those of a model that knows nothing are a constant,
-    or zero. Where they are to be ranked, scores that have too few digits for so many rows are refused.
+    or zero, and those of rows that are the same differ by these bits where the classes do. Where they are to be ranked,
+    scores that have too few digits for so many rows are refused.
     """
     scores = _alike_everywhere(scores, codes)
     order = scores.argsort(axis=1, kind="stable")

@@ -262,8 +262,13 @@ class LoneSets(LearningSets, ABC):
 
 
 def _first_fit(starts: Sequence[FloatArray], fit: Callable[[FloatArray], Fit]) -> Fit:
-    """From the first start that leads to one: where a heavy row held the others, these may have no curvature left."""
+    """From the first start that leads to one: where a heavy row held the others, these may have no curvature left.
+
+    Steps know nothing of directions without curvature, so that a fit may seem to have converged there, and free.
+    """
     for start in starts[:-1]:
         with suppress(NoFiniteFit):
-            return fit(start)
+            found = fit(start)
+            if not found.free.shape[1]:
+                return found
     return fit(starts[-1])
