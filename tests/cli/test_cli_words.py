@@ -121,6 +121,18 @@ def test_all_problems_of_a_table_are_said_at_once(table):
         assert part in line
 
 
+def test_columns_in_the_same_notation_are_one_problem(table):
+    rng = np.random.default_rng(0)
+    path = table(**{name: [f"{x:.1f}".replace(".", ",") for x in rng.normal(0, 9, 40)] for name in ("y", *"abcd")})
+    outcome = onefit_cli("run", path, "--target", "y")
+    assert outcome.exit_code == 1
+    (line,) = [line for line in outcome.stderr.splitlines() if "notation" in line or "hold" in line]
+    assert "Columns 'y', 'a', 'b' and 2 more hold numbers with decimal commas, such as" in line
+    assert line.endswith("; give --decimal ,.")
+    assert line.count("--decimal") == 1
+    assert onefit_cli("run", path, "--target", "y", "--decimal", ",").exit_code == 0
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [
