@@ -344,3 +344,12 @@ def test_a_report_by_the_name_of_another_kind_is_refused_before_anything_is_comp
     assert "'answer.pdf' says otherwise; name it 'answer.html' (a browser prints it as PDF)." in outcome.stderr
     assert "plan:" not in outcome.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_an_estimate_without_an_interval_has_the_digits_of_the_others():
+    outcome = onefit_cli(*RUN, "--folds", "10", "--repeats", "2")
+    rows = [line.split() for line in outcome.stdout.splitlines()]
+    (paper,) = [row for row in rows if row[:1] == ["paper"]]
+    (bates,) = [row for row in rows if row[:1] == ["bates"]]
+    assert paper[2:5] == ["-", "-", "-"]
+    assert "." not in paper[1] + bates[1]
