@@ -14,6 +14,7 @@ from test_cli import DROPPED, HOUSES, onefit_cli
 
 from onefit.cli import answering, telling
 from onefit.cli.group import HABITS
+from onefit.cli.recipes import Recipe, with_short_names
 from onefit.cli.showing import numbers
 from onefit.cli.telling import CommandBar
 from onefit.running.progress import Progress, Units
@@ -353,3 +354,17 @@ def test_an_estimate_without_an_interval_has_the_digits_of_the_others():
     (bates,) = [row for row in rows if row[:1] == ["bates"]]
     assert paper[2:5] == ["-", "-", "-"]
     assert "." not in paper[1] + bates[1]
+
+
+def test_classes_of_other_packages_are_compared_without_their_modules():
+    path, other = "sklearn.tree:DecisionTreeRegressor", "sklearn.neighbors:KNeighborsRegressor"
+    short = ["--folds", "3", "--repeats", "1"]
+    outcome = onefit_cli("compare", *RUN[1:], "--model", path, "--model", other, *short)
+    assert outcome.exit_code == 0
+    assert "sklearn" not in outcome.stdout
+    assert {"DecisionTreeRegressor", "KNeighborsRegressor"} < set(outcome.stdout.split())
+    assert re.search(r"(?m)^(DecisionTree|KNeighbors)Regressor: rule covariance, 3 folds", outcome.stdout)
+    recipes = [
+        Recipe(name, None, "", (), None, ()) for name in ("one:Model", "two:Model", "one:make", "one:Other", "ridge")
+    ]
+    assert [each.name for each in with_short_names(recipes)] == ["one:Model", "two:Model", "one:make", "Other", "ridge"]
