@@ -14,6 +14,7 @@ from test_cli import DROPPED, HOUSES, onefit_cli
 
 from onefit.cli import answering, telling
 from onefit.cli.group import HABITS
+from onefit.cli.recipes import Recipe, with_short_names
 from onefit.cli.showing import numbers
 from onefit.cli.telling import CommandBar
 from onefit.running.progress import Progress, Units
@@ -119,6 +120,18 @@ def test_all_problems_of_a_table_are_said_at_once(table):
         "--weights",
     ):
         assert part in line
+
+
+def test_columns_in_the_same_notation_are_one_problem(table):
+    rng = np.random.default_rng(0)
+    path = table(**{name: [f"{x:.1f}".replace(".", ",") for x in rng.normal(0, 9, 40)] for name in ("y", *"abcd")})
+    outcome = onefit_cli("run", path, "--target", "y")
+    assert outcome.exit_code == 1
+    (line,) = [line for line in outcome.stderr.splitlines() if "notation" in line or "hold" in line]
+    assert "Columns 'y', 'a', 'b' and 2 more hold numbers with decimal commas, such as" in line
+    assert line.endswith("; give --decimal ,.")
+    assert line.count("--decimal") == 1
+    assert onefit_cli("run", path, "--target", "y", "--decimal", ",").exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -332,3 +345,26 @@ def test_a_report_by_the_name_of_another_kind_is_refused_before_anything_is_comp
     assert "'answer.pdf' says otherwise; name it 'answer.html' (a browser prints it as PDF)." in outcome.stderr
     assert "plan:" not in outcome.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_an_estimate_without_an_interval_has_the_digits_of_the_others():
+    outcome = onefit_cli(*RUN, "--folds", "10", "--repeats", "2")
+    rows = [line.split() for line in outcome.stdout.splitlines()]
+    (paper,) = [row for row in rows if row[:1] == ["paper"]]
+    (bates,) = [row for row in rows if row[:1] == ["bates"]]
+    assert paper[2:5] == ["-", "-", "-"]
+    assert "." not in paper[1] + bates[1]
+
+
+def test_classes_of_other_packages_are_compared_without_their_modules():
+    path, other = "sklearn.tree:DecisionTreeRegressor", "sklearn.neighbors:KNeighborsRegressor"
+    short = ["--folds", "3", "--repeats", "1"]
+    outcome = onefit_cli("compare", *RUN[1:], "--model", path, "--model", other, *short)
+    assert outcome.exit_code == 0
+    assert "sklearn" not in outcome.stdout
+    assert {"DecisionTreeRegressor", "KNeighborsRegressor"} < set(outcome.stdout.split())
+    assert re.search(r"(?m)^(DecisionTree|KNeighbors)Regressor: rule covariance, 3 folds", outcome.stdout)
+    recipes = [
+        Recipe(name, None, "", (), None, ()) for name in ("one:Model", "two:Model", "one:make", "one:Other", "ridge")
+    ]
+    assert [each.name for each in with_short_names(recipes)] == ["one:Model", "two:Model", "one:make", "Other", "ridge"]

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.compose import TransformedTargetRegressor
-from sklearn.linear_model import LinearRegression, Ridge, RidgeClassifier
+from sklearn.compose import TransformedTargetRegressor, make_column_transformer
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -569,6 +569,31 @@ def test_the_model_itself_is_found_in_pipelines_and_under_transformed_targets(da
     table = coefficients(fitted)
     assert {row.cells[0] for row in table.rows} == set(data[0].columns)
     assert ("target as transformed" in table.caption) == ("Transformed" in repr(fitted))
+
+
+def test_coefficients_have_the_names_of_the_table_unless_two_would_be_the_same(data):
+    X, y = data[0][["a", "b"]], data[1]
+    scaled = make_column_transformer((StandardScaler(), ["a"]), remainder="passthrough")
+    fitted = make_pipeline(scaled, LogisticRegression()).fit(X, np.where(y > 0, "high", "low"))
+    assert {row.cells[0] for row in coefficients(fitted).rows} == {"a", "b"}
+    assert coefficients(fitted).caption.endswith(", above zero for low")
+    twice = make_column_transformer((StandardScaler(), ["a"]), ("passthrough", ["a"]))
+    fitted = make_pipeline(twice, Ridge()).fit(X, y)
+    assert {row.cells[0] for row in coefficients(fitted).rows} == {"standardscaler__a", "passthrough__a"}
+
+
+def test_a_comparison_with_other_folds_than_the_answer_says_so(data, result, comparison):
+    told = "They were compared with 5 folds and 2 repeats, and the answer above is of 5 folds and 4 repeats"
+    assert told in render(result=result, comparison=comparison)
+    assert "They were compared" not in render(comparison=comparison)
+    same = onefit.nested_cv(Ridge(1.0), *data, n_folds=5, n_repeats=2, random_state=0)
+    assert "They were compared" not in render(result=same, comparison=comparison)
+
+
+def test_short_words_take_no_more_room_than_they_need(comparison):
+    page = render(comparison=comparison)
+    assert re.search(r'<td class="words">(onestep|gram)</td>', page)
+    assert re.search('<td class="words long">this library.{1,9}s own', page)
 
 
 def test_parameter_goes_by_its_short_name_and_by_the_full_one_once_in_how_it_was_computed(curve):

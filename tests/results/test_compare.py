@@ -30,6 +30,7 @@ from helpers import (
     random_groups,
     random_weights,
 )
+from onefit.display.numbers import interval_text
 from onefit.errors import OneFitError
 
 FIGURES = ["estimate", "low", "high", "standard_error"]
@@ -233,6 +234,19 @@ def test_to_frame_is_a_copy_and_repr_holds_both_tables():
     assert (comparison.to_frame()["standard_error"] > 0).all()
     for part in ("Comparison", "squared error", "95%", "ridge", "ols", "paired differences"):
         assert part in repr(comparison)
+
+
+def test_the_summary_has_the_digits_that_intervals_bear_and_what_differences_tell():
+    X, y = data(60, 3, seed=12)
+    models = {"mean": Ridge(1e9), "ridge": Ridge(0.1), "ols": LinearRegression()}
+    comparison = onefit.compare(models, X, 100 * y, n_folds=5, n_repeats=4, random_state=0)
+    rows = comparison.summary().splitlines()
+    for name, row in comparison.models.iterrows():
+        (line,) = [line.split() for line in rows if line.split()[:1] == [name] and "-" not in line]
+        assert line[1:4] == list(interval_text(row["estimate"], row["low"], row["high"]))
+    told = [line for line in rows if line.endswith(("predicts better", "not told apart"))]
+    assert len(told) == len(comparison.differences) == 3
+    assert {line.endswith("predicts better") for line in told if " mean " in line} == {True}
 
 
 @pytest.mark.parametrize("n_outputs", [None, 2])

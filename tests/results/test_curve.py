@@ -37,6 +37,7 @@ from helpers import (
     relative_gap,
     tolerance,
 )
+from onefit.display.numbers import interval_text
 from onefit.errors import OneFitError
 
 every = pytest.mark.parametrize("route", ROUTES)
@@ -653,6 +654,20 @@ def test_to_frame_of_several_outputs_has_a_level_for_them():
         part = table.xs(name, level="output")
         np.testing.assert_array_equal(part["estimate"], curve.estimate[:, output])
         np.testing.assert_array_equal(part["gcv"], curve.scores[("gcv", name)])
+
+
+@pytest.mark.parametrize("n_outputs", [None, 2])
+def test_the_summary_says_the_best_value_and_those_that_are_as_good(n_outputs):
+    X, y = data(60, 3, seed=4, n_outputs=n_outputs)
+    curve = onefit.error_curve(Ridge(), X, y, param_name="alpha", param_range=[0.01, 1.0, 1e6])
+    text = curve.summary()
+    assert text.count("at alpha") == text.count("cannot be told from the best") == (n_outputs or 1)
+    assert "chosen on the same rows" in text
+    for q, line in enumerate(line for line in text.splitlines() if "at alpha" in line):
+        best = int(np.atleast_1d(curve.best)[q])
+        figures = (np.reshape(part, (3, -1))[best, q] for part in (curve.estimate, curve.low, curve.high))
+        assert "squared error {}, 95% interval {} to {}, at alpha".format(*interval_text(*figures)) in line
+        assert line.endswith(f"{curve.values[best]:g}")
 
 
 def test_repr_says_what_was_selected():

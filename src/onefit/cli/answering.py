@@ -29,7 +29,7 @@ from .options import STANDARD_INPUT
 from .parsing import Penalties, Value
 from .preparing import TAKE_TEXT, Prepared, prepare
 from .reading import read_table
-from .recipes import Recipe, make_recipe
+from .recipes import Recipe, make_recipe, with_short_names
 from .script import Call, write_script
 from .streaming import find_table, is_many, penalty_of, prepare_table, read_many
 from .telling import CommandBar
@@ -306,7 +306,7 @@ def answer_curve(ask: Ask) -> Answer:
         at, name, values, code = recipe, _parameter(recipe, ask.param), list(ask.values), repr(list(ask.values))
     elif not recipe.penalty:
         parameter = "C --simpler smaller" if recipe.name == "logistic" else "NAME"
-        raise DataError(f"The model {recipe.name} has no penalty lambda; give --param {parameter} --values a,b,c.")
+        raise DataError(f"The model {recipe.name} has no penalty lambda; give --param {parameter} --values 0.1,1,10.")
     else:
         at = make_recipe(recipe.name, answer.prepared, lam=1.0)
         fitted = None if answer.prepared.is_streamed else _fit(answer, recipe)
@@ -338,6 +338,7 @@ def _parameter(recipe: Recipe, name: str) -> str:
 def answer_compare(ask: Ask) -> Answer:
     """Several models on the same folds."""
     answer, read = _start(ask, fits_frame=False)
+    answer.recipes = with_short_names(answer.recipes)
     estimators = {recipe.name: recipe.estimator for recipe in answer.recipes}
     answer.comparison = answer.call(
         onefit.compare, estimators, answer.prepared.X, answer.prepared.y, **answer.keywords()

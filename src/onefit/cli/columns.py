@@ -11,6 +11,7 @@ import pandas as pd
 from pandas.api import types
 
 from ..errors import DataError
+from .problems import NotationError
 
 __all__ = ["Column", "read_column"]
 
@@ -172,7 +173,7 @@ def refuse_disguised(name: str, present: pd.Series[Any], texts: list[str]) -> No
                 re.fullmatch(COMMA_THOUSANDS, t) and re.fullmatch(DECIMAL_COMMA, t) for t in odd
             )
             also = " (or, if that is a decimal comma, --decimal ,)" if both else ""
-            raise DataError(f"Column {name!r} holds numbers with {what}, such as {odd[0]!r}; give {remedy}{also}.")
+            raise NotationError((str(name),), f"numbers with {what}", odd[0], f"{remedy}{also}")
     odd = [text for text in texts if not re.fullmatch(NUMBER, text.strip())]
     if not odd:
         raise DataError(f"Column {name!r} holds numbers as text; store them as numbers, or --drop {name!r}.")

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeGuard
 
 from ..errors import DataError
@@ -15,7 +15,7 @@ from .amounts import check_amounts
 from .preparing import TAKE_TEXT, Prepared, wrapped
 from .roles import listed
 
-__all__ = ["Recipe", "make_recipe"]
+__all__ = ["Recipe", "make_recipe", "with_short_names"]
 
 TUNED_BY: dict[str, tuple[str, ...]] = {
     "ridge": ("gcv", "loo", "reml"),
@@ -125,6 +125,15 @@ def make_recipe(
     prefix = f"{last.removeprefix('onefit.').partition('(')[0].lower()}__" if len(steps) > 1 else ""
     notes = _notes(name, prepared, freeze)
     return Recipe(name, _make(code, imports), code, tuple(imports), _penalty(name, last, prefix), notes)
+
+
+def with_short_names(recipes: Sequence[Recipe]) -> tuple[Recipe, ...]:
+    """Classes of other packages without their modules, for labels of tables and charts, where no two are the same."""
+    classes = [recipe.name.rpartition(":")[2] for recipe in recipes]
+    return tuple(
+        replace(recipe, name=short) if short[:1].isupper() and classes.count(short) == 1 else recipe
+        for recipe, short in zip(recipes, classes, strict=True)
+    )
 
 
 def _piped(steps: Sequence[str]) -> str:

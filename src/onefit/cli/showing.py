@@ -22,6 +22,8 @@ from ..vocabulary import RULE_WORDS
 from .texts import as_options, clean
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from ..results.comparison import Comparison
     from ..results.curve import ErrorCurve
     from ..results.nested import NestedCVResult
@@ -138,7 +140,7 @@ def _show_rules(console: Console, result: NestedCVResult) -> None:
     is_wide = console.width >= WIDE
     table = _table("rule", "estimate", "low", "high", "standard error", *([""] if is_wide else []))
     for rule, row in result.intervals.iterrows():
-        figures, error = numbers(row["estimate"], row["low"], row["high"]), float(row["standard_error"])
+        figures, error = _rule_figures(result, row), float(row["standard_error"])
         mark = f"{rule} *" if rule == result.rule else str(rule)
         words = [RULE_WORDS[str(rule)]] if is_wide else []
         table.add_row(mark, *figures, _error(error, figures), *words)
@@ -147,6 +149,15 @@ def _show_rules(console: Console, result: NestedCVResult) -> None:
         console.print("; ".join(f"{rule}: {words}" for rule, words in RULE_WORDS.items()), style="dim")
     for line in rule_reasons(result.intervals, result.rule):  # of that one findings speak
         console.print(f"{ABSENT} for {clean(as_options(line))}", soft_wrap=True)
+
+
+def _rule_figures(result: NestedCVResult, row: pd.Series[float]) -> list[str]:
+    """Figures of a rule; without an interval, to say how many digits to write, as those of the rule that was chosen."""
+    if math.isfinite(row["low"]) or math.isfinite(row["high"]):
+        return numbers(row["estimate"], row["low"], row["high"])
+    low, high = map(float, result.interval)
+    spread = (high - low) / 2
+    return [_number(float(row["estimate"]), Digits.of([float(row["estimate"])], spread).decimals), ABSENT, ABSENT]
 
 
 def _show_beside(console: Console, result: NestedCVResult) -> None:
@@ -172,10 +183,10 @@ def _show_metrics(console: Console, result: NestedCVResult) -> None:
         console.print(table)
 
 
-def _show_method(console: Console, result: NestedCVResult, warned: Sequence[str]) -> None:
-    """How it was computed, and what was found that no warning has said."""
+def _show_method(console: Console, result: NestedCVResult, warned: Sequence[str], whose: str = "") -> None:
+    """How it was computed, and what was found that no warning has said; ``whose`` it is, of several."""
     console.print()
-    console.print(method_line(result), soft_wrap=True)
+    console.print(f"{whose}{method_line(result)}", soft_wrap=True)
     console.print(f"Why this route: {clean(as_options(result.route_reason))}", soft_wrap=True)
     for finding in result.findings:
         if finding.text not in warned:
@@ -249,7 +260,7 @@ def _show_comparison(console: Console, comparison: Comparison, warned: Sequence[
     if len(comparison.results[best].metrics) > 1:
         console.print()
         _show_all_metrics(console, comparison)
-    _show_method(console, comparison.results[best], warned)
+    _show_method(console, comparison.results[best], warned, f"{clean(best)}: ")
 
 
 def _show_all_metrics(console: Console, comparison: Comparison) -> None:

@@ -134,6 +134,8 @@ def coefficients(fitted: Predictor) -> ReportTable | None:
     inner = getattr(fitted, "regressor_", fitted)
     scaled = " of the columns as the last step sees them" if hasattr(inner, "steps") else ""
     scaled += ", for the target as transformed" if _transforms_target(fitted) else ""
+    classes = list(getattr(last_step(fitted), "classes_", ()))
+    scaled += f", above zero for {classes[1]}" if len(classes) == 2 else ""
     left = f", the {MOST_COEFFICIENTS} largest of {len(coef)}" if len(coef) > MOST_COEFFICIENTS else ""
     return ReportTable(f"Coefficients{scaled}{left}", ["column", "coefficient"], rows)
 
@@ -155,7 +157,14 @@ def _names(fitted: Any) -> AnyArray | None:
         names: AnyArray = fitted[:-1].get_feature_names_out()
     except (AttributeError, ValueError, NotImplementedError):
         return None  # a transformer that does not name its columns
-    return names
+    return _without_prefixes(names, [step for _, step in fitted.steps[:-1]])
+
+
+def _without_prefixes(names: AnyArray, steps: list[Any]) -> AnyArray:
+    """Names without those of the parts of a ColumnTransformer before them, if that leaves no two the same."""
+    parts = [f"{part}__" for step in steps for part, *_ in getattr(step, "transformers_", ())]
+    short = [next((name[len(part) :] for part in parts if name.startswith(part)), name) for name in map(str, names)]
+    return np.array(short, dtype=object) if len(set(short)) == len(short) else names
 
 
 def methods_text(subject: Subject) -> str:

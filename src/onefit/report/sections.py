@@ -13,6 +13,7 @@ from ..display.numbers import number_text, percent
 from ..display.style import loss_label
 from ..display.verdicts import rule_reasons
 from ..results.curve import ErrorCurve, spans_decades
+from ..results.nested import NestedCVResult
 from ..results.pictured import probabilities_of
 from ..results.placed import placed
 from ..typing import AnyArray, FloatArray
@@ -227,6 +228,7 @@ def _comparison(subject: Subject, output: int) -> Section:
         "All models were held to the same rows and folds. Whether two of them differ is a question about their paired "
         "differences, in whose intervals what both models share cancels: models with overlapping intervals may "
         "well differ. Pairs in colour do.",
+        *_other_folds(subject),
     ]
     charts = [
         Chart(f"chart-models-{output}", error, f"{title_of(comparison.loss)} of each model with its {level} interval."),
@@ -234,6 +236,22 @@ def _comparison(subject: Subject, output: int) -> Section:
     ]
     both = [tables.models(subject, output), tables.differences(subject, output)]
     return Section("comparison", "The models compared", texts, charts, tables=both)
+
+
+def _other_folds(subject: Subject) -> list[str]:
+    """Why the figures of a model are not those of the answer, where these were computed with other folds or repeats."""
+    comparison, own = subject.comparison, subject.result
+    first = None if comparison is None else next(iter(comparison.results.values()))
+    if own is None or first is None or (own.n_folds, own.n_repeats) == (first.n_folds, first.n_repeats):
+        return []
+    return [
+        f"They were compared with {_folds(first)}, and the answer above is of {_folds(own)}, so that figures of the "
+        "same model may differ a little."
+    ]
+
+
+def _folds(result: NestedCVResult) -> str:
+    return f"{result.n_folds:,} folds and {result.n_repeats:,} repeat{'s' if result.n_repeats > 1 else ''}"
 
 
 def _diagnostics(subject: Subject, output: int) -> Section:

@@ -35,6 +35,8 @@ __all__ = [
 ]
 
 MOST_CLASSES = 12
+MOST_SHORT = 24
+"""Letters of words that stay on one line, such as "cannot be told apart"."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,10 @@ class ReportTable:
     columns: Sequence[str]
     rows: Sequence[Row]
     words: frozenset[int] = frozenset()
+
+    def is_long(self, column: int) -> bool:
+        """Whether words of a column are sentences, which need room to be broken into lines."""
+        return any(len(row.cells[column]) > MOST_SHORT for row in self.rows)
 
 
 def rules(subject: Subject, output: int) -> ReportTable:

@@ -14,9 +14,9 @@ from ..checks import check_choice
 from ..display.html import comparison_html
 from ..display.latex import comparison_latex
 from ..display.paper import comparison_sentences
-from ..display.style import loss_label
 from ..typing import BoolArray, FloatArray
 from .nested import NestedCVResult
+from .summary import comparison_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,12 +68,7 @@ class Comparison:
 
     def summary(self) -> str:
         """Return both tables as text."""
-        level = f"{100 * self.confidence_level:g}%"
-        lost = "".join(f"\n\n{name} could not be fitted: {reason}" for name, reason in self.reasons.items())
-        return (
-            f"{loss_label(self.loss)} with {level} intervals\n{self.models.to_string()}\n\n"
-            f"paired differences (first minus second)\n{self.differences.to_string()}{lost}"
-        )
+        return comparison_text(self)
 
     def methods(self) -> str:
         """Return the sentences for the methods and results of a paper: models, and how the best differs from each."""

@@ -25,6 +25,7 @@ from ..sources import Table
 from ..typing import AnyArray, ArrayLike, BoolArray, Data, Estimator, FloatArray, IntArray, Rows
 from ..vocabulary import SELECTION_WORDS, SelectionName, Simpler
 from .nested import NestedCVResult
+from .summary import curve_line, curve_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -256,6 +257,10 @@ class ErrorCurve:
             frames.append(frame if name is None else frame.assign(output=name).set_index("output", append=True))
         return pd.concat(frames)
 
+    def summary(self) -> str:
+        """Return the best value with its error, and those that are as good, as text."""
+        return curve_text(self)
+
     def methods(self) -> str:
         """Return the sentences for the methods and results of a paper: the best value, and those not told from it."""
         return curve_sentences(self)
@@ -265,14 +270,7 @@ class ErrorCurve:
         return curve_latex(self)
 
     def __repr__(self) -> str:
-        low, high = (_short(value) for value in (self.values[0], self.values[-1]))
-        rules = ", ".join(f"{rule} {_short(self.select(rule))}" for rule in ("min", "one_se"))
-        failed = sum(bool(reason) for reason in self.reasons)
-        note = f"; {failed} could not be fitted, see reasons" if failed else ""
-        return (
-            f"<ErrorCurve of {self.param_name}, {len(self.values)} values from {low} to {high}; {rules} "
-            f"(simpler is {self.simpler}){note}>"
-        )
+        return curve_line(self)
 
     def _repr_html_(self) -> str:
         return curve_html(self)
@@ -312,11 +310,6 @@ class ErrorCurve:
             title=None if self.output_names is None else self._title(self.output_names[output]),
             axes=axes,
         )
-
-
-def _short(value: object) -> str:
-    """A number to four digits, anything else as it is."""
-    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
 
 
 def simplicity(n_values: int, simpler: Simpler, values: AnyArray) -> IntArray:

@@ -1,20 +1,22 @@
-"""A result as text: the answer, how it was computed and what was found."""
+"""Results as text: the answer, how it was computed and what was found, with the digits that intervals bear."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..display.estimators import short_name
+from ..display.html import at, interval_rows, selections, span
 from ..display.method import method_line
-from ..display.numbers import ABSENT_TEXT, interval_text
+from ..display.numbers import ABSENT_TEXT, interval_text, number_text
 from ..display.style import loss_label
-from ..display.verdicts import baseline_text, calibration_text, other_metrics, rule_reasons
+from ..display.verdicts import baseline_text, better_of, calibration_text, other_metrics, rule_reasons
 from ..typing import FloatArray
 from ..vocabulary import RULE_WORDS
 
-__all__ = ["summary_text"]
+__all__ = ["comparison_text", "curve_line", "curve_text", "summary_text"]
 
 MOST_SHOWN = 20
 """Outputs that a summary lists; there may be thousands."""
@@ -47,6 +49,74 @@ def summary_text(result: Any, rules: bool) -> str:
         table = result.intervals.assign(**{"what it is": words}).to_string(na_rep="-", float_format="{:.4g}".format)
         lines += ["", table, *rule_reasons(result.intervals, result.rule)]
     return "\n".join(lines)
+
+
+def comparison_text(comparison: Any) -> str:
+    """The models from the best one, their paired differences with what these tell, and how they were computed."""
+    models, pairs = comparison.models, comparison.differences
+    routes = [*models["route"]]
+    rows = [[*figures, route] for figures, route in zip(interval_rows(models), routes, strict=True)]
+    lines = [f"{loss_label(comparison.loss)} with {100 * comparison.confidence_level:g}% intervals"]
+    lines += _aligned([["model", "estimate", "low", "high", "route"], *rows])
+    rows = []
+    for figures, (key, row) in zip(interval_rows(pairs), pairs.iterrows(), strict=True):
+        names = dict(zip(pairs.index.names, key, strict=True))
+        better = better_of(names["first"], names["second"], row["low"], row["high"], comparison.greater_is_better)
+        rows.append([*figures, "not told apart" if better is None else f"{better} predicts better"])
+    if rows:
+        lines += ["", "paired differences (first minus second)"]
+        lines += _aligned([["", "estimate", "low", "high", ""], *rows])
+    lines += [f"\n{name} could not be fitted: {reason}" for name, reason in comparison.reasons.items()]
+    return "\n".join(lines).replace("−", "-")
+
+
+def curve_text(curve: Any) -> str:
+    """The best value with its error, what cannot be told from it, and the simplest within a standard error."""
+    level, same = f"{100 * curve.confidence_level:g}%", curve.indistinguishable()
+    lines = list[str]()
+    for q, output in enumerate((curve.output_names or ("",))[:MOST_SHOWN]):
+        chosen = {rule: position for position, rules in selections(curve, q).items() for rule in rules}
+        best, simple = chosen["min"], chosen["one_se"]
+        estimate, low, high = interval_text(*(at(part[best], q) for part in (curve.estimate, curve.low, curve.high)))
+        inside = same[q] if curve.output_names else same
+        lines += [
+            f"{output + ': ' if output else ''}{loss_label(curve.loss)} {estimate}, {level} interval {low} to {high}, "
+            f"at {short_name(curve.param_name)} {number_text(curve.values[best])}",
+            f"  {len(inside)} of {len(curve.values)} values{span(inside)} cannot be told from the best",
+            f"  the simplest within one standard error is {number_text(curve.values[simple])}",
+        ]
+    if len(curve.output_names or ()) > MOST_SHOWN:
+        lines.append(f"and {len(curve.output_names) - MOST_SHOWN:,} outputs more: to_frame() has a row for each")
+    lines.append(method_line(next(result for result in curve.results if result is not None)))
+    lines.append("note: The value was chosen on the same rows, so its interval covers less often than it says.")
+    return "\n".join(lines).replace("−", "-")
+
+
+def curve_line(curve: Any) -> str:
+    """What a curve is of, and what was selected, in one line."""
+    low, high = (_short(value) for value in (curve.values[0], curve.values[-1]))
+    rules = ", ".join(f"{rule} {_short(curve.select(rule))}" for rule in ("min", "one_se"))
+    failed = sum(bool(reason) for reason in curve.reasons)
+    note = f"; {failed} could not be fitted, see reasons" if failed else ""
+    return (
+        f"<ErrorCurve of {curve.param_name}, {len(curve.values)} values from {low} to {high}; {rules} "
+        f"(simpler is {curve.simpler}){note}>"
+    )
+
+
+def _short(value: object) -> str:
+    """A number to four digits, anything else as it is."""
+    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of text below each other: names and last column to the left, figures to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    padded = [
+        [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:-1], widths[1:-1], strict=True))]
+        for row in rows
+    ]
+    return ["  ".join([*cells, row[-1]]).rstrip() for cells, row in zip(padded, rows, strict=True)]
 
 
 def _figures(values: Iterable[float | FloatArray], output: int) -> list[str]:
