@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import Ridge
 
 import onefit
-from helpers import quiet_nested_cv, relative_gap
+from helpers import quiet_nested_cv, quietly, relative_gap
 from onefit.linalg.exactridge import predict_exactly
 from onefit.linalg.penalty import as_penalty
 
@@ -91,3 +91,29 @@ def test_uneven_columns_that_fit_all_rows_one_step():
     X, y = rng.normal(size=(n, p)) * np.logspace(-2.3, 2.5, p), rng.normal(size=n)
     X[:, 4] *= np.where(light, 6.7e6, 3.8e-6)
     assert_keeps_digits(X, y, np.where(light, 0.0, 1.0), lam, {"route": "onestep"}, 1e-10)
+
+
+def test_a_row_of_next_to_no_weight_where_many_penalties_share_a_basis():
+    """The smallest of penalties over fifteen decades had 1e-5 of its prediction wrong (fuzz case 500017596)."""
+    worst = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(10, 12)) * 2.0 ** rng.integers(-4, 5, size=12), rng.normal(size=10)
+        w, ids = 10.0 ** rng.uniform(-6, -2, size=10), np.arange(10) % 8
+        w[4] = 6e-12
+        curve = quietly(
+            onefit.error_curve,
+            Ridge(),
+            X,
+            y,
+            param_name="alpha",
+            param_range=(3e-14, 1.6, 160.0),
+            folds=ids[None],
+            sample_weight=w,
+            route="gram",
+        )
+        rows = ids != 4
+        args = as_penalty(None, 12), y[rows][:, None], w[rows], 3e-14, True
+        exact = predict_exactly(X[rows], *args, X[[4]])[0, 0]
+        worst.append(abs(curve.results[0].heldout["prediction"][4] - exact) / np.abs(y).max())
+    assert max(worst) < 1e-9
