@@ -18,6 +18,7 @@ __all__ = [
     "class_factors",
     "dense",
     "feature_maps",
+    "hardly_differ",
     "mapped",
     "penalties_of",
     "projected",
@@ -34,6 +35,9 @@ NO_MEAN = (
     "with other values in every training set."
 )
 
+CLOSE = 1e-9
+"""Scores of classes are known to less by an iteration: what is left of it may be larger in single rows."""
+
 NOT_SETTLED = "columns nearly depend on each other: rounding errors hide the coefficients"
 REMEDY = 'Give the model a penalty; or take what the solver stops at, by route="refit".'
 
@@ -41,6 +45,12 @@ REMEDY = 'Give the model a penalty; or take what the solver stops at, by route="
 def dense(part: FloatArray | sparse.csr_matrix) -> FloatArray:
     """Some rows as an array."""
     return np.asarray(part.toarray() if sparse.issparse(part) else part)  # type: ignore[union-attr]
+
+
+def hardly_differ(scores: FloatArray) -> BoolArray:
+    """Where the two highest scores (..., Q) of classes, or one and zero, differ by what an iteration may have left."""
+    two = np.partition(scores, -2, axis=-1)[..., -2:] if scores.shape[-1] > 1 else np.insert(scores, 0, 0.0, axis=-1)
+    return np.asarray(np.abs(two[..., 1] - two[..., 0]) <= CLOSE)
 
 
 def class_factors(learner: GLMLearner, sums: FloatArray, present: BoolArray) -> FloatArray:

@@ -15,7 +15,7 @@ from .newtonalone import Chunk, LoneSets
 from .newtonbatch import NewtonBatch, NewtonSets, in_predictors
 from .newtonfull import FullEngine
 from .newtonhessians import Hessians
-from .newtonparts import mapped, projected
+from .newtonparts import hardly_differ, mapped, projected
 
 __all__ = ["NewtonEngine"]
 
@@ -27,9 +27,6 @@ FEW_CELLS = 2**18
 
 MOST_FLOATS = 2**22
 """Numbers of Hessians, and of gradients and coefficients, that are held for the values that are iterated together."""
-
-CLOSE = 1e-9
-"""Scores of classes are known to less by the iteration: what is left of it may be larger in single rows."""
 
 
 class NewtonEngine(FullEngine):
@@ -314,11 +311,9 @@ class _Sets(LoneSets):
 
         Fitted by themselves training sets have the last bits, and classes that nothing tells apart are equal.
         """
-        m, Q = found.shape[2], found.shape[-1]
         scores = self.engine.y[np.minimum(self.members[out], self.folds.n - 1)][:, :, :, None] - found
-        two = np.partition(scores, Q - 2, axis=-1)[..., -2:] if Q > 1 else np.insert(scores, 0, 0.0, axis=-1)
-        is_row = np.arange(m) < self.sizes[out][:, :, None]
-        return np.asarray((np.abs(two[..., 1] - two[..., 0]) <= CLOSE) & is_row[..., None])
+        is_row = np.arange(found.shape[2]) < self.sizes[out][:, :, None]
+        return hardly_differ(scores) & is_row[..., None]
 
     def _predict_compiled(self, out: IntArray, columns: FloatArray, found: FloatArray) -> None:
         """The same by the kernel, from coefficients (P, q, V, S): a fold at once for all training sets that lack it."""
