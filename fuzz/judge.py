@@ -47,6 +47,8 @@ MOST_PENALTY = 1e100
 FAR_APART = 1e30
 """Ratio of the sizes of columns above which onefit says that it refuses: squares of rounding errors are not small."""
 EPS = 2.0**-52
+LOST, LEAST_SCORE = "lost beside codes of the classes", 1e-5
+"""What classifiers are refused for whose scores differ by less than this: one route alone was asked for, not refits."""
 TIE = 1e-9
 """Decisions that are nearer than this may go either way."""
 
@@ -173,6 +175,8 @@ class _Case:
             return Verdict("refused rightly", extreme or "losses that cannot be squared")
         if self.model.kernel and (drowned := _drowned_penalties(self.problem, self.model)):
             return Verdict("refused rightly", drowned)
+        if LOST in reason and (lost := _lost_scores(self.model)):
+            return Verdict("refused rightly", lost)
         move = max(float(each.max()) for each in self._moves(at, expected).values())
         if move < STEADY and self.model.kernel:  # nobody has its entries without rounding errors
             self._moved = [
@@ -286,6 +290,20 @@ def _drowned_penalties(problem: Problem, model: Model) -> str:
     noise = problem.n * EPS * max(float(K[i, i].mid()) for i in range(problem.n))
     beyond = [alpha for alpha in problem.alphas if alpha < noise]
     return f"a penalty of {beyond[0]:.1g} where the kernel has rounding errors of {noise:.1g}" if beyond else ""
+
+
+def _lost_scores(model: Model) -> str:
+    """How little scores of classes can differ, if that is next to nothing beside codes of one: onefit says so."""
+    w = np.ones(len(model.Y)) if model.weights is None else model.weights
+    X = model.X - np.median(model.X, axis=0) * model.fit_intercept
+    if model.is_scaled:
+        X = X / np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
+    penalty = np.ones(X.shape[1]) if model.penalty is None else np.diag(model.penalty)
+    codes = model.Y - np.average(model.Y, axis=0, weights=w) * model.fit_intercept
+    with np.errstate(all="ignore"):
+        reach = np.linalg.norm(X, axis=1).max() * np.linalg.norm(X.T @ (w[:, None] * codes), axis=0).max()
+        bound = float(reach / penalty.min() / max(map(max, model.candidates)))
+    return f"scores that differ by at most {bound:.1g}" if bound < LEAST_SCORE else ""
 
 
 def _is_moderate(figures: Figures) -> bool:

@@ -62,7 +62,7 @@ def engine_of(estimator, X, y, weights=None, path=None):
     task = Task(problem, find_loss(None, problem.classes), RULES["covariance"])
     learner = adapt(estimator, task, path)
     assert isinstance(learner, GLMLearner), learner
-    return NewtonEngine(problem, learner, task.loss), problem
+    return NewtonEngine(task, learner), problem
 
 
 def heldout(engine, problem, n_folds=4, by_themselves=False):

@@ -9,6 +9,7 @@ from .classmoments import ClassLearner, ClassMoments
 from .constant import ConstantLearner
 from .contract import Learner, Path, Refusal, Scores, Task
 from .cutoff import has_cut_off, told_of_cut
+from .decisions import are_decided
 from .design import DesignSmoother
 from .encoded import EncodedLearner, EncodedSets, RowsOfSet, SomeValuesFail
 from .encoded_family import EncodedFamily
@@ -76,6 +77,7 @@ __all__ = [
     "TrainingStatistics",
     "TunedLearner",
     "adapt",
+    "are_decided",
     "fit_newton",
     "free_columns",
     "frozen",

@@ -12,7 +12,7 @@ from ..typing import FloatArray
 from ..validation import Problem, numeric_matrix
 from .contract import Task
 
-__all__ = ["check_decisions"]
+__all__ = ["are_decided", "check_decisions"]
 
 LEAST_DECIDED = 1e-6
 """Scores that differ by a millionth of this are taken for ties (`onefit.metrics.losses.SAME`): of those above, few."""
@@ -37,13 +37,16 @@ def check_decisions(task: Task, lams: FloatArray, fit_intercept: bool, n_columns
         )
 
 
+def are_decided(task: Task) -> bool:
+    """Whether it counts which class is predicted."""
+    return task.loss.classes is not None and (task.loss.name == "zero_one" or "predict" in task.responses)
+
+
 def _least(task: Task) -> float:
     """How much scores have to differ for what is asked of them; zero if nothing hangs on last bits."""
-    if task.loss.classes is None:
-        return 0.0
     if {"scores", "decision_function"} & task.responses:
         return LEAST_RANKED
-    return LEAST_DECIDED if task.loss.name == "zero_one" or "predict" in task.responses else 0.0
+    return LEAST_DECIDED if are_decided(task) else 0.0
 
 
 def _largest_product(problem: Problem, fit_intercept: bool, n_columns: int | None) -> float:

@@ -182,12 +182,14 @@ def with_ties(scores: FloatArray, codes: FloatArray, *, ranks: bool = False) -> 
     or zero, and those of rows that are the same differ by these bits where the classes do. Where they are to be ranked,
     scores that have too few digits for so many rows are refused.
     """
-    scores = _alike_everywhere(scores, codes)
+    low, high = (end(axis=1, keepdims=True) for end in (scores.min, scores.max))
+    spread, largest = high - low, np.maximum(np.abs(low), np.abs(high))
+    last_bits = LAST_BITS * np.maximum(largest, float(np.abs(codes).max(initial=0.0)))
+    taken_for_ties = SAME_SCORE * np.minimum(np.minimum(largest, USUAL_SCORE), spread / USUAL_SPREAD)
+    if (taken_for_ties < last_bits).any():  # equal rows may be farther apart
+        scores = _alike_everywhere(scores, codes)
     order = scores.argsort(axis=1, kind="stable")
     ranked = np.take_along_axis(scores, order, axis=1)
-    spread = ranked[:, -1:] - ranked[:, :1]
-    largest = np.maximum(np.abs(ranked[:, :1]), np.abs(ranked[:, -1:]))
-    last_bits = LAST_BITS * np.maximum(largest, float(np.abs(codes).max(initial=0.0)))
     is_something = spread > 4 * last_bits
     # errors of the last bits, beside differences between neighbours in the order
     few = is_something & (spread < last_bits * min(scores.shape[1] ** 2, MOST_PAIRS))

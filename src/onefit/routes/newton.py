@@ -49,7 +49,7 @@ class NewtonRoute(RepeatedRoute):
     def engine(self, learner: Learner, task: Task, workers: Workers) -> Engine:
         """Fit all rows."""
         assert isinstance(learner, GLMLearner)
-        return NewtonEngine(task.problem, learner, task.loss)
+        return NewtonEngine(task, learner)
 
 
 def seconds_of_set(learner: GLMLearner) -> tuple[float, float]:
@@ -63,7 +63,7 @@ def seconds_of_set(learner: GLMLearner) -> tuple[float, float]:
 
 def mean_iterations(learner: GLMLearner, task: Task, folds: Folds) -> float:
     """How many iterations a training set takes, on average over those without one fold of a repeat, and all values."""
-    engine = NewtonEngine(task.problem, learner, task.loss)
+    engine = NewtonEngine(task, learner)
     sets = engine.sets(folds, range(1), FailureLog(engine.n_values))
     for _ in sets.run(np.arange(folds.n_folds)[:, None]):
         pass
@@ -73,7 +73,7 @@ def mean_iterations(learner: GLMLearner, task: Task, folds: Folds) -> float:
 def _settled(learner: GLMLearner, task: Task) -> Learner | Refusal:
     """The learner, if the fit to all rows has finite coefficients without a penalty: else no training set has."""
     try:
-        NewtonEngine(task.problem, learner, task.loss)
+        NewtonEngine(task, learner)
     except TrainingSetError as error:
         return Refusal(f"{str(error.args[0]).rstrip('.')}, where scikit-learn stops somewhere on the way")
     return learner

@@ -74,7 +74,7 @@ class NewtonSearchEngine(SplitsEngine):
         super().__init__(task.problem, learner, task.loss.of_predictions())
         y = task.problem.y
         self.learner, self.y = learner, np.zeros_like(y) if self.loss.is_of_predictions else y
-        self.engines = [NewtonEngine(task.problem, group, task.loss) for group in learner.groups]
+        self.engines = [NewtonEngine(task, group) for group in learner.groups]
 
     @cached_property
     def observed(self) -> FloatArray:

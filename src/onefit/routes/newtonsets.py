@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from ..folds import Folds
+from ..learners import GLMLearner, Task, are_decided
 from ..linalg import compiled
 from ..typing import BoolArray, FloatArray, IntArray
 from .engine import FailureLog
@@ -33,6 +34,10 @@ class NewtonEngine(FullEngine):
     """Iterates all training sets of a repeat at once."""
 
     layouts: dict[Hashable, tuple[FloatArray, IntArray | None]] = {}  # noqa: RUF012, replaced and never changed
+
+    def __init__(self, task: Task, learner: GLMLearner) -> None:
+        super().__init__(task.problem, learner, task.loss)
+        self.decides = are_decided(task)
 
     def sets(self, folds: Folds, repeats: range, log: FailureLog) -> _Sets:
         """The training sets of some partitions."""
@@ -300,7 +305,7 @@ class _Sets(LoneSets):
         found: BoolArray = is_converged & chunk.is_sound & chunk.present.all(axis=1)
         if chunk.unseen is not None:
             found &= np.stack([~engine.leaves_free(value, chunk.unseen) for value in values])
-        if engine.loss.classes is not None:
+        if engine.decides:
             step = max(1, MOST_FLOATS // max(1, residuals[0].size))
             for part in (slice(start, start + step) for start in range(0, len(out), step)):
                 found[:, part] &= ~self._are_tied(out[part], residuals[part]).any(axis=(1, 2)).T
