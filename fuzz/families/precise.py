@@ -102,6 +102,8 @@ class PreciseFamily(RegressorMixin, _Newton):
         self._y, self._w = np.asarray(y, dtype=LONG), self._w / self._w.sum()
         start = np.zeros(self._A.shape[1], dtype=LONG)
         if self.fit_intercept and self.power:
+            if not self._w @ self._y:
+                raise FloatingPointError("all y are zero: the intercept is at infinity")
             start[-1] = np.log(self._w @ self._y)
         self.theta_ = self._newton(start)
         return self
