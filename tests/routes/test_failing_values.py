@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.linear_model import LinearRegression, PoissonRegressor, Ridge
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
@@ -330,3 +331,34 @@ def test_a_deviance_of_counts_keeps_the_values_beside_one_that_fails():
     alone = quietly(onefit.nested_cv, PoissonRegressor(alpha=1.0), X, y, **keywords)
     assert "does not determine the coefficients" in curve.reasons[0]
     np.testing.assert_allclose(curve.estimate, [np.nan, alone.estimate], rtol=1e-9)
+
+
+@pytest.mark.parametrize("has_groups", [False, True])
+def test_scores_of_the_others_know_which_rows_are_in_no_fold(has_groups):
+    """Rows of no fold counted as scored where the first value failed, and no other had an interval (510004276)."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = (X[:, 0] + rng.normal(size=60) > 0).astype(int)
+    X = np.c_[X, np.arange(60) == 3]  # one class has nothing of it: its covariance is singular
+    groups = np.repeat(np.arange(20), 3)
+    ids = np.stack([groups % 3, (groups // 3) % 3])
+    for repeat, without in enumerate(([5, 7], [5, 9])):
+        ids[repeat, np.isin(groups, without)] = -1
+    both, alone = (
+        quietly(
+            onefit.error_curve,
+            QuadraticDiscriminantAnalysis(),
+            X,
+            y,
+            param_name="reg_param",
+            param_range=values,
+            folds=ids,
+            groups=groups if has_groups else None,
+            loss="log_loss",
+        )
+        for values in ((0.0, 0.1, 0.7), (0.1, 0.7))
+    )
+    assert "not full rank" in both.reasons[0]
+    for one, other in zip(both.results[1:], alone.results, strict=True):
+        assert np.isfinite(other.interval).all()
+        np.testing.assert_allclose(one.intervals.to_numpy(float), other.intervals.to_numpy(float), rtol=1e-11)

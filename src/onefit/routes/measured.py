@@ -88,7 +88,7 @@ def measure(responses: Responses, folds: Folds, task: Task, rows: RowRoles, n_va
     kept = [value for value in range(n_values) if value not in failed]
     L, K, n, V, R = folds.n_repeats, folds.n_folds, folds.n, n_values, n_figures(task)
     single = HeldOut(np.full((L, n, V, n_kept(task)), np.nan), np.full((L, n, V, R), np.nan), responses.failures)
-    single.losses[:, :, sorted(failed)] = 0.0
+    single.losses[:, :, sorted(failed)] = np.where(folds.ids < 0, np.nan, 0.0)[:, :, None, None]
     mean, scatter = np.zeros((2, L, K, K, V, R))
     fold_values, noise, moments = np.zeros((L, K, V, R)), np.zeros((L, V, V, R)), np.full((L, 2, V, R), np.nan)
     for at, repeat in enumerate(repeats_of(responses, folds, task.problem, rows.weights, kept) if kept else ()):
