@@ -30,6 +30,7 @@ ORDER = [
     "sources",
     "containers",
     "rowvalues",
+    "equalrows",
     "validation",
     "dealing",
     "folds",

@@ -14,6 +14,7 @@ from sklearn.utils import get_tags
 
 from .checks import MOST_SIZE, check_estimator, check_range_of
 from .containers import MOST_NAMED, as_container, as_numbers, column_names, is_table, to_float
+from .equalrows import equal_rows
 from .errors import DataError
 from .frames import as_array, in_double, in_few_blocks, is_frame
 from .metrics.losses import Classes
@@ -64,6 +65,11 @@ class Problem:
     def source(self) -> Source:
         """The rows of X, so that some of them come fast."""
         return MemorySource(in_few_blocks(self.X))
+
+    @cached_property
+    def equal_rows(self) -> IntArray | None:
+        """For each row the first one that is the same in all columns, (n,); None if that is not known."""
+        return equal_rows(self.X)
 
     @cached_property
     def _matrix(self) -> FloatArray:

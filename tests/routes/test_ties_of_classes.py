@@ -1,6 +1,7 @@
 """Probabilities of Gaussian classes next to zero and one: their ties are scikit-learn's, which ranks depend on."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import rankdata
 from sklearn.base import clone
@@ -236,3 +237,26 @@ def test_equal_rows_are_ties_however_small_a_penalty_makes_the_scores(is_binary,
         fast = quietly(onefit.nested_cv, model, X, y, **keywords)
         assert fast.route == ("refit" if type(model) is RidgeClassifier else "gram")
         np.testing.assert_allclose(fast.metrics.to_numpy(float), slow.metrics.to_numpy(float), rtol=1e-11)
+
+
+@pytest.mark.parametrize("kind", ["array", "frame"])
+@pytest.mark.parametrize("unit", [1.0, 1e-4, 1e-5, 1e-6, 1e-7])
+@pytest.mark.parametrize("model", [RidgeClassifier(), LogisticRegression(tol=1e-12, max_iter=10_000)])
+def test_rows_that_differ_in_a_column_of_small_units_are_no_ties(model, unit, kind):
+    """A coarse column and a fine one whose coefficient a penalty shrinks: an area of 0.68 instead of 0.82."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=80)
+    X = np.c_[rng.integers(0, 2, 80), unit * z]
+    X[:4] = X[4:8]  # of which some are the same
+    y = (X[:, 0] + z + rng.normal(size=80) > 0.5).astype(int)
+    ids = np.empty(80, dtype=int)
+    for label in (0, 1):
+        ids[y == label] = np.arange((y == label).sum()) % 5
+    table = pd.DataFrame(X, columns=["coarse", "fine"]) if kind == "frame" else X
+    settings = {"folds": ids[None], "scoring": "roc_auc"}
+    fast, slow = (quietly(onefit.nested_cv, model, table, y, route=route, **settings) for route in ("auto", "refit"))
+    np.testing.assert_allclose(fast.metrics.to_numpy(float), slow.metrics.to_numpy(float), rtol=1e-11)
+    if unit >= 1e-4:
+        assert fast.route != "refit"
+    else:
+        assert ("'fine'" if kind == "frame" else "column 1") in fast.route_reason

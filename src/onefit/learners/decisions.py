@@ -20,6 +20,12 @@ LEAST_DECIDED = 1e-6
 LEAST_RANKED = 1e-3
 """The same where rows are ranked: equal ones differ by 1e-14 of the codes, and others hardly ever by so little."""
 
+LEAST_BY_COLUMN = 1e-7
+"""The same of what one column alone makes of scores: rows that differ in their columns are ties up to 1e-13."""
+
+ROUNDED = 1e-12
+"""Part of a column by which it varies if it is a constant but for rounding errors."""
+
 
 def check_decisions(task: Task, lams: FloatArray, fit_intercept: bool, n_columns: int | None = None) -> None:
     """Leave a classifier to refits if some penalty lets its scores hardly differ, and classes or ranks count.
@@ -34,6 +40,24 @@ def check_decisions(task: Task, lams: FloatArray, fit_intercept: bool, n_columns
         raise RouteError(
             f"with a penalty of {strongest:.3g} its scores differ by at most {bound:.1g}, which is lost beside codes "
             "of the classes of size one"
+        )
+    if least == LEAST_RANKED and n_columns is None and not sparse.issparse(task.problem.X):
+        _check_columns(task.problem, strongest, fit_intercept)
+
+
+def _check_columns(problem: Problem, penalty: float, fit_intercept: bool) -> None:
+    """The same for ranks of rows that differ in a column only whose units let the penalty hold it near zero."""
+    X = numeric_matrix(problem)
+    about = X - middle(X) if fit_intercept else X
+    largest, squares = np.abs(about).max(axis=0, initial=0.0), np.einsum("ij,ij->j", about, about)
+    bounds = largest * np.sqrt(squares * len(X)) / (penalty + squares)
+    lost = (largest > ROUNDED * np.abs(X).max(axis=0, initial=0.0)) & (bounds < LEAST_BY_COLUMN)
+    if lost.any():
+        column = int(np.argmax(lost))
+        name = column if problem.feature_names is None else repr(problem.feature_names[column])
+        raise RouteError(
+            f"column {name} is so small beside a penalty of {penalty:.3g} that scores differ by at most "
+            f"{bounds[column]:.1g} because of it, and rows have to be ranked by that if all else is the same"
         )
 
 

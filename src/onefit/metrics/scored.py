@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import DataError
-from ..typing import AnyArray, FloatArray
+from ..typing import AnyArray, FloatArray, IntArray
 from ..vocabulary import PREDICTIVE
 from .contract import Repeat
 
@@ -162,6 +162,9 @@ def without_class(scored: Scored, name: str, label: object) -> DataError:
 SAME_SCORE = 1e-10
 """Part of a score within which its neighbour is one and the same: rounding errors differ from row to row."""
 
+UNEQUAL_SCORE = 1e-13
+"""The same of rows that are known to differ in their columns, of which a small one may decide."""
+
 LAST_BITS = 16 * float(np.finfo(np.float64).eps)
 """Part of a number within which rounding errors leave it: a few, of leverages up to some."""
 
@@ -175,17 +178,24 @@ USUAL_SPREAD = 0.01
 """Part of their size by which scores differ at least, unless a penalty lets them hardly differ from a constant."""
 
 
-def with_ties(scores: FloatArray, codes: FloatArray, *, ranks: bool = False) -> FloatArray:
+def with_ties(
+    scores: FloatArray, codes: FloatArray, *, ranks: bool = False, same: IntArray | None = None
+) -> FloatArray:
     """Scores (K, m, ...) of the m rows of a fold, with those that differ by rounding errors only made equal.
 
     They were differences from ``codes``, whose last bits they have: those of a model that knows nothing are a constant,
     or zero, and those of rows that are the same differ by these bits where the classes do. Where they are to be ranked,
-    scores that have too few digits for so many rows are refused.
+    scores that have too few digits for so many rows are refused. ``same`` (m,) are numbers of rows, those that are the
+    same in all columns the same number.
     """
+    part_of_size = SAME_SCORE
+    if same is not None:
+        _, first, kinds = np.unique(same, return_index=True, return_inverse=True)
+        scores, part_of_size = scores[:, first[kinds]], UNEQUAL_SCORE
     low, high = (end(axis=1, keepdims=True) for end in (scores.min, scores.max))
     spread, largest = high - low, np.maximum(np.abs(low), np.abs(high))
     last_bits = LAST_BITS * np.maximum(largest, float(np.abs(codes).max(initial=0.0)))
-    taken_for_ties = SAME_SCORE * np.minimum(np.minimum(largest, USUAL_SCORE), spread / USUAL_SPREAD)
+    taken_for_ties = part_of_size * np.minimum(np.minimum(largest, USUAL_SCORE), spread / USUAL_SPREAD)
     if (taken_for_ties < last_bits).any():  # equal rows may be farther apart
         scores = _alike_everywhere(scores, codes)
     order = scores.argsort(axis=1, kind="stable")
@@ -203,7 +213,7 @@ def with_ties(scores: FloatArray, codes: FloatArray, *, ranks: bool = False) -> 
     usual = np.clip(largest, np.finfo(np.float64).tiny, USUAL_SCORE)
     size = np.maximum(np.maximum(np.abs(ranked[:, 1:]), np.abs(ranked[:, :-1])), usual)
     size = np.minimum(size, spread / USUAL_SPREAD)
-    is_new[:, 1:] = (np.diff(ranked, axis=1) > SAME_SCORE * size) & is_something
+    is_new[:, 1:] = (np.diff(ranked, axis=1) > part_of_size * size) & is_something
     places = np.arange(ranked.shape[1]).reshape(1, -1, *(1,) * (ranked.ndim - 2))
     first = np.maximum.accumulate(np.where(is_new, places, 0), axis=1)
     found = np.empty_like(scores)

@@ -57,7 +57,7 @@ def of_scores(pairs: PairErrors[HeldOut], folds: Folds, learner: Learner, task: 
         unseen = unseen_classes(folds, repeat, task.problem)
         for fold, (rows, residuals) in enumerate(_kept_residuals(pairs, folds, repeat, task.problem.n_outputs)):
             for kind in kinds:
-                found = _response(kind, task, learner, task.problem.y[rows], residuals)
+                found = _response(kind, task, learner, rows, residuals)
                 by_kind[kind].append(found if unseen is None else without_unseen(found, kind, unseen[fold]))
         tables.append(by_kind)
     return Responses(tables, pairs.single.failures)
@@ -108,18 +108,20 @@ def _kept_residuals(
         yield folds.members[repeat, fold, :size], np.moveaxis(table, 2, 1)
 
 
-def _response(kind: str, task: Task, learner: Learner, y: FloatArray, residuals: FloatArray) -> AnyArray:
+def _response(kind: str, task: Task, learner: Learner, rows: IntArray, residuals: FloatArray) -> AnyArray:
     """One kind of response of a fold's rows."""
     if kind == "residual":
         return residuals
     classes = task.loss.classes
     assert classes is not None
+    y = task.problem.y[rows]
     scores = y[:, None] - residuals
     if kind == "predict":
         return classes.decide(scores)
     ranks = kind == "scores" and "decision_function" in learner.responses
     # what was subtracted from codes is rounded by them, and so differs between classes
-    scores = with_ties(scores, y, ranks=ranks)
+    same = task.problem.equal_rows if ranks else None
+    scores = with_ties(scores, y, ranks=ranks, same=None if same is None else same[rows])
     if kind == "scores":
         kind = "decision_function" if "decision_function" in learner.responses else "predict_proba"
         found = learner.respond(kind, scores)
