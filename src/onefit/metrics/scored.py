@@ -191,15 +191,14 @@ def with_ties(
     part_of_size = SAME_SCORE
     if same is not None:
         _, first, kinds = np.unique(same, return_index=True, return_inverse=True)
-        scores, part_of_size = scores[:, first[kinds]], UNEQUAL_SCORE
-    low, high = (end(axis=1, keepdims=True) for end in (scores.min, scores.max))
-    spread, largest = high - low, np.maximum(np.abs(low), np.abs(high))
+        scores, part_of_size = scores[:, first[kinds]] if len(first) < len(same) else scores, UNEQUAL_SCORE
+    order, ranked = _in_order(scores)
+    spread = ranked[:, -1:] - ranked[:, :1]
+    largest = np.maximum(np.abs(ranked[:, :1]), np.abs(ranked[:, -1:]))
     last_bits = LAST_BITS * np.maximum(largest, float(np.abs(codes).max(initial=0.0)))
     taken_for_ties = part_of_size * np.minimum(np.minimum(largest, USUAL_SCORE), spread / USUAL_SPREAD)
     if (taken_for_ties < last_bits).any():  # equal rows may be farther apart
-        scores = _alike_everywhere(scores, codes)
-    order = scores.argsort(axis=1, kind="stable")
-    ranked = np.take_along_axis(scores, order, axis=1)
+        order, ranked = _in_order(_alike_everywhere(scores, codes))
     is_something = spread > 4 * last_bits
     # errors of the last bits, beside differences between neighbours in the order
     few = is_something & (spread < last_bits * min(scores.shape[1] ** 2, MOST_PAIRS))
@@ -219,6 +218,12 @@ def with_ties(
     found = np.empty_like(scores)
     np.put_along_axis(found, order, np.take_along_axis(ranked, first, axis=1), axis=1)
     return found
+
+
+def _in_order(scores: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Places and values of the rows (axis 1) from the lowest."""
+    order = scores.argsort(axis=1, kind="stable")
+    return order, np.take_along_axis(scores, order, axis=1)
 
 
 def _alike_everywhere(scores: FloatArray, codes: FloatArray) -> FloatArray:
