@@ -210,7 +210,8 @@ def _response(
     scores = y[:, None] - residuals
     if kind == "predict":
         return classes.decide(scores)
-    scores = with_ties(scores, y, ranks=kind == "scores")
+    # rows are predicted by products of their columns, so that those of equal rows differ by last bits only
+    scores = with_ties(scores, y, ranks=kind == "scores", same=np.arange(len(y)))
     if kind != "predict_proba":
         return scores
     return np.concatenate([each.of(scores[..., each.values, :]) for each in chances], axis=-2)
