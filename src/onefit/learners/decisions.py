@@ -57,8 +57,8 @@ def _check_columns(problem: Problem, penalty: float, fit_intercept: bool) -> Non
         name = column if problem.feature_names is None else repr(problem.feature_names[column])
         raise RouteError(
             f"column {name} is so small beside a penalty of {penalty:.3g} that scores differ by at most "
-            f"{bounds[column]:.1g} because of it, and rows may have to be ranked by that (a scaler, or other units of the "
-            "column, would do)"
+            f"{bounds[column]:.1g} because of it, and rows may have to be ranked by that (a scaler, or other units "
+            "of the column, would do)"
         )
 
 
