@@ -49,8 +49,9 @@ def _check_columns(problem: Problem, penalty: float, fit_intercept: bool) -> Non
     """The same for ranks of rows that differ in a column only whose units let the penalty hold it near zero."""
     X = numeric_matrix(problem)
     about = X - middle(X) if fit_intercept else X
-    largest, squares = np.abs(about).max(axis=0, initial=0.0), np.einsum("ij,ij->j", about, about)
-    bounds = largest * np.sqrt(squares * len(X)) / (penalty + squares)
+    weights = np.ones(len(X)) if problem.weights is None else problem.weights
+    largest, squares = np.abs(about).max(axis=0, initial=0.0), np.einsum("i,ij,ij->j", weights, about, about)
+    bounds = largest * np.sqrt(squares * weights.sum()) / (penalty + squares)
     lost = (largest > ROUNDED * np.abs(X).max(axis=0, initial=0.0)) & (bounds < LEAST_BY_COLUMN)
     if lost.any():
         column = int(np.argmax(lost))
