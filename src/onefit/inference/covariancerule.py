@@ -19,6 +19,7 @@ __all__ = [
     "covariance_centres",
     "covariance_floor",
     "covariance_mse",
+    "moved_by_skewness",
     "paired",
     "size_factor",
     "where_no_row_speaks",
@@ -50,16 +51,9 @@ def covariance(errors: FoldErrors, context: Context) -> Interval:
     zeros and ones; else at each end the wider of that on the scale of the loss, logarithmic for losses that cannot be
     negative, and Hall's, which minds their skewness.
     """
-    scale, units = context.scale, errors.n_units
-    estimate = covariance_centre(raw_estimate(errors), cv_estimate(errors), errors, scale)
-    floor = _sampling(errors, estimate, scale).mean(axis=0)
-    shared = size_factor(errors) * errors.covariance.mean(axis=0)
-    drawn = monte_carlo_variance(covariance_centres(errors, scale))
-    s = np.sqrt(floor + np.maximum(shared, 0.0) + drawn)
-    df = np.full(estimate.shape, units - 1.0)
-    if scale == "log":
-        df = np.minimum(df, np.maximum(3.0, np.square(ratio(estimate, np.sqrt(floor)))))
-    t = special.stdtrit(df, 0.5 + context.confidence_level / 2)
+    scale = context.scale
+    estimate, floor, shared, drawn = parts = _parts(errors, scale)
+    s, t = _error_and_quantile(parts, errors.n_units, context)
     too_wide = (s > estimate) if scale == "log" else np.zeros(estimate.shape, dtype=bool)
     too_wide_reason = TOO_WIDE_SKEWED if context.with_skewness else TOO_WIDE
     reason = too_wide_reason if too_wide.any() else ""
@@ -70,6 +64,43 @@ def covariance(errors: FoldErrors, context: Context) -> Interval:
         low, high = ends_of_mean(estimate, s, t, skewness, scale)
     mse, inflation = floor + shared + drawn, ratio(s, np.sqrt(floor))
     return Interval(estimate, low, high, s, mse, shared < 0, inflation, reason, affected=too_wide)
+
+
+def _parts(errors: FoldErrors, scale: str) -> tuple[FloatArray, ...]:
+    """The estimate, and what makes its variance: v/n, what folds share, and the partitions drawn."""
+    estimate = covariance_centre(raw_estimate(errors), cv_estimate(errors), errors, scale)
+    floor = _sampling(errors, estimate, scale).mean(axis=0)
+    shared = size_factor(errors) * errors.covariance.mean(axis=0)
+    return estimate, floor, shared, monte_carlo_variance(covariance_centres(errors, scale))
+
+
+def _error_and_quantile(parts: tuple[FloatArray, ...], n_units: int, context: Context) -> tuple[FloatArray, FloatArray]:
+    """The standard error, and the quantile of t that goes with it."""
+    estimate, floor, shared, drawn = parts
+    s = np.sqrt(floor + np.maximum(shared, 0.0) + drawn)
+    df = np.full(estimate.shape, n_units - 1.0)
+    if context.scale == "log":
+        df = np.minimum(df, np.maximum(3.0, np.square(ratio(estimate, np.sqrt(floor)))))
+    return s, special.stdtrit(df, 0.5 + context.confidence_level / 2)
+
+
+def moved_by_skewness(errors: FoldErrors, context: Context, change: FloatArray) -> FloatArray:
+    """How much the half-width changes, relative to itself, if the skewness of the losses is another by ``change``.
+
+    Hall's ends have a cube root in them: near a skewness of one over the quantile a little more doubles them.
+    """
+    if context.scale == "logit" or not context.with_skewness:
+        return np.zeros(change.shape)
+    parts, skewness = _parts(errors, context.scale), errors.skewness.mean(axis=0)
+    s, t = _error_and_quantile(parts, errors.n_units, context)
+
+    def half_width(skewness: FloatArray) -> FloatArray:
+        low, high = ends_of_mean(parts[0], s, t, np.clip(skewness, -1.0, 1.0), context.scale)
+        return high - low
+
+    own = half_width(skewness)
+    moved = np.maximum(*(np.abs(half_width(skewness + step) - own) for step in (-change, change)))
+    return np.where(own > 0, moved / np.where(own > 0, own, 1.0), 0.0)
 
 
 def where_no_row_speaks(low: FloatArray, high: FloatArray, errors: FoldErrors) -> tuple[FloatArray, FloatArray]:

@@ -8,8 +8,9 @@ import numpy as np
 from scipy import special
 
 from ..typing import BoolArray, FloatArray
+from .covariancerule import moved_by_skewness
 from .fold_errors import FoldErrors
-from .intervals import Rule
+from .rules import Context, Rule
 
 __all__ = ["FAST", "MOST_REPEATS", "SCHEDULE", "Stopping", "half_width_error", "is_precise"]
 
@@ -68,12 +69,23 @@ NORMAL = special.ndtri((np.arange(50) + 0.5) / 50)
 """A sample of the normal distribution without accidents."""
 
 
-def half_width_error(errors: FoldErrors, rule: Rule, scale: str, is_cut: bool = True) -> FloatArray:
-    """Relative Monte Carlo error of the half-width, (V, Q): se(mean mse) / (2 max(mse, v/n)).
+LEVEL = 0.95
+"""Of the interval whose half-width is to be precise: as many repeats are made whatever level is asked for."""
+
+SKEWED = 0.05
+"""Part of the half-width that it may change by with the skewness of the losses before that counts: mostly it is the
+smaller part of what partitions do."""
+
+
+def half_width_error(
+    errors: FoldErrors, rule: Rule, context: Context, is_cut: bool = True, caution: float = 1.0
+) -> FloatArray:
+    """Relative Monte Carlo error of the half-width, (V, Q): se(mean mse) / (2 max(mse, v/n)), and that of the skewness.
 
     Where a rule cuts the mean squared error at bounds, that of what ``is_cut``: it hardly varies if the mean is far
-    beyond.
+    beyond. Standard errors count ``caution`` times.
     """
+    scale = context.scale
     shape = errors.raw.shape[1:]
     if errors.n_folds == errors.n_units and errors.n_scored == errors.n_rows:
         return np.zeros(shape)  # every row, or group, is a fold: there is only one partition
@@ -90,7 +102,11 @@ def half_width_error(errors: FoldErrors, rule: Rule, scale: str, is_cut: bool = 
         others = np.clip(mean + spread * NORMAL[:, None, None], *bounds)  # what other partitions might give
         cut = np.clip(mean, *bounds)
         spread = np.hypot(others.std(axis=0), _standard_error(least, used)) / np.where(cut > 0, cut, 1.0)
-    return np.where(level > 0, spread / 2, 0.0)
+    found: FloatArray = caution * np.where(level > 0, spread / 2, 0.0)
+    if rule.name != "covariance":
+        return found
+    skewed = moved_by_skewness(errors, context, caution * _standard_error(errors.skewness, errors.n_repeats))
+    return np.where(skewed > SKEWED, np.hypot(found, skewed), found)
 
 
 def _standard_error(by_repeat: FloatArray, n_repeats: int) -> FloatArray:
@@ -114,11 +130,11 @@ def is_precise(
     df = errors.n_repeats - 1
     caution = np.sqrt(df / special.chdtri(df, 0.75))
     # before it is cut: two repeats may be far below a floor by accident, and would stop at once
-    half_width = half_width_error(errors, rule, scale, is_cut=False)
+    half_width = half_width_error(errors, rule, Context(LEVEL, scale), is_cut=False, caution=float(caution))
     centres = rule.repeat_centre(errors, scale)
     centre_se = centres.std(axis=0, ddof=1) / np.sqrt(errors.n_repeats)
     mse, floor = (of(errors, scale).mean(axis=0) for of in (rule.repeat_mse, rule.repeat_floor))
     s = np.sqrt(np.maximum(mse, floor))
     is_centred = caution * centre_se <= stopping.centre * 1.645 * s
-    settled: BoolArray = (caution * half_width < stopping.half_width) & is_centred
+    settled: BoolArray = (half_width < stopping.half_width) & is_centred
     return bool((settled if kept is None else settled[kept]).all())

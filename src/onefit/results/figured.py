@@ -87,7 +87,7 @@ class Figures:
         self.own = self.by_rule.get(job.rule.name, self.by_rule["covariance"])
         self.sampling = errors.sampling(self.own.estimate).mean(axis=0)
         self.raw, self.cv = raw_estimate(errors), _cv_estimate(errors, asked)
-        self.monte_carlo_error = half_width_error(errors, job.rule, scale)
+        self.monte_carlo_error = half_width_error(errors, job.rule, context)
         self.difference, self.degrees = paired_by(errors, level, scale), errors.n_units - 1.0
         if self.serial is not None:
             self.sampling = self.serial.long_run.total
