@@ -414,15 +414,15 @@ def monte_carlo_variance(losses):
     return np.var(alone, ddof=1) / len(alone)
 
 
-def skewness(losses):
-    """Of the units of a repeat, over the root of their number; the mean over repeats."""
+def skewnesses(losses):
+    """Of the units of each repeat, over the root of their number."""
     found = []
     for r in range(losses.n_repeats):
         scored = np.flatnonzero(losses.folds[r] >= 0)
         c = np.average(losses.plain[r, scored], weights=losses.relative[scored])
         sums = [sum(losses.relative[i] * (losses.plain[r, i] - c) for i in rows) for rows in units(losses, r)]
         found.append(stats.skew(sums) / math.sqrt(len(sums)))
-    return np.mean(found)
+    return np.array(found)
 
 
 SCALES: dict[str, tuple[Callable, Callable, Callable]] = {  # h, its inverse and its derivative
@@ -454,7 +454,7 @@ def within_reach(losses):
     return e_in if factor <= 2 else e_out * (e_in / e_out) ** (1 / (factor - 1))
 
 
-def covariance(losses, level):
+def covariance(losses, level, more_skewness=0.0):
     mse, floor, drawn = covariance_mse(losses)
     s, c = math.sqrt(max(mse, floor) + drawn), centre(losses)
     df = len(units(losses)) - 1
@@ -469,7 +469,7 @@ def covariance(losses, level):
     if losses.scale == "log" and s <= c:
         low, high = math.exp(math.log(c) - t * s / c), math.exp(math.log(c) + t * s / c)
     if not losses.is_difference:
-        kappa = skewness(losses)
+        kappa = np.clip(skewnesses(losses).mean() + more_skewness, -1, 1)
         low, high = min(low, c - s * hall_inverse(t, kappa)), max(high, c - s * hall_inverse(-t, kappa))
     return Interval(c, max(low, 0.0) if losses.scale == "log" else low, high, s)
 
@@ -512,11 +512,16 @@ def paired(first, second, level):
     return covariance(subtract(first, second), level)
 
 
-def monte_carlo_error(losses):
-    """Relative Monte Carlo error of the half-width of the covariance rule."""
+def monte_carlo_error(losses, level=0.95):
+    """Relative Monte Carlo error of the half-width of the covariance rule; of the skewness if that matters."""
     per_repeat = covariance_terms(losses) @ [1.0, size_factor(losses)]
     mse, floor, drawn = covariance_mse(losses)
-    return per_repeat.std(ddof=1) / math.sqrt(losses.n_repeats) / (2 * (max(mse, floor) + drawn))
+    error = per_repeat.std(ddof=1) / math.sqrt(losses.n_repeats) / (2 * (max(mse, floor) + drawn))
+    step = skewnesses(losses).std(ddof=1) / math.sqrt(losses.n_repeats)
+    own, *others = (covariance(losses, level, more) for more in (0.0, -step, step))
+    width = own.high - own.low
+    moved = max(abs(other.high - other.low - width) for other in others) / width
+    return math.hypot(error, moved) if moved > 0.05 else error
 
 
 RULES: dict[str, Callable] = {

@@ -810,7 +810,7 @@ def test_i15_stopping_rule_turns_at_its_bounds(which, nudge, settled):
     centre = (nudge * 0.10 * 1.645 * np.sqrt(L) / kappa if which == "centre" else 0.0) * spread
     errors = SimpleNamespace(raw=centre, n_repeats=L, n_folds=5, n_units=50, n_scored=50, n_rows=50)
     rule = SimpleNamespace(
-        name="covariance",
+        name="of any kind",
         repeat_mse=lambda e, scale: mse,
         repeat_centre=lambda e, scale: centre,
         repeat_floor=lambda e, scale: np.full((L, 1, 1), 0.5),
