@@ -33,6 +33,9 @@ MOST_WORK = 2e8
 MOST_MAGNIFIED = 1e5
 """How much rounding errors may grow where rows that were left out together are put back."""
 
+ALONG = 1e-3
+"""Cosine with a free column that no direction of the others has, which are orthogonal to it: rounding errors may."""
+
 
 @dataclass(frozen=True)
 class RowFit:
@@ -85,6 +88,7 @@ def decompose_rows(
     is_complete = q == n - k
     U, d, V = _svd(E, Q1, q, is_complete, smallest, columns.is_uneven)
     if not is_complete:
+        d = np.where(norms(Q1.T @ U) < ALONG, d, 0.0)
         U = np.where(d > 0, U, 0.0)  # what no column reaches is no direction of theirs, but of the rest
     gamma = U.T @ y2
     r0, a0, inside = np.zeros_like(y), np.zeros(n), U
