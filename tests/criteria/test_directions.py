@@ -1,4 +1,4 @@
-"""Directions of columns that depend on each other: rounding errors along a free column are none (fuzz case 520015123)."""
+"""Directions of columns that depend on each other: rounding errors along a free one are none (fuzz case 520015123)."""
 
 import numpy as np
 import pytest
