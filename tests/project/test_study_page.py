@@ -163,7 +163,7 @@ def test_automatic_repeats_keep_their_promise_of_five_percent():
             repeats.append(result.n_repeats)
     assert np.sqrt(np.mean(np.square(errors))) < 0.05
     assert np.median(repeats) <= 10  # the other rules that use the repeats end at 200: next test
-    assert max(repeats) < 50
+    assert np.mean(np.array(repeats) > 50) < 0.02  # where the skewness is such that Hall's end hangs on it
 
 
 def test_automatic_repeats_warn_at_their_limit():

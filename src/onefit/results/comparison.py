@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 import numpy as np
 import pandas as pd
@@ -83,6 +83,18 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         return comparison_html(self)
+
+    @overload
+    def plot(
+        self,
+        axes: Sequence[Axes] | display.AxesArray | None = None,
+        output: int = 0,
+        *,
+        kind: Literal["intervals"] = "intervals",
+    ) -> display.AxesArray: ...
+
+    @overload
+    def plot(self, axes: Axes | None = None, output: int = 0, *, kind: Literal["heatmap"]) -> Axes: ...
 
     def plot(
         self,
