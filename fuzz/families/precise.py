@@ -22,6 +22,8 @@ LONG = np.longdouble
 MOST_STEPS = 300
 SMALL = LONG(1e-17)
 """Gradients relative to the sizes of their terms; the precision is 1e-19."""
+STALLED = LONG(1e-12)
+"""Gradients relative to the sizes of their terms with which a fit may end that comes no nearer."""
 EVEN = LONG(1e-15)
 """Scores of classes that differ by no more are the same: those of classes that nothing tells apart."""
 TIED, DEPENDENT = 1e-9, 1e-12
@@ -64,7 +66,9 @@ class _Newton(BaseEstimator):
                     break
                 share /= 2
             else:
-                return theta  # rounding errors decide
+                if (np.abs(gradient) <= STALLED * size).all():
+                    return theta  # rounding errors decide
+                raise FloatingPointError("Newton's method does not end: rounding errors of heavy rows hide the others")
             if np.abs(theta).max() > 1e40:
                 break
             moved = np.abs(share * step) > 1e-18 * np.abs(theta)
