@@ -260,3 +260,18 @@ def test_rows_that_differ_in_a_column_of_small_units_are_no_ties(model, unit, ki
         assert fast.route != "refit"
     else:
         assert ("'fine'" if kind == "frame" else "column 1") in fast.route_reason
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1e-5, 1e-6])
+def test_rows_that_naive_bayes_hardly_tells_apart_are_no_ties(unit):
+    """A coarse column, and a fine one that smoothing hides but for 1e-9 of the log odds (fuzz case 530005552)."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=80)
+    X = np.c_[rng.integers(0, 2, 80), unit * z]
+    y = (X[:, 0] + z + rng.normal(size=80) > 0.5).astype(int)
+    ids = np.empty(80, dtype=int)
+    for label in (0, 1):
+        ids[y == label] = np.arange((y == label).sum()) % 5
+    keywords = {"folds": ids[None], "scoring": ["roc_auc", "average_precision"]}
+    fast, slow = both_routes(GaussianNB(var_smoothing=1e-2), X, y, **keywords)
+    np.testing.assert_allclose(fast.metrics.to_numpy(float), slow.metrics.to_numpy(float), rtol=1e-9)
