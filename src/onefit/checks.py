@@ -27,8 +27,8 @@ __all__ = [
     "check_range_of",
     "copy_of",
     "did_you_mean",
-    "in_double",
     "no_parameter",
+    "number_in_double",
     "plain_text",
 ]
 
@@ -125,7 +125,7 @@ def check_level(confidence_level: object) -> float:
     if (
         isinstance(confidence_level, bool)
         or not isinstance(confidence_level, numbers.Real)
-        or not 0 < in_double(confidence_level) < 1
+        or not 0 < number_in_double(confidence_level) < 1
     ):
         shown = _shown(confidence_level)
         raise DataError(f"confidence_level={shown} must lie strictly between 0 and 1, for example 0.95.")
@@ -160,7 +160,7 @@ def check_penalty_value(name: str, value: object) -> float:
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise DataError(f"{name}={value!r} must be a number, zero or larger.")
-    number = in_double(value)
+    number = number_in_double(value)
     if not math.isfinite(number) or number < 0:
         raise DataError(f"{name}={_shown(value)} must be finite and not negative: it multiplies a penalty.")
     if number > 0 and not 1 / MOST_PENALTY <= number <= MOST_PENALTY:
@@ -171,7 +171,7 @@ def check_penalty_value(name: str, value: object) -> float:
     return number
 
 
-def in_double(value: numbers.Real) -> float:
+def number_in_double(value: numbers.Real) -> float:
     """A number in double precision; infinite if it is a whole number or a fraction beyond that."""
     try:
         return float(value)

@@ -14,7 +14,7 @@ from scipy import linalg, sparse, special
 from sklearn.linear_model import GammaRegressor, LogisticRegression, PoissonRegressor, TweedieRegressor
 from sklearn.utils.class_weight import compute_class_weight
 
-from ..checks import check_penalty_value, in_double
+from ..checks import check_penalty_value, number_in_double
 from ..errors import DataError, RouteError
 from ..linalg.columns import Penalty, middle
 from ..sources import MemorySource
@@ -266,7 +266,7 @@ def penalized_glm(columns: FloatArray, penalty: Penalty, family: Family, lams: F
 
 def _inverse(C: object) -> float:
     """The penalty of an inverse of it; infinite for none."""
-    if isinstance(C, bool) or not isinstance(C, numbers.Real) or not (number := in_double(C)) > 0:
+    if isinstance(C, bool) or not isinstance(C, numbers.Real) or not (number := number_in_double(C)) > 0:
         raise DataError(f"C={C!r} must be a positive number: it is the inverse of a penalty.")
     return 0.0 if math.isinf(number) else check_penalty_value("1/C", 1.0 / number)
 

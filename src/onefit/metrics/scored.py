@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import DataError
-from ..typing import AnyArray, FloatArray, IntArray
+from ..typing import AnyArray, BoolArray, FloatArray, IntArray
 from ..vocabulary import PREDICTIVE
 from .contract import Repeat
 
@@ -213,17 +213,22 @@ def with_ties(
     size = np.maximum(np.maximum(np.abs(ranked[:, 1:]), np.abs(ranked[:, :-1])), usual)
     size = np.minimum(size, spread / USUAL_SPREAD)
     is_new[:, 1:] = (np.diff(ranked, axis=1) > part_of_size * size) & is_something
-    places = np.arange(ranked.shape[1]).reshape(1, -1, *(1,) * (ranked.ndim - 2))
-    first = np.maximum.accumulate(np.where(is_new, places, 0), axis=1)
-    found = np.empty_like(scores)
-    np.put_along_axis(found, order, np.take_along_axis(ranked, first, axis=1), axis=1)
-    return found
+    return _merged(order, ranked, is_new)
 
 
 def _in_order(scores: FloatArray) -> tuple[IntArray, FloatArray]:
     """Places and values of the rows (axis 1) from the lowest."""
     order = scores.argsort(axis=1, kind="stable")
     return order, np.take_along_axis(scores, order, axis=1)
+
+
+def _merged(order: IntArray, ranked: FloatArray, is_new: BoolArray) -> FloatArray:
+    """Values in their own places again, each that of the last new one before it in the order."""
+    places = np.arange(ranked.shape[1]).reshape(1, -1, *(1,) * (ranked.ndim - 2))
+    first = np.maximum.accumulate(np.where(is_new, places, 0), axis=1)
+    found = np.empty_like(ranked)
+    np.put_along_axis(found, order, np.take_along_axis(ranked, first, axis=1), axis=1)
+    return found
 
 
 def _alike_everywhere(scores: FloatArray, codes: FloatArray) -> FloatArray:
@@ -238,8 +243,4 @@ def _alike_everywhere(scores: FloatArray, codes: FloatArray) -> FloatArray:
     size = np.maximum(np.abs(ranked).max(axis=1, keepdims=True, initial=0.0), np.abs(codes).max(initial=0.0))
     is_new = np.ones((1, *ranked.shape[1:]), dtype=bool)
     is_new[0, 1:] = (np.abs(np.diff(ranked, axis=1)) > LAST_BITS * size).any(axis=0)
-    places = np.arange(ranked.shape[1]).reshape(1, -1, *(1,) * (ranked.ndim - 2))
-    first = np.maximum.accumulate(np.where(is_new, places, 0), axis=1)
-    found = np.empty_like(scores)
-    np.put_along_axis(found, order, np.take_along_axis(ranked, first, axis=1), axis=1)
-    return found
+    return _merged(order, ranked, is_new)
