@@ -1,8 +1,6 @@
 """The area under the ROC curve of a logistic regression, with an interval: beside R's glm and cvAUC.
 
-The interval of cvAUC is that of the mean over the folds from influence curves, which takes the fits as given. R's
-nestedcv, which tunes glmnet in every fold, is not here: several packages that it needs come neither with Debian nor
-with anything else that was in reach, so nothing could be measured.
+The interval of cvAUC is that of the mean over the folds from influence curves, which takes the fits as given.
 """
 
 from __future__ import annotations
