@@ -1,4 +1,4 @@
-"""Generalized linear models and the lasso in extended precision, as estimators: what a solver would find at its end."""
+"""Generalized linear models in ball arithmetic, the lasso in extended precision: what a solver finds at its end."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import _check_sample_weight
 
+from .preciseminimum import BernoulliRows, FamilyRows, Minimum, Rows, SoftmaxRows
 from .separation import is_way
 
 __all__ = ["PreciseElasticNet", "PreciseFamily", "PreciseLogistic"]
@@ -22,8 +23,6 @@ LONG = np.longdouble
 MOST_STEPS = 300
 SMALL = LONG(1e-17)
 """Gradients relative to the sizes of their terms; the precision is 1e-19."""
-STALLED = LONG(1e-12)
-"""Gradients relative to the sizes of their terms with which a fit may end that comes no nearer."""
 EVEN = LONG(1e-15)
 """Scores of classes that differ by no more are the same: those of classes that nothing tells apart."""
 TIED, DEPENDENT = 1e-9, 1e-12
@@ -50,51 +49,30 @@ def solve(A: np.ndarray, b: np.ndarray) -> np.ndarray:
     return x / size
 
 
-class _Newton(BaseEstimator):
-    """Newton's method with halved steps; `_terms` says value, gradient, its size and the Hessian."""
-
-    def _newton(self, start: np.ndarray) -> np.ndarray:
-        theta = start.astype(LONG)
-        value, gradient, size, hessian = self._terms(theta)
-        for _ in range(MOST_STEPS):
-            if (np.abs(gradient) <= SMALL * size).all():
-                return theta
-            step, share = solve(hessian, gradient), LONG(1)
-            while share > 1e-12:
-                found = self._terms(theta - share * step)
-                if np.isfinite(found[0]) and found[0] <= value + LONG(1e-18) * abs(value):
-                    break
-                share /= 2
-            else:
-                if (np.abs(gradient) <= STALLED * size).all():
-                    return theta  # rounding errors decide
-                raise FloatingPointError("Newton's method does not end: rounding errors of heavy rows hide the others")
-            if np.abs(theta).max() > 1e40:
-                break
-            moved = np.abs(share * step) > 1e-18 * np.abs(theta)
-            theta = theta - share * step
-            value, gradient, size, hessian = found
-            if not moved.any():
-                return theta
-        raise FloatingPointError("Newton's method does not end: the fit is not unique, or at infinity")
+class _Linear(BaseEstimator):
+    """Scores that are linear in columns, with a penalty on the squares of coefficients."""
 
     def _design(self, X: Any) -> np.ndarray:
         X = np.asarray(X, dtype=LONG)
         return np.hstack([X, np.ones((len(X), int(self.fit_intercept)), dtype=LONG)])
 
     def _prepare(self, X: Any, weights: Any) -> None:
-        """Columns about their means, which changes no prediction, and of size one."""
+        """Columns about their means, which changes no prediction."""
         X = np.asarray(X, dtype=LONG)
         self.place_ = X.mean(axis=0) * int(self.fit_intercept)
         self._A = self._design(X - self.place_)
         self._w = np.ones(len(X), dtype=LONG) if weights is None else np.asarray(weights, dtype=LONG)
         self._free = np.append(np.ones(X.shape[1], dtype=LONG), np.zeros(int(self.fit_intercept), dtype=LONG))
 
+    def _minimise(self, rows: Rows, penalty: Any, start: np.ndarray) -> None:
+        self._minimum = Minimum(self._A, self._w, rows, penalty * self._free, start)
+        self.theta_ = self._minimum.coefficients()
+
     def _scores(self, X: Any) -> np.ndarray:
-        return self._design(np.asarray(X, dtype=LONG) - self.place_) @ self.theta_.reshape(-1, self._A.shape[1]).T
+        return self._minimum.scores(self._design(np.asarray(X, dtype=LONG) - self.place_))
 
 
-class PreciseFamily(RegressorMixin, _Newton):
+class PreciseFamily(RegressorMixin, _Linear):
     """Poisson, gamma and Tweedie regression with scikit-learn's objective."""
 
     def __init__(self, power: float = 1.0, alpha: float = 1.0, fit_intercept: bool = True) -> None:
@@ -109,23 +87,8 @@ class PreciseFamily(RegressorMixin, _Newton):
             if not self._w @ self._y:
                 raise FloatingPointError("all y are zero: the intercept is at infinity")
             start[-1] = np.log(self._w @ self._y)
-        self.theta_ = self._newton(start)
+        self._minimise(FamilyRows(y, self.power), LONG(self.alpha), start[:, None])
         return self
-
-    def _terms(self, theta: np.ndarray) -> tuple[Any, ...]:
-        eta, y, p = self._A @ theta, self._y, LONG(self.power)
-        with np.errstate(all="ignore"):
-            if p == 0:
-                loss, slope, curve = (eta - y) ** 2 / 2, eta - y, np.ones_like(eta)
-            else:
-                up, down = np.exp((2 - p) * eta), np.exp((1 - p) * eta)
-                loss = (eta if p == 2 else up / (2 - p)) - (y * eta if p == 1 else y * down / (1 - p))
-                slope, curve = up - y * down, (2 - p) * up - (1 - p) * y * down
-        penalty = LONG(self.alpha) * self._free
-        value = self._w @ loss + (penalty * theta**2).sum() / 2
-        gradient = self._A.T @ (self._w * slope) + penalty * theta
-        size = np.abs(self._A).T @ (self._w * np.abs(slope)) + np.abs(penalty * theta)
-        return value, gradient, size, self._A.T @ ((self._w * curve)[:, None] * self._A) + np.diag(penalty)
 
     def predict(self, X: Any) -> np.ndarray:
         """Means."""
@@ -140,7 +103,7 @@ def _class_weights(given: Any, classes: np.ndarray, y: Any, weights: Any) -> np.
     return compute_class_weight(given, classes=classes, y=np.asarray(y), **extra).astype(LONG)
 
 
-class PreciseLogistic(ClassifierMixin, _Newton):
+class PreciseLogistic(ClassifierMixin, _Linear):
     """Logistic regression, of two classes or softmax, with scikit-learn's objective."""
 
     def __init__(self, C: float = 1.0, fit_intercept: bool = True, class_weight: Any = None) -> None:
@@ -160,7 +123,8 @@ class PreciseLogistic(ClassifierMixin, _Newton):
             raise FloatingPointError("a class has no row with a weight: its intercept is at infinity")
         if np.isinf(self.C) and self._is_separated():
             raise FloatingPointError("classes are told apart without error: the fit is at infinity")
-        self.theta_ = self._newton(np.zeros(self._count * self._A.shape[1]))
+        rows = BernoulliRows(codes) if self._count == 1 else SoftmaxRows(codes, self._count)
+        self._minimise(rows, 1 / LONG(self.C), np.zeros((self._A.shape[1], self._count), dtype=LONG))
         return self
 
     def _is_separated(self) -> bool:
@@ -175,33 +139,6 @@ class PreciseLogistic(ClassifierMixin, _Newton):
         M = np.concatenate(gains).reshape(-1, k * A.shape[1])
         found = linprog(-M.sum(axis=0), A_ub=-M, b_ub=np.zeros(len(M)), bounds=(-1, 1))
         return bool(found.status == 0 and -found.fun > 1e-5 and is_way(M, M[:0], found.x))
-
-    def _probabilities(self, eta: np.ndarray) -> np.ndarray:
-        if eta.shape[1] == 1:
-            eta = np.hstack([np.zeros_like(eta), eta])
-        eta = eta - eta.max(axis=1, keepdims=True)
-        return np.exp(eta) / np.exp(eta).sum(axis=1, keepdims=True)
-
-    def _terms(self, theta: np.ndarray) -> tuple[Any, ...]:
-        A, w, width = self._A, self._w, self._A.shape[1]
-        P = self._probabilities(A @ theta.reshape(-1, width).T)
-        free = np.tile(self._free / LONG(self.C), self._count)
-        rest = P @ (1 - np.eye(P.shape[1], dtype=LONG))  # 1 - P, without a difference: a row may weigh 1e12
-        own, wrong = ((each * self._codes).sum(axis=1) for each in (P, rest))
-        with np.errstate(all="ignore"):
-            value = -w @ np.where(wrong < 0.5, np.log1p(-wrong), np.log(own)) + (free * theta**2).sum() / 2
-        first = 1 if self._count == 1 else 0
-        gap = np.where(self._codes > 0, -rest, P)[:, first:]
-        gradient = (A.T @ (w[:, None] * gap)).T.ravel() + free * theta
-        size = (np.abs(A).T @ (w[:, None] * np.abs(gap))).T.ravel() + np.abs(free * theta)
-        hessian = np.diag(free)
-        for a in range(self._count):
-            for b in range(self._count):
-                curve = w * P[:, a + first] * (rest[:, a + first] if a == b else -P[:, b + first])
-                hessian[a * width : (a + 1) * width, b * width : (b + 1) * width] += A.T @ (curve[:, None] * A)
-        if self._count > 1:  # what all classes share changes no probability
-            hessian = hessian + np.kron(np.ones((self._count,) * 2), np.diag(A.T**2 @ w)) / self._count * LONG(1e-3)
-        return value, gradient, size, hessian
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes, rounded as scikit-learn does it: what it takes for ties are ties."""

@@ -9,7 +9,7 @@ from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ri
 from fuzz.families import trials
 from fuzz.families.asking import TOLD, ask_trial
 from fuzz.families.contract import Asked
-from fuzz.families.precise import PreciseElasticNet, PreciseLogistic
+from fuzz.families.precise import PreciseElasticNet, PreciseFamily, PreciseLogistic
 from fuzz.families.preciseridge import PreciseLeastSquares
 from fuzz.families.separation import has_no_maximum
 from fuzz.families.verdict import BEYOND, judge_trial_answer
@@ -123,3 +123,25 @@ def test_classes_that_overlap_by_less_than_a_linear_program_sees_have_a_maximum(
     assert exact.fit(x[:, None], y).theta_[0] == pytest.approx(23.8, rel=0.01)
     x[:8], x[20:28] = -1.0, 1.0
     assert has_no_maximum(replace(trial, asked=replace(trial.asked, X=x[:, None])))
+
+
+@pytest.mark.parametrize(("seed", "cuts"), [(126, [0.0]), (86, [-0.5, 0.5])])
+def test_the_reference_of_logistic_regression_ends_where_weights_span_ten_decades(seed, cuts):
+    """All slopes of the likelihood vanish. In extended precision one was 0.7 of its terms (fuzz case 530001718)."""
+    rng = np.random.default_rng(seed)
+    X, weights = rng.normal(size=(40, 3)), 10.0 ** rng.uniform(-4, 6, 40)
+    y = np.digitize(X[:, 0] + 0.3 * rng.normal(size=40), cuts)
+    scores = PreciseLogistic(C=np.inf).fit(X, y, weights).decision_function(X)
+    scores = np.c_[np.zeros(40), scores] if scores.ndim == 1 else scores
+    is_own = y[:, None] == np.arange(scores.shape[1])
+    P = np.exp(scores - scores.max(axis=1, keepdims=True))
+    P /= P.sum(axis=1, keepdims=True)
+    gaps = weights[:, None] * np.where(is_own, -np.where(is_own, 0.0, P).sum(axis=1, keepdims=True), P)
+    terms = np.c_[X, np.ones(40)][:, :, None] * gaps[:, None]
+    assert (np.abs(terms.sum(axis=0)) <= 1e-10 * np.abs(terms).sum(axis=0)).all()
+
+
+def test_the_reference_of_a_likelihood_without_a_maximum_does_not_end():
+    x = np.arange(8.0)
+    with pytest.raises(FloatingPointError, match="not unique, or at infinity"):
+        PreciseFamily(1.0, 0.0).fit(x[:, None], np.where(x < 7, 0.0, 1.0))
