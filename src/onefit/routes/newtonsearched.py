@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import RefitError, TrainingSetError
 from ..folds import Folds
-from ..learners import Learner, NoFiniteFit, Refusal, SearchedGLM, SetFailure, Task, fit_newton
+from ..learners import Learner, NoFiniteFit, Refusal, SearchedGLM, SetFailure, Task, are_decided, fit_newton
 from ..learners.glm_scores import Scores
 from ..typing import BoolArray, FloatArray, IntArray
 from .byestimator import scores_by_estimator
@@ -21,7 +21,7 @@ from .engine import FailureLog
 from .newton import seconds_of_set
 from .newtonalone import ABSENT
 from .newtonbatch import NewtonBatch, in_predictors
-from .newtonparts import dense, projected
+from .newtonparts import dense, hardly_differ, projected
 from .newtonsets import NewtonEngine
 from .repeats import RepeatedRoute
 from .splits import Splits, SplitsEngine, SplitSets
@@ -75,6 +75,7 @@ class NewtonSearchEngine(SplitsEngine):
         y = task.problem.y
         self.learner, self.y = learner, np.zeros_like(y) if self.loss.is_of_predictions else y
         self.engines = [NewtonEngine(task, group) for group in learner.groups]
+        self.decides = are_decided(task)
 
     @cached_property
     def observed(self) -> FloatArray:
@@ -224,6 +225,8 @@ class _Sets(SplitSets):
             theta = projected(maps, start)
             solution = NewtonBatch(own.shared, np.arange(self.folds.n), sets).solve(theta)
             is_right = own.are_right(solution, sets, [value])
+            if self.engine.decides:
+                is_right[len(splits.owner) :] &= ~self._are_tied(group, out, solution.theta[len(splits.owner) :], maps)
             for index in np.flatnonzero(~is_right & batch.is_sure):
                 alone = self._alone(group, int(index), batch, table[:, index], sets.penalty[index], theta[index])
                 batch.is_sure[index] = alone is not None
@@ -234,6 +237,14 @@ class _Sets(SplitSets):
             )
             last = value
         return [found[value] for value in range(learner.n_values)]
+
+    def _are_tied(self, group: int, out: IntArray, theta: FloatArray, maps: FloatArray | None) -> BoolArray:
+        """Which training sets decide on a class of a row that is out by what the iteration may have left."""
+        own = self.engine.engines[group]
+        each = theta if maps is None else np.matmul(theta, maps[-len(theta) :].swapaxes(1, 2))
+        rows = [np.concatenate([self.members[fold, : self.sizes[fold]] for fold in held]) for held in out]
+        tied = [hardly_differ(_predictors(own, *one)).any() for one in zip(rows, each, strict=True)]
+        return np.array(tied)
 
     def _hessians(self, group: int, value: int, out: IntArray, splits: Splits) -> FloatArray:
         """Hessians (S, G, c q, c q) at the fit to all rows."""
