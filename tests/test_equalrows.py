@@ -30,3 +30,24 @@ def test_text_has_hashes_and_what_has_none_is_not_known():
     np.testing.assert_array_equal(equal_rows(frame), [0, 1, 0])
     assert equal_rows(pd.DataFrame({"list": [[1], [2]]})) is None
     assert equal_rows(sparse.eye_array(3).tocsr()) is None
+
+
+@pytest.mark.parametrize("values", [[None, np.nan, "a"], [1, "1", "a"], ["nan", np.nan, None], [pd.NA, None, np.nan]])
+@pytest.mark.parametrize("dtype", ["object", "category"])
+def test_values_that_pandas_takes_for_one_another_are_told_apart(values, dtype):
+    """Where an encoder does."""
+    column = pd.Series([*values, *values], dtype=object)
+    expected = [0, 1, 2]
+    if dtype == "category":  # which has one missing value
+        missing = pd.isna(values)
+        column, expected = column.astype(dtype), np.where(missing, missing.argmax(), expected).tolist()
+    frame = pd.DataFrame({"a": column, "b": 1.0})
+    np.testing.assert_array_equal(equal_rows(frame), [*expected, *expected])
+    frame.columns = ["a", "a"]
+    np.testing.assert_array_equal(equal_rows(frame), [*expected, *expected])
+
+
+def test_numbers_of_several_types_are_the_same_and_long_doubles_are_not_known():
+    frame = pd.DataFrame({"a": pd.Series([1, 1.0, np.float64("nan"), float("nan"), 2], dtype=object)})
+    np.testing.assert_array_equal(equal_rows(frame), [0, 0, 2, 2, 4])
+    assert equal_rows(pd.DataFrame(np.ones((2, 1), dtype=np.longdouble))) is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 
@@ -21,8 +23,8 @@ def equal_rows(X: Data) -> IntArray | None:
     hashes: AnyArray
     if isinstance(X, pd.DataFrame):
         try:
-            hashes = pd.util.hash_pandas_object(X, index=False).to_numpy()
-        except TypeError:  # lists in cells, and other things that have no hash
+            hashes = pd.util.hash_pandas_object(_told_apart(X), index=False).to_numpy()
+        except (TypeError, ValueError):  # lists in cells, and other things that have no hash, such as long doubles
             return None
     elif isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub":
         hashes = _hashes(X)
@@ -30,6 +32,31 @@ def equal_rows(X: Data) -> IntArray | None:
         return None
     _, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
     return np.asarray(first[inverse])
+
+
+def _told_apart(X: pd.DataFrame) -> pd.DataFrame:
+    """With numbers of values where pandas takes some that differ for one another: None and NaN, 1 and "1"."""
+    coded = dict[int, AnyArray]()
+    for place, dtype in enumerate(X.dtypes):
+        column = X.iloc[:, place]
+        if isinstance(dtype, pd.CategoricalDtype):
+            coded[place] = column.cat.codes.to_numpy()
+        elif dtype == np.dtype("O") and pd.api.types.infer_dtype(column, skipna=False) != "string":
+            coded[place] = _numbered(column)
+    if not coded:
+        return X
+    return pd.DataFrame({place: coded.get(place, X.iloc[:, place].array) for place in range(X.shape[1])})
+
+
+def _numbered(values: Iterable[object]) -> IntArray:
+    """A number for each value, the same for those that are equal."""
+    seen = dict[object, int]()
+    named = (_NaN if isinstance(v, float | np.floating) and np.isnan(v) else v for v in values)
+    return np.array([seen.setdefault(v, len(seen)) for v in named])
+
+
+class _NaN:
+    """Stands for all of them: they do not equal themselves."""
 
 
 def _hashes(X: AnyArray) -> AnyArray:

@@ -279,3 +279,15 @@ def test_rows_that_naive_bayes_hardly_tells_apart_are_no_ties(unit):
     keywords = {"folds": ids[None], "scoring": ["roc_auc", "average_precision"]}
     fast, slow = both_routes(GaussianNB(var_smoothing=1e-2), X, y, **keywords)
     np.testing.assert_allclose(fast.metrics.to_numpy(float), slow.metrics.to_numpy(float), rtol=1e-9)
+
+
+def test_levels_of_two_kinds_of_missing_values_are_no_ties():
+    """An encoder has a column for None and one for NaN: an area of 0.66 instead of 0.69."""
+    rng = np.random.default_rng(0)
+    level = rng.integers(0, 3, 200)
+    table = pd.DataFrame({"kind": pd.Series(np.array([None, np.nan, "a"], dtype=object)[level], dtype=object)})
+    y = (level + 2 * rng.normal(size=200) > 1).astype(int)
+    model = make_pipeline(OneHotEncoder(sparse_output=False, handle_unknown="ignore"), LogisticRegression(tol=1e-12))
+    keywords = {"scoring": "roc_auc", "n_folds": 5, "n_repeats": 2, "random_state": 0}
+    fast, slow = (quietly(onefit.nested_cv, model, table, y, route=route, **keywords) for route in ("newton", "refit"))
+    np.testing.assert_allclose(fast.metrics.to_numpy(float), slow.metrics.to_numpy(float), rtol=1e-11)
