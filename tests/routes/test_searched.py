@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
-from sklearn.linear_model import ElasticNetCV, LassoCV, Ridge
-from sklearn.model_selection import KFold, TimeSeriesSplit
+from sklearn.linear_model import ElasticNetCV, LassoCV, Ridge, RidgeClassifier
+from sklearn.model_selection import GridSearchCV, KFold, TimeSeriesSplit
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -206,3 +206,18 @@ def test_it_is_the_folds_as_they_are_given_that_are_looked_at(monkeypatch: pytes
     found = nested_cv(_pipeline(LassoCV(cv=4, alphas=5)), X, y, **settings)
     assert looked_at[:2] == [list(rows) for rows in expected]
     assert found.route == "refit"
+
+
+@pytest.mark.parametrize("scoring", [["roc_auc"], ["roc_auc", "accuracy"]])
+def test_ranks_of_classes_are_of_scores_where_scikit_learn_searches_a_training_set_itself(scoring: list[str]) -> None:
+    """They were of predicted classes, 0.02 off, or an error: weighted shares of close candidates are no exact ties."""
+    rng = np.random.default_rng(0)
+    X = np.c_[rng.integers(0, 2, 80), rng.normal(size=80)]
+    y = (X[:, 0] + rng.normal(size=80) > 0.5).astype(int)
+    search = GridSearchCV(RidgeClassifier(), {"alpha": [1.0, 1.0 + 1e-9]}, cv=3)
+    settings = {"n_folds": 5, "n_repeats": 2, "random_state": 0, "scoring": scoring}
+    weights = rng.uniform(0.5, 2.0, 80)
+    fast, slow = (
+        nested_cv(search, X, y, sample_weight=weights, route=route, **settings) for route in ("gram", "refit")
+    )
+    np.testing.assert_allclose(fast.metrics.to_numpy(float), slow.metrics.to_numpy(float), rtol=1e-9)

@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
 from ..dropfolds import DropFolds
+from ..errors import RefitError, TrainingSetError
 from ..folds import Folds, RandomFolds
 from ..learners import EncodedLearner, EncodedSets, Learner, Moments, Refusal, SearchedLearner, SetFailure, Task
 from ..learners.fixedfeatures import as_dense
 from ..learners.lasso import LassoLearner
 from ..linalg import batched, compiled
 from ..typing import BoolArray, FloatArray, IntArray
+from .byestimator import scores_by_estimator
 from .contract import Engine, FoldPlan, Offer, Remark, Workers
 from .costs import CALL
 from .engine import FailureLog
 from .features import coefficients
 from .manysolutions import DoubtfulSets, of_refits
+from .newtonalone import ABSENT
 from .refit import RefitEngine
 from .repeats import RepeatedRoute
 from .rowsets import MaskedStatistics
@@ -158,6 +162,18 @@ class SearchedEngine(SplitsEngine):
         """Whether solutions of a lasso differ, where scikit-learn had to search training sets itself."""
         return of_refits(self.refits.estimators, self.refits.data, self.doubtful.rows())
 
+    def scores_of(self, fitted: Any, X: Any) -> FloatArray:
+        """Scores (rows, Q) of a fitted search of classifiers."""
+        classes = self.learner.task.problem.classes
+        found = np.asarray(fitted.decision_function(X), dtype=np.float64)
+        found = found.reshape(len(found), -1)
+        present = np.searchsorted(classes, fitted.classes_)
+        if len(present) == len(classes):
+            return found
+        scores = np.full((len(found), len(classes)), ABSENT)
+        scores[:, present] = found if len(present) > 2 else found * np.array([-1.0, 1.0])
+        return scores
+
     @property
     def observed(self) -> FloatArray:
         """Y as it was given, or its codes, (n + 1, Q)."""
@@ -244,9 +260,22 @@ class _Sets(SplitSets):
         repeat, folds = self.place(out)
         self.engine.doubtful.note(self.folds.first + repeat, folds, self.train_and_tests(out))
         found = np.zeros((len(out), self.members.shape[1], 1, self.engine.y.shape[1]))
-        for at, residuals in enumerate(self.engine.refits.residuals(self.folds, repeat, folds)):
+        for at, residuals in enumerate(self._by_search(repeat, folds)):
             found[at, : len(residuals), 0] = residuals
         return found
+
+    def _by_search(self, repeat: int, folds: Sequence[int]) -> list[FloatArray]:
+        """Residuals (rows, Q) of each fold that is out: of scores if these are asked for, not classes alone."""
+        engine = self.engine
+        task = engine.learner.task
+        if task.problem.classes is None or task.responses <= {"predict"}:
+            return engine.refits.residuals(self.folds, repeat, tuple(folds))
+        try:
+            scores = scores_by_estimator(engine.learner.estimator, task, self.folds, repeat, folds, engine.scores_of)
+        except RefitError as error:
+            raise TrainingSetError(str(error)) from error
+        tests = [np.flatnonzero(self.folds.ids[repeat] == fold) for fold in folds]
+        return [task.problem.y[rows] - one for rows, one in zip(tests, scores, strict=True)]
 
     def is_asked(self, out: IntArray, lassos: Sequence[LassoLearner] = ()) -> bool:
         """Whether scikit-learn would search a training set (1, t) by itself, whichever candidate is the best.
