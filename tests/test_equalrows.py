@@ -25,11 +25,24 @@ def test_columns_are_told_apart_and_blocks_have_the_same_hashes(monkeypatch):
     np.testing.assert_array_equal(equal_rows(X), [0, 1, 2, 0, 2])
 
 
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
+def test_rows_of_a_sparse_matrix_are_the_same_whatever_zeros_it_holds(kind):
+    X = np.random.default_rng(0).integers(0, 2, size=(300, 5)) * np.arange(1.0, 6.0)
+    X[:20] = 0.0
+    table = sparse.coo_array(X).asformat(kind)
+    np.testing.assert_array_equal(equal_rows(table), equal_rows(X))
+    table = table.tocsr()
+    table.data[::3] = 0.0
+    np.testing.assert_array_equal(equal_rows(table), equal_rows(table.toarray()))
+    parts = sparse.csr_array((np.ones(4), [0, 0, 1, 0], [0, 2, 4, 4]), shape=(3, 2))
+    np.testing.assert_array_equal(equal_rows(parts), [0, 1, 2])
+
+
 def test_text_has_hashes_and_what_has_none_is_not_known():
     frame = pd.DataFrame({"street": ["a", "b", "a"], "size": [1.0, 1.0, 1.0]})
     np.testing.assert_array_equal(equal_rows(frame), [0, 1, 0])
     assert equal_rows(pd.DataFrame({"list": [[1], [2]]})) is None
-    assert equal_rows(sparse.eye_array(3).tocsr()) is None
+    assert equal_rows(sparse.eye_array(3, dtype=complex).tocsr()) is None
 
 
 @pytest.mark.parametrize("values", [[None, np.nan, "a"], [1, "1", "a"], ["nan", np.nan, None], [pd.NA, None, np.nan]])

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from .typing import AnyArray, Data, IntArray
 
@@ -16,7 +17,7 @@ MOST_CELLS = 2**20
 
 
 def equal_rows(X: Data) -> IntArray | None:
-    """For each row the first one that is the same, (n,); None if X is no frame of pandas and no array of numbers.
+    """For each row the first one that is the same, (n,); None if X is no frame of pandas and no matrix of numbers.
 
     Rows are told apart by hashes of 64 bits: of a million rows two that differ are taken for one another once in 4e7.
     """
@@ -28,6 +29,8 @@ def equal_rows(X: Data) -> IntArray | None:
             return None
     elif isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub":
         hashes = _hashes(X)
+    elif sparse.issparse(X) and (rows := sparse.csr_array(X)).dtype.kind in "fiub":
+        hashes = _sparse_hashes(rows)
     else:
         return None
     _, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
@@ -62,9 +65,22 @@ class _NaN:
 def _hashes(X: AnyArray) -> AnyArray:
     """A sum of the hashes of the numbers of each row, times odd numbers, which tell columns apart."""
     n, p = X.shape
-    factors = np.random.default_rng(0).integers(2**63, size=p, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    factors = _factors(p)
     found, step = np.zeros(n, dtype=np.uint64), max(1, MOST_CELLS // max(1, p))
     for start in range(0, n, step):
         part = np.ascontiguousarray(X[start : start + step])
         found[start : start + step] = pd.util.hash_array(part.ravel()).reshape(part.shape) @ factors
     return found
+
+
+def _sparse_hashes(X: sparse.csr_array) -> AnyArray:
+    """The same of what is not zero in each row."""
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    own = np.where(X.data != 0, pd.util.hash_array(X.data) * _factors(X.shape[1])[X.indices], np.uint64(0))
+    return np.diff(np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(own)])[X.indptr])
+
+
+def _factors(p: int) -> AnyArray:
+    return np.random.default_rng(0).integers(2**63, size=p, dtype=np.uint64) * np.uint64(2) + np.uint64(1)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
@@ -264,6 +265,61 @@ def test_rows_that_differ_in_a_column_of_small_units_are_no_ties(model, unit, ki
         assert fast.route != "refit"
     else:
         assert ("'fine'" if kind == "frame" else "column 1") in fast.route_reason
+
+
+def coarse_and_fine(unit):
+    """A table of two levels and a column in small units, classes, and folds with both."""
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=80)
+    X = np.c_[rng.integers(0, 2, 80), unit * z]
+    X[:4] = X[4:8]
+    y = (X[:, 0] + z + rng.normal(size=80) > 0.5).astype(int)
+    ids = np.empty(80, dtype=int)
+    for label in (0, 1):
+        ids[y == label] = np.arange((y == label).sum()) % 5
+    return X, y, ids[None]
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1e-5, 1e-6, 1e-7])
+@pytest.mark.parametrize("kind", ["sparse", "steps", "searched", "tuned"])
+@pytest.mark.parametrize("model", [RidgeClassifier(), LogisticRegression(tol=1e-12, max_iter=10_000)])
+def test_rows_that_differ_in_small_units_are_no_ties_in_other_containers_either(model, kind, unit):
+    """A sparse matrix, what steps make, and penalties that are chosen: an area of 0.58 instead of 0.74."""
+    X, y, ids = coarse_and_fine(unit)
+    levels = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    if kind == "sparse":
+        X = sparse.csr_array(X)
+    elif kind == "steps":
+        model = make_pipeline(make_column_transformer((levels, [0]), remainder="passthrough"), model)
+    elif kind == "searched":
+        name, values = next((name, values) for name, values in GRIDS.items() if name in model.get_params())
+        model = GridSearchCV(model, {name: values}, cv=3)
+    else:
+        model = RidgeClassifierCV()
+    fast, slow = (
+        quietly(onefit.nested_cv, model, X, y, folds=ids, scoring="roc_auc", route=r) for r in ("auto", "refit")
+    )
+    np.testing.assert_allclose(fast.metrics.to_numpy(float), slow.metrics.to_numpy(float), rtol=1e-11)
+    if unit <= 1e-6 and kind != "tuned":
+        assert fast.route == "refit"
+
+
+GRIDS = {"alpha": [1.0, 10.0], "C": [0.1, 1.0]}
+
+
+def test_columns_that_a_penalty_holds_near_zero_are_no_matter_where_no_rows_hang_on_them():
+    """Rows differ in another column already."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3)) * [1.0, 1.0, 1e-7]
+    y = (X[:, 0] + rng.normal(size=200) > 0).astype(int)
+    for table, route in ((X, "gram"), (sparse.csr_array(X), "gram")):
+        both = [
+            quietly(
+                onefit.nested_cv, RidgeClassifier(), table, y, scoring="roc_auc", n_folds=5, random_state=0, route=r
+            )
+            for r in (route, "refit")
+        ]
+        np.testing.assert_allclose(*(each.metrics.to_numpy(float) for each in both), rtol=1e-11)
 
 
 @pytest.mark.parametrize("unit", [1e-3, 1e-5, 1e-6])

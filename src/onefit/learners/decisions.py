@@ -6,13 +6,16 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import linalg as sparse_linalg
 
+from ..equalrows import equal_rows
 from ..errors import RouteError
 from ..linalg.columns import middle
-from ..typing import FloatArray
+from ..typing import BoolArray, FloatArray
 from ..validation import Problem, numeric_matrix
 from .contract import Task
+from .encoding import Encoding
+from .fixedfeatures import Matrix
 
-__all__ = ["are_decided", "check_decisions"]
+__all__ = ["are_decided", "check_decisions", "check_ranks"]
 
 LEAST_DECIDED = 1e-6
 """Scores that differ by a millionth of this are taken for ties (`onefit.metrics.losses.SAME`): of those above, few."""
@@ -27,40 +30,117 @@ ROUNDED = 1e-12
 """Part of a column by which it varies if it is a constant but for rounding errors."""
 
 
-def check_decisions(task: Task, lams: FloatArray, fit_intercept: bool, n_columns: int | None = None) -> None:
+MOST_MADE = 2**24
+"""Numbers that steps make to see how large their columns are: of more, rows at equal distances stand for all."""
+
+
+def check_decisions(task: Task, lams: FloatArray, fit_intercept: bool, encoding: Encoding | None = None) -> None:
     """Leave a classifier to refits if some penalty lets its scores hardly differ, and classes or ranks count.
 
-    With ``n_columns`` they are those that steps make, of size one.
+    With ``encoding`` its columns are those that steps make.
     """
     least, strongest = _least(task), float(np.max(lams, initial=0.0))
     if not (least and strongest):
         return
-    bound = _largest_product(task.problem, fit_intercept, n_columns) / strongest
+    weights, rows = _weights(task.problem), None
+    if encoding is None:
+        X = task.problem.X if sparse.issparse(task.problem.X) else numeric_matrix(task.problem)
+        rows = _Rows(X, weights, fit_intercept)
+        product = rows.largest_product(task.problem.y)
+    else:  # as if all were of size one, and said nothing
+        product = float(np.sqrt(weights @ weights)) * encoding.fixed.n_columns
+    bound = product / strongest
     if 0.0 < bound < least:
         raise RouteError(
             f"with a penalty of {strongest:.3g} its scores differ by at most {bound:.1g}, which is lost beside codes "
             "of the classes of size one"
         )
-    if least == LEAST_RANKED and n_columns is None and not sparse.issparse(task.problem.X):
-        _check_columns(task.problem, strongest, fit_intercept)
+    if least == LEAST_RANKED:
+        _check_columns(rows or _made(encoding, weights, fit_intercept), strongest, task.problem)
 
 
-def _check_columns(problem: Problem, penalty: float, fit_intercept: bool) -> None:
+def check_ranks(task: Task, lams: FloatArray, fit_intercept: bool, encoding: Encoding | None = None) -> None:
+    """The same of a classifier that chooses its penalty, whose scores may all be small: if a column alone is lost."""
+    if _least(task) != LEAST_RANKED:
+        return
+    weights = _weights(task.problem)
+    if encoding is not None:
+        rows = _made(encoding, weights, fit_intercept)
+    else:
+        X = task.problem.X if sparse.issparse(task.problem.X) else numeric_matrix(task.problem)
+        rows = _Rows(X, weights, fit_intercept)
+    if rows is not None and not rows.lost(float(np.max(lams)))[0].all():
+        _check_columns(rows, float(np.max(lams)), task.problem)
+
+
+def _check_columns(rows: _Rows | None, penalty: float, problem: Problem) -> None:
     """The same for ranks of rows that differ in a column only whose units let the penalty hold it near zero."""
-    X = numeric_matrix(problem)
-    about = X - middle(X) if fit_intercept else X
-    weights = np.ones(len(X)) if problem.weights is None else problem.weights
-    largest, squares = np.abs(about).max(axis=0, initial=0.0), np.einsum("i,ij,ij->j", weights, about, about)
-    bounds = largest * np.sqrt(squares * weights.sum()) / (penalty + squares)
-    lost = (largest > ROUNDED * np.abs(X).max(axis=0, initial=0.0)) & (bounds < LEAST_BY_COLUMN)
-    if lost.any():
+    if rows is None:
+        return
+    lost, bounds = rows.lost(penalty)
+    if lost.any() and rows.are_told_apart_by(lost):
         column = int(np.argmax(lost))
-        name = column if problem.feature_names is None else repr(problem.feature_names[column])
+        names = problem.feature_names if rows.X.shape[1] == problem.X.shape[1] else None
         raise RouteError(
-            f"column {name} is so small beside a penalty of {penalty:.3g} that scores differ by at most "
-            f"{bounds[column]:.1g} because of it, and rows may have to be ranked by that (a scaler, or other units "
-            "of the column, would do)"
+            f"column {column if names is None else repr(names[column])} is so small beside a penalty of {penalty:.3g} "
+            f"that scores differ by at most {bounds[column]:.1g} because of it, and rows may have to be ranked by that "
+            "(a scaler, or other units of the column, would do)"
         )
+
+
+class _Rows:
+    """Rows as a linear model sees them, and what they weigh: those of a dense matrix about their middle."""
+
+    def __init__(self, X: Matrix, weights: FloatArray, fit_intercept: bool) -> None:
+        self.X, self.weights, self.fit_intercept = X, weights, fit_intercept
+        self.about = X - middle(X) if fit_intercept and isinstance(X, np.ndarray) else X
+
+    def largest_product(self, y: FloatArray) -> float:
+        """What scores, times the penalty, differ by at most: rows are no longer, times the gradient at scores of zero.
+
+        That of all rows stands for those of training sets. Of a sparse matrix about zero, as if without an intercept.
+        """
+        norms = sparse_linalg.norm if sparse.issparse(self.about) else np.linalg.norm
+        codes = y - np.average(y, axis=0, weights=self.weights) if self.fit_intercept else y
+        gradient = self.about.T @ (self.weights[:, None] * codes)
+        return float(norms(self.about, axis=1).max(initial=0.0) * np.linalg.norm(gradient, axis=0).max(initial=0.0))
+
+    def lost(self, penalty: float) -> tuple[BoolArray, FloatArray]:
+        """Which columns (p,) are all but lost under a penalty, and by how much scores differ because of them."""
+        total = self.weights.sum()
+        if isinstance(self.about, np.ndarray):
+            size = np.abs(self.X).max(axis=0, initial=0.0)
+            largest = np.abs(self.about).max(axis=0, initial=0.0) if self.fit_intercept else size
+            squares = np.einsum("i,ij,ij->j", self.weights, self.about, self.about)
+        else:
+            high, low = (np.asarray(ends.toarray()).ravel() for ends in (self.X.max(axis=0), self.X.min(axis=0)))
+            mean = self.X.T @ self.weights / total if self.fit_intercept else np.zeros(len(high))
+            size, largest = np.maximum(high, -low), np.maximum(high - mean, mean - low)
+            squares = np.maximum(sparse.csr_array(self.X).power(2).T @ self.weights - total * mean**2, 0.0)
+        bounds = largest * np.sqrt(squares * total) / (penalty + squares)
+        return (largest > ROUNDED * size) & (bounds < LEAST_BY_COLUMN), bounds
+
+    def are_told_apart_by(self, columns: BoolArray) -> bool:
+        """Whether some rows are the same in all columns but these."""
+        X = sparse.csr_array(self.X) if sparse.issparse(self.X) else self.X
+        same, same_in_others = equal_rows(X), equal_rows(X[:, ~columns])
+        return same is None or same_in_others is None or bool((same != same_in_others).any())
+
+
+def _made(encoding: Encoding | None, weights: FloatArray, fit_intercept: bool) -> _Rows | None:
+    """What steps make of all rows; None if they cannot."""
+    assert encoding is not None
+    n = len(weights)
+    rows = np.arange(0, n, 1 + n * encoding.block.n_outputs // MOST_MADE)
+    try:
+        made = encoding.of_rows(rows, [])[0]
+    except Exception:  # of which refits tell
+        return None
+    return _Rows(made, weights[rows] * (weights.sum() / weights[rows].sum()), fit_intercept)
+
+
+def _weights(problem: Problem) -> FloatArray:
+    return np.ones(problem.n) if problem.weights is None else problem.weights
 
 
 def are_decided(task: Task) -> bool:
@@ -73,22 +153,3 @@ def _least(task: Task) -> float:
     if {"scores", "decision_function"} & task.responses:
         return LEAST_RANKED
     return LEAST_DECIDED if are_decided(task) else 0.0
-
-
-def _largest_product(problem: Problem, fit_intercept: bool, n_columns: int | None) -> float:
-    """What scores, times the penalty, differ by at most: rows are no longer, times the gradient at scores of zero.
-
-    That of all rows stands for those of training sets, and of columns of size one that say nothing if steps make them.
-    """
-    weights = np.ones(problem.n) if problem.weights is None else problem.weights
-    if n_columns is not None:
-        return float(np.sqrt(weights @ weights)) * n_columns
-    if sparse.issparse(problem.X):  # about zero, as if there were no intercept
-        X, longest = problem.X, float(sparse_linalg.norm(problem.X, axis=1).max(initial=0.0))
-    else:
-        X = numeric_matrix(problem)
-        X = X - middle(X) if fit_intercept else X
-        longest = float(np.linalg.norm(X, axis=1).max(initial=0.0))
-    codes = problem.y - np.average(problem.y, axis=0, weights=weights) if fit_intercept else problem.y
-    gradient = X.T @ (weights[:, None] * codes)
-    return longest * float(np.linalg.norm(gradient, axis=0).max(initial=0.0))

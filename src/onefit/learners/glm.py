@@ -199,24 +199,24 @@ def logistic(estimator: LogisticRegression, task: Task, path: Path | None) -> GL
     """Logistic regression on the columns of X."""
     _check_logistic(estimator, task.problem)
     encoding = _encoding_of_columns(task.problem, bool(estimator.fit_intercept))
-    return _logistic_of(estimator, task, path, encoding, None)
+    return _logistic_of(estimator, task, path, encoding, has_steps=False)
 
 
 def encoded_logistic(estimator: LogisticRegression, task: Task, path: Path | None, encoding: Encoding) -> GLMLearner:
     """The same on what steps learn."""
     _check_logistic(estimator, task.problem)
-    return _logistic_of(estimator, task, path, encoding, encoding.fixed.n_columns)
+    return _logistic_of(estimator, task, path, encoding, has_steps=True)
 
 
 def _logistic_of(
-    estimator: LogisticRegression, task: Task, path: Path | None, encoding: Encoding, n_made: int | None
+    estimator: LogisticRegression, task: Task, path: Path | None, encoding: Encoding, has_steps: bool
 ) -> GLMLearner:
     problem = task.problem
     Cs = [estimator.C] if path is None else list(path.values)
     is_free = "penalty" in estimator.get_params() and estimator.penalty is None
     lams = np.array([0.0 if is_free else _inverse(C) for C in Cs])
     _check_unpenalized(lams, encoding)
-    check_decisions(task, lams, bool(estimator.fit_intercept), n_made)
+    check_decisions(task, lams, bool(estimator.fit_intercept), encoding if has_steps else None)
     weights = _class_weights(estimator, problem)
     is_balanced = isinstance(estimator.class_weight, str)
     fit_intercept = bool(estimator.fit_intercept)

@@ -63,7 +63,7 @@ def encoded_ridge(
 ) -> EncodedLearner:
     """The same on what steps learn."""
     lams = _penalties(estimator, task, path)
-    check_decisions(task, lams, bool(estimator.fit_intercept), encoding.fixed.n_columns)
+    check_decisions(task, lams, bool(estimator.fit_intercept), encoding)
     return EncodedLearner(encoding, lams, task.problem.weights, bool(estimator.fit_intercept))
 
 

@@ -9,6 +9,7 @@ from sklearn.linear_model import RidgeClassifierCV, RidgeCV
 from ..checks import check_penalty_value
 from ..errors import DataError, RouteError
 from .contract import Path, Task
+from .decisions import check_ranks
 from .encoded_tuned import TunedEncodedLearner
 from .encoding import Encoding
 from .ridge import class_obstacle, design_of, sparse_obstacle
@@ -23,6 +24,7 @@ def ridge_cv(estimator: RidgeCV | RidgeClassifierCV, task: Task, path: Path | No
     """Ridge regression that chooses its alpha by leave-one-out on the rows that it is fitted to."""
     tuning = _tuning(estimator, task)
     assert tuning.grid is not None
+    check_ranks(task, tuning.grid, bool(estimator.fit_intercept))
     smoother = design_of(estimator, task.problem, tuning.grid[:, None])
     if isinstance(smoother, SparseSmoother) and not smoother.is_accurate():
         smoother = smoother.dense()
@@ -55,4 +57,6 @@ def encoded_ridge_cv(
 ) -> TunedEncodedLearner:
     """The same on what steps learn."""
     tuning = _tuning(estimator, task)
+    assert tuning.grid is not None
+    check_ranks(task, tuning.grid, bool(estimator.fit_intercept), encoding)
     return TunedEncodedLearner(encoding, tuning, task.problem.weights, bool(estimator.fit_intercept))
