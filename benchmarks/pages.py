@@ -16,7 +16,7 @@ from .table import HEAD, cells_of, markdown, number
 __all__ = ["BLOCKS", "COMMAND", "PAGES", "render"]
 
 COMMAND = "python -m benchmarks --evidence"
-PAGES = ("README.md", "docs/speed.md", "docs/howto/scale.md")
+PAGES = ("README.md", "docs/speed.md", "docs/speed-details.md", "docs/howto/scale.md")
 QUIET = 0.1
 """Cores that others may use on a machine with nothing else at work."""
 

@@ -30,7 +30,7 @@ RATIOS = (
     Case(500, 200, 50, 10),
     Case(200, 300, 10, 20),
 )
-"""The few shapes that docs/speed.md begins with."""
+"""The few shapes of the table of ratios in docs/speed-details.md."""
 
 QUICK_BUDGET = 0.02
 Options = argparse.Namespace

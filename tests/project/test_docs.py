@@ -113,6 +113,15 @@ def test_a_page_says_first_whom_it_is_for(page):
     assert text.startswith("For "), f"{page}: {text[:60]}"
 
 
+@pytest.mark.parametrize("name", ["guide", "speed", "trust"])
+def test_a_page_that_answers_a_question_does_so_on_its_first_screen(name):
+    text = (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    head, bar, _ = text.partition("\n| your ")
+    assert bar
+    assert len(head) < 1000  # at 400 pixels, a screen has about 1,300 characters of text
+    assert len(text.splitlines()) < 200
+
+
 def test_no_page_installs_from_where_there_is_no_release():
     told = {page.name for page in PAGES if 'pip install "onefit' in page.read_text(encoding="utf-8")}
     assert told == set()
