@@ -77,22 +77,22 @@ def _bar_cells(runs: Sequence[Bar]) -> list[str]:
 
 def everyday_table(result: Result) -> str:
     """What the models of every day cost beside `cross_val_score`."""
-    head = ("your model", "how it is computed", "times `cross_val_score`", "by refits")
+    head = ("your model", "times `cross_val_score`", "by refits", "how it is computed")
     lines = [
-        [first["model"], first["how"], span([run[i]["ratio"] for run in result["runs"]], times), first["by_refits"]]
+        [first["model"], span([run[i]["ratio"] for run in result["runs"]], times), first["by_refits"], first["how"]]
         for i, first in enumerate(result["runs"][0])
     ]
-    return _with_source(markdown(head, lines, head[:2]), result)
+    return _with_source(markdown(head, lines, ("your model", "how it is computed")), result)
 
 
 def peer_table(result: Result) -> str:
     """What onefit costs beside others."""
-    head = ("question", "peer", "what the peer gives", "its time over onefit's")
+    head = ("question", "peer", "its time over onefit's", "what the peer gives")
     lines = [
-        [first["question"], first["peer"], first["gives"], span([run[i]["ratio"] for run in result["runs"]])]
+        [first["question"], first["peer"], span([run[i]["ratio"] for run in result["runs"]]), first["gives"]]
         for i, first in enumerate(result["runs"][0])
     ]
-    return _with_source(markdown(head, lines, head[:3]), result)
+    return _with_source(markdown(head, lines, ("question", "peer", "what the peer gives")), result)
 
 
 def ratio_table(result: Result) -> str:

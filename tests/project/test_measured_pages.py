@@ -67,7 +67,7 @@ def test_a_bar_that_some_runs_miss_is_neither_passed_nor_failed():
 def test_peers_have_a_range_and_the_busy_machine_is_named():
     line = {"question": "PLS", "peer": "ikpls", "gives": "errors"}
     table = peer_table(result([{**line, "ratio": 0.31}], [{**line, "ratio": 0.42}], others=1.25))
-    assert "| PLS | ikpls | errors | 0.31 to 0.42 |" in table
+    assert "| PLS | ikpls | 0.31 to 0.42 | errors |" in table
     assert table.endswith("on 2026-01-02, beside other processes that used up to 1.2 cores.")
     assert "nothing else at work" in source(result([], others=0.02))
 
