@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from .contract import Asked, pick
 from .data import classes, numbers, shape, signal
 from .precise import PreciseElasticNet, PreciseLogistic
+from .preciseridge import FirstRidgeCV
 
 __all__ = ["searches"]
 
@@ -27,7 +28,8 @@ def searches(rng: np.random.Generator) -> Asked:
     cv: Any = pick(rng, {3: 1, None: 1, KFold(4, shuffle=True, random_state=0): 1})
     if kind == "ridge":
         model = RidgeCV(alphas, cv=cv, alpha_per_target=False)
-        return _of(rng, model, model, X, y)
+        tight = FirstRidgeCV(alphas, alpha_per_target=False) if cv is None else model
+        return _of(rng, model, tight, X, y)
     if kind == "grid":
         steps = make_pipeline(StandardScaler(), Ridge()) if rng.random() < 0.6 else Ridge()
         name = "alpha" if isinstance(steps, Ridge) else "ridge__alpha"

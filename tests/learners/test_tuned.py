@@ -426,3 +426,20 @@ def test_columns_that_live_in_one_row_together_leave_leave_one_out_its_digits(fi
     result = quiet_nested_cv(RidgeCV(alphas, fit_intercept=fit_intercept), X, y, folds=folds)
     expected = predicted(alphas[int(np.argmin(errors))], train, held_out)
     np.testing.assert_allclose(result.heldout["prediction"].to_numpy()[held_out], expected, rtol=1e-7)
+
+
+@pytest.mark.parametrize("offset", [0.0, 100.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_training_sets_of_two_rows_get_the_first_penalty_as_each_row_is_predicted_by_the_other_whatever_it_is(
+    offset, weighted
+):
+    """Of 50 such data sets, 36 had another one with the other rows' rounding errors (fuzz case 540012256)."""
+    rng = np.random.default_rng(0)
+    for seed in range(50):
+        X, y = noisy(6, 3, seed)
+        ids = np.repeat(np.arange(3), 2)
+        weights = rng.uniform(1, 2, 6) if weighted else None
+        given = {"folds": ids[None], "sample_weight": weights, "progress": False}
+        searched, _ = warned_nested_cv(RidgeCV([0.5, 5.0, 50.0]), X + offset, y, **given)
+        fixed, _ = warned_nested_cv(Ridge(0.5), X + offset, y, **given)
+        np.testing.assert_allclose(searched.fold_errors.e_in, fixed.fold_errors.e_in, rtol=TOLERANCE)

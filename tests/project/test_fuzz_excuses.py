@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge, RidgeCV
 
 from fuzz.families import trials
 from fuzz.families.asking import TOLD, ask_trial
 from fuzz.families.contract import Asked
 from fuzz.families.precise import PreciseElasticNet, PreciseFamily, PreciseLogistic
-from fuzz.families.preciseridge import PreciseLeastSquares
+from fuzz.families.preciseridge import FirstRidgeCV, PreciseLeastSquares
 from fuzz.families.separation import has_no_maximum
 from fuzz.families.verdict import BEYOND, judge_trial_answer
 from fuzz.figures import Figures
@@ -145,3 +145,14 @@ def test_the_reference_of_a_likelihood_without_a_maximum_does_not_end():
     x = np.arange(8.0)
     with pytest.raises(FloatingPointError, match="not unique, or at infinity"):
         PreciseFamily(1.0, 0.0).fit(x[:, None], np.where(x < 7, 0.0, 1.0))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_penalties_that_leave_one_out_cannot_tell_apart_are_no_choice_of_rounding_errors(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(2, 3)), rng.normal(size=2)
+    assert FirstRidgeCV([0.5, 5.0, 50.0]).fit(X, y).alpha_ == 0.5
+    X, y = rng.normal(size=(20, 3)), rng.normal(size=20)
+    expected, found = (each([0.5, 5.0, 50.0]).fit(X, y) for each in (RidgeCV, FirstRidgeCV))
+    assert found.alpha_ == expected.alpha_
+    np.testing.assert_array_equal(found.coef_, expected.coef_)

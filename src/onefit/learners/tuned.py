@@ -14,6 +14,8 @@ from .smoother import Smoother
 
 __all__ = ["TunedLearner", "Tuning"]
 
+TIED = 1e-12
+"""Values of a criterion that differ by this part of them are as good: of two rows each is predicted by the other."""
 MOST_WIDTH = 3
 """Rows for each column from which on pairs of rows are taken out of the fit to all of them."""
 
@@ -57,11 +59,12 @@ class Tuning:
         return self._best(self.grid, values), least
 
     def _best(self, grid: FloatArray, values: FloatArray) -> FloatArray:
-        """Where the criterion (B, V, Q) is least, (B, Q)."""
+        """Where the criterion (B, V, Q) is least, the first of such places, (B, Q)."""
         n_outputs = values.shape[2]
         if not self.per_output:
             values = values.sum(axis=2, keepdims=True)
-        best = grid[values.argmin(axis=1)]
+        least = values.min(axis=1, keepdims=True)
+        best = grid[(values <= least + TIED * np.abs(least)).argmax(axis=1)]
         return np.broadcast_to(best, (len(best), n_outputs))
 
 
