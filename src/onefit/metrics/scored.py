@@ -213,7 +213,7 @@ def with_ties(
     size = np.maximum(np.maximum(np.abs(ranked[:, 1:]), np.abs(ranked[:, :-1])), usual)
     size = np.minimum(size, spread / USUAL_SPREAD)
     is_new[:, 1:] = (np.diff(ranked, axis=1) > part_of_size * size) & is_something
-    return _merged(order, ranked, is_new)
+    return scores if is_new.all() else _merged(order, ranked, is_new)
 
 
 def _in_order(scores: FloatArray) -> tuple[IntArray, FloatArray]:
