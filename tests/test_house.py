@@ -30,6 +30,7 @@ ORDER = [
     "sources",
     "containers",
     "rowvalues",
+    "copies",
     "equalrows",
     "validation",
     "dealing",

@@ -14,6 +14,7 @@ from sklearn.utils import get_tags
 
 from .checks import MOST_SIZE, check_estimator, check_range_of
 from .containers import MOST_NAMED, as_container, as_numbers, column_names, is_table, to_float
+from .copies import copies_of
 from .equalrows import equal_rows
 from .errors import DataError
 from .frames import as_array, in_double, in_few_blocks, is_frame
@@ -70,6 +71,11 @@ class Problem:
     def equal_rows(self) -> IntArray | None:
         """For each row the first one that is the same in all columns, (n,); None if that is not known."""
         return equal_rows(self.X)
+
+    @cached_property
+    def copies(self) -> IntArray:
+        """For each output the first column of X that is its straight line, (Q,); -1 if none is."""
+        return copies_of(self.X, self.y, self.weights)
 
     @cached_property
     def _matrix(self) -> FloatArray:

@@ -14,14 +14,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
-from sklearn.compose import TransformedTargetRegressor
+from scipy import sparse, stats
+from sklearn.compose import TransformedTargetRegressor, make_column_transformer
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import HuberRegressor, LinearRegression, Ridge, RidgeClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import onefit
 from helpers import data, quietly
+from onefit.copies import copies_of
 from onefit.datasets import make_linear
 from onefit.errors import FewGroupsWarning, HeavyTailWarning, InterruptedWarning, MonteCarloWarning, OneFitWarning
 from onefit.inference.montecarlo import FAST
@@ -300,6 +303,50 @@ def test_a_column_that_is_the_target_is_found_if_its_noise_is_below_one_part_in_
     first = found.index(True)
     assert found == [False] * first + [True] * (len(small) - first)
     assert 1e-5 / 2 <= small[first] <= 2e-5  # the root of the limit
+
+
+@pytest.mark.parametrize("kind", ["array", "frame", "sparse", "gaps", "steps"])
+def test_a_column_in_other_units_of_the_target_is_named_though_a_penalty_leaves_some_of_it(kind):
+    """An R² of 0.9999, in which nothing was found."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = 30.0 + X[:, 0] + rng.normal(size=200)
+    X[:, 1] = 5.0 - 2.5 * y
+    model, name, table = Ridge(10.0), "1", X
+    if kind in ("frame", "gaps"):
+        table, name = pd.DataFrame({"kind": list("ab") * 100, "size": X[:, 0], "price": X[:, 1]}), "'price'"
+        model = make_pipeline(make_column_transformer((OneHotEncoder(), ["kind"]), remainder=SimpleImputer()), model)
+    if kind == "gaps":
+        table.loc[3, "price"] = np.nan
+        table["size"] = table["size"].astype("Float64")
+        y[3] = 30.0
+    elif kind == "sparse":
+        table = sparse.csr_array(X)
+    elif kind == "steps":
+        model = RandomForestRegressor(20, max_features=1.0, random_state=0)
+    settings = {"n_folds": 5, "n_repeats": 2, "random_state": 0}
+    result = quietly(onefit.nested_cv, model, table, y, **settings)
+    assert 0.99 < result.r2.estimate < 1 - 1e-10
+    assert of_kind(result, "leak").message.startswith(f"Column {name} is y in other units")
+    without = quietly(onefit.nested_cv, Ridge(), np.delete(X, 1, axis=1), y, **settings)
+    assert "leak" not in kinds(without)
+    # where it is no straight line, nothing is told
+    X[:, 1] = np.exp(y / 30)
+    assert "leak" not in kinds(quietly(onefit.nested_cv, Ridge(1e-3), X, y, **settings))
+
+
+def test_columns_are_held_to_each_output_and_rows_that_do_not_count_are_not():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, 4)), rng.normal(size=(50, 3))
+    X[:, 2], X[:, 3], X[:, 0] = -1e200 * y[:, 1], y[:, 1], 1e9
+    np.testing.assert_array_equal(copies_of(X, y, None), [-1, 2, -1])
+    weights = np.arange(50) % 5 + 0.0
+    X[weights == 0, 1] = 9.0
+    X[weights > 0, 1] = 1e-200 * y[weights > 0, 2]
+    np.testing.assert_array_equal(copies_of(X, y, weights), [-1, 2, 1])
+    np.testing.assert_array_equal(copies_of(X[:8], y[:8], None), [-1, -1, -1])  # too few to tell
+    np.testing.assert_array_equal(copies_of(X.astype(str), y, None), [-1, -1, -1])
+    np.testing.assert_array_equal(copies_of(X, np.full((50, 1), 1.0), None), [-1])
 
 
 def test_leaks_are_told_by_output_and_not_of_classes_nor_of_constants():

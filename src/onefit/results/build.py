@@ -158,4 +158,5 @@ def _known(job: Job, outcome: Outcome, every: AllFigures, value: int) -> Known:
         serial=None if figures.serial is None else figures.serial.known(value),
         unsteady=Unsteady.of(figures.own, figures.errors, figures.asked, value, job.rule.name),
         has_all_rows=not isinstance(outcome, StreamedOutcome),
+        problem=None if isinstance(outcome, StreamedOutcome) else job.problem,
     )

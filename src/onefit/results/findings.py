@@ -27,7 +27,7 @@ from ..typing import BoolArray
 from ..vocabulary import FROZEN
 from .dependence import told_of
 from .known import Known
-from .leaks import leaks, unexplained
+from .leaks import SUSPECT, copied, leaks, unexplained
 from .unsteady import LOOK_AT_ROWS, few_rows_message
 
 __all__ = ["KINDS", "Finding", "findings_of", "reason_of"]
@@ -134,6 +134,10 @@ def _leak(known: Known) -> Iterator[Finding]:
         )
         remedy = "Look for such columns (another unit of y, parts of it, what was known only after it); leave them out."
         yield Finding("leak", message, remedy, _places(found))
+    suspect = (parts < SUSPECT) & ~found
+    if suspect.any() and known.problem is not None:
+        for message, remedy, outputs in copied(known.problem, suspect):
+            yield Finding("leak", message, remedy, _places(outputs))
 
 
 def _interval(known: Known) -> Iterator[Finding]:

@@ -16,6 +16,7 @@ from ..inference.montecarlo import Stopping
 from ..metrics import Asked
 from ..routes.contract import Remark
 from ..typing import BoolArray, FloatArray, IntArray
+from ..validation import Problem
 from .dependence import SerialKnown
 from .unsteady import Unsteady
 
@@ -71,6 +72,8 @@ class Known:
         Where the error is hardly known.
     has_all_rows : bool
         Whether y, predictions and losses are of all rows, or of the first ones of a table.
+    problem : Problem or None
+        The data, if all rows are in memory.
     """
 
     reason: str
@@ -102,6 +105,7 @@ class Known:
     unsteady: Unsteady
     serial: SerialKnown | None = None
     has_all_rows: bool = True
+    problem: Problem | None = None
 
     @cached_property
     def made_by_few(self) -> BoolArray:

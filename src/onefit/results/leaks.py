@@ -1,20 +1,20 @@
-"""Results that are too good to be true: held-out predictions that are y itself, or nearly."""
+"""Results that are too good to be true: held-out predictions that are y itself, or nearly, and columns that are."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from ..copies import LEAKED
 from ..typing import BoolArray, FloatArray
+from ..validation import Problem
 
-__all__ = ["LEAKED", "leaks", "unexplained"]
+__all__ = ["LEAKED", "SUSPECT", "copied", "leaks", "unexplained"]
 
-LEAKED = 1e-10
-"""Of the variance of y, which noise of a hundred-thousandth of its spread leaves.
-
-Hardly anything is measured so finely, and whoever is told without need has made y of the columns, and knows it. A leak
-that a penalty shrinks, or that trees cut into steps, leaves more and is not told.
+SUSPECT = 1e-2
+"""The same from which on columns are held to y one by one: a leak that a penalty shrinks, or that trees cut into steps.
 """
-
 
 ENTRIES = 2**20
 """Of y, which are held in memory once more at a time."""
@@ -51,3 +51,13 @@ def leaks(parts: FloatArray) -> BoolArray:
     """Outputs (Q,) of which so little is left."""
     found: BoolArray = parts < LEAKED
     return found
+
+
+def copied(problem: Problem, suspect: BoolArray) -> Iterator[tuple[str, str, BoolArray]]:
+    """Of columns that are y under another name: what was seen, what to do, and of which outputs (Q,)."""
+    names, found = problem.feature_names, np.where(suspect, problem.copies, -1)
+    for column in np.unique(found[found >= 0]).tolist():
+        name = column if names is None else repr(names[column])
+        message = f"Column {name} is y in other units: each is a straight line in the other, to five digits."
+        remedy = "Leave it out, unless it is known before y is: these figures say how well y is predicted from itself."
+        yield message, remedy, found == column
