@@ -8,7 +8,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from itertools import islice
 from typing import TypeAlias, TypeVar
 
@@ -124,8 +124,7 @@ class RefitEngine(Engine):
 
     def _end_ahead(self) -> None:
         ahead, self._ahead = self._ahead, None
-        if ahead is not None:
-            _end(ahead)
+        _end(ahead or ())
 
     def singles(self, folds: Folds) -> HeldOut:
         """Each row's residual and loss with its own fold out."""
@@ -196,11 +195,8 @@ class RefitEngine(Engine):
         self, folds: Folds, out: Sequence[tuple[int, ...]], failures: list[Failure]
     ) -> Iterator[tuple[int, tuple[int, ...], int, list[FloatArray]]]:
         """Held-out residuals of every training set, zero where a value has failed."""
-
-        def read(rows: IntArray, answer: Mapping[str, AnyArray]) -> FloatArray:
-            return self._residuals(rows, answer["predict"])
-
-        for repeat, held, value, parts in self._run(folds, out, failures, read):
+        found = self._run(folds, out, failures, lambda rows, answer: self._residuals(rows, answer["predict"]))
+        for repeat, held, value, parts in found:
             if parts is None:
                 parts = [self.problem.y[folds.ids[repeat] == fold] * -self.loss.is_of_predictions for fold in held]
             yield repeat, held, value, parts
@@ -218,23 +214,26 @@ class RefitEngine(Engine):
         were under way.
         """
         tasks, failed = self._tasks(folds, out), set(self._failed)
-        for (repeat, held, value), parts in zip(tasks, self._predictions(folds, tasks), strict=True):
-            self.tick(1)
-            tests, found = [np.flatnonzero(folds.ids[repeat] == fold) for fold in held], None
-            if value not in failed:
-                try:
-                    found = [read(*each) for each in zip(tests, _unless_error(parts), strict=True)]
-                except RefitError as error:
-                    failed.add(value)
-                    if len(failed) == self.n_values:
-                        raise  # no value is left
-                    self._errors[value] = error
-                    failures.append(Failure(folds.first + repeat, held, value, error))
-            yield repeat, held, value, found
+        with closing(self._predictions(folds, tasks)) as answers:
+            for (repeat, held, value), parts in zip(tasks, answers, strict=True):
+                self.tick(1)
+                tests, found = [np.flatnonzero(folds.ids[repeat] == fold) for fold in held], None
+                if value not in failed:
+                    try:
+                        found = [read(*each) for each in zip(tests, _unless_error(parts), strict=True)]
+                    except RefitError as error:
+                        failed.add(value)
+                        if len(failed) == self.n_values:
+                            raise  # no value is left
+                        self._errors[value] = error
+                        failures.append(Failure(folds.first + repeat, held, value, error))
+                yield repeat, held, value, found
         self._failed = failed
 
-    def _predictions(self, folds: Folds, tasks: Sequence[tuple[int, tuple[int, ...], int]]) -> Iterator[Answer]:
-        """What the fits predict, in the order of the tasks."""
+    def _predictions(
+        self, folds: Folds, tasks: Sequence[tuple[int, tuple[int, ...], int]]
+    ) -> Generator[Answer, None, None]:
+        """What the fits predict, in the order of the tasks; to be closed, which ends fits that are under way."""
         if self._ahead is not None:
             yield from islice(self._ahead, len(tasks))
             self._n_ahead -= len(tasks)
@@ -246,7 +245,7 @@ class RefitEngine(Engine):
             for start in range(0, len(tasks), step):
                 results = parallel(self._fit(folds, *task) for task in tasks[start : start + step])
                 try:
-                    yield from results
+                    yield from islice(results, None)  # which nobody closes but `_end`: joblib would tell of it
                 finally:
                     _end(results)
 
