@@ -14,7 +14,8 @@ LONG = np.longdouble
 BITS = (256, 1024, 4096)
 MOST_BEYOND, NEAR = 2.0, 8.0
 """A step may change scores by as many times the largest of them, and by so much anyway."""
-MOST_STEPS, MOST_HALVINGS = 100, 60
+MOST_STEPS, MOST_HALVINGS = 400, 60
+"""Steps with as many bits; far out they may change scores by one only."""
 KNOWN, LEAST = 2.0**-100, 1e-40
 """Of the largest coefficient of a column of size one: a step that is certain to be smaller changes nothing. And the
 least that counts for one."""
@@ -176,7 +177,7 @@ class Minimum:
         hessian = arb_mat([[second[a][b][i, j] for b, j in places] for a, i in places])
         for at, (_, j) in enumerate(places):
             hessian[at, at] += self._penalty[j]
-            if k > 1 and self._penalty[j] == 0:  # what all classes share changes no probability
+            if k > 1:  # what all classes share changes no probability, and is zero where there is a penalty
                 for b in range(k):
                     hessian[at, b * width + j] += 1
         try:
