@@ -208,3 +208,33 @@ def test_areas_inside_a_search_rank_decisions_whose_probabilities_are_all_one():
     right = roc_auc_score(y, decisions)
     for of in (score.of, score.exact):
         assert of(y, decisions[:, None, None], np.full(6, 1 / 6)) == pytest.approx([right])
+
+
+def with_a_column_of_one_class(size, n_classes):
+    """A column that is zero but in eight rows, which are all of the last class, and a plain one."""
+    rng = np.random.default_rng(2)
+    X = np.c_[rng.normal(size=40), size * (np.arange(40) < 8)]
+    return X, np.where(X[:, 1] > 0, n_classes - 1, rng.integers(0, n_classes, 40))
+
+
+@pytest.mark.parametrize(
+    ("model", "loss"), [(LogisticRegression(C=2.5), "brier"), (PoissonRegressor(alpha=0.4), "squared_error")]
+)
+def test_a_weak_penalty_holds_rows_that_a_huge_column_tells_apart(model, loss):
+    """Their scores are about 210, and 44 where the column is smaller: to all digits the rows have no error in both."""
+    found = []
+    for size in (1e9, 1e45):
+        X, y = with_a_column_of_one_class(size, 2)
+        y = y if loss == "brier" else np.where(X[:, 1] > 0, 0.0, 2.0 * y)
+        found.append(onefit.nested_cv(model, X, y, loss=loss, n_folds=5, n_repeats=2, random_state=0))
+    assert {each.route for each in found} == {"newton"}
+    for name in ("e_out", "e_in"):
+        np.testing.assert_allclose(*(getattr(each.fold_errors, name) for each in found), rtol=1e-9)
+
+
+def test_a_penalty_that_is_lost_beside_a_huge_column_is_no_missing_penalty():
+    """Of three classes, two are in its rows: the odds of the third go on where those of the two have ended."""
+    X, y = with_a_column_of_one_class(1e45, 3)
+    y[:8:2] = 1
+    with pytest.raises(TrainingSetError, match=r"penalty is too weak .* Scale the columns, or give"):
+        onefit.nested_cv(LogisticRegression(), X, y, loss="brier", n_folds=5, n_repeats=2, random_state=0)

@@ -32,6 +32,9 @@ UNSETTLED = 0.1
 """The same after the last step, up to which it is rounding errors rather than rows that go to infinity."""
 
 MOST_STEPS, MOST_HALVINGS = 100, 60
+MOST_HELD = 900
+"""Steps where there are penalties: rows that a weak one holds far out, up to the logarithm of the smallest double, come
+there by steps of about one."""
 
 ENOUGH = 1e-4
 """Part of the decrease that the gradient promises with which a step is accepted."""
@@ -150,7 +153,7 @@ def fit_newton(
             point = point.moved(-theta)
         rows = Z if also is None else np.vstack([Z, also])
         last = np.inf
-        for _ in range(MOST_STEPS):
+        for _ in range(MOST_HELD if penalty.any() else MOST_STEPS):
             step, free, change = _newton_step(point)
             largest = float(np.abs(family.basis @ (step @ rows.T)).max(initial=0.0))
             if not (change <= CERTIFIED and largest <= SETTLED):

@@ -11,13 +11,13 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import TrainingSetError
-from ..learners import Encoding, Features, NoFiniteFit, fit_newton
+from ..learners import Encoding, Features, NoFiniteFit, NotSettled, fit_newton
 from ..learners.glm_fit import Fit
 from ..linalg.columns import middle
 from ..typing import BoolArray, FloatArray, IntArray
 from .features import LearningSets
 from .newtonfull import FullEngine
-from .newtonparts import NO_MEAN, NONE_WEIGHED, ONE_WEIGHED, REMEDY, dense, shifted_columns
+from .newtonparts import HOLD, NO_MEAN, NONE_WEIGHED, ONE_WEIGHED, TOO_WEAK, dense, shifted_columns, why_no_fit
 
 __all__ = ["Chunk", "LoneSets"]
 
@@ -232,11 +232,12 @@ class LoneSets(LearningSets, ABC):
         except NoFiniteFit as failure:
             if learner.fit_intercept and family.has_no_mean(y, weights):
                 raise self.failure(chunk.out[index], NO_MEAN) from None
-            why = f"in the training set of {len(train)} rows {engine.no_fit(failure)}."
-            error = self.failure(chunk.out[index], why)
-            error.remedy = REMEDY
+            why, remedy = why_no_fit(learner, value, isinstance(failure, NotSettled))
+            error = self.failure(chunk.out[index], f"in the training set of {len(train)} rows {why}.")
+            error.remedy = remedy
             raise error from None
-        self._check_determined(fit.free, Z, held_out, chunk.out[index])
+        if self._is_open(fit.free, Z, held_out):
+            raise self._undetermined(chunk.out[index], is_held=not learner.at([value]).may_have_no_fit)
         eta = family.predicted((family.basis @ fit.theta) @ held_out.T).T
         if len(present) == learner.n_classes or not learner.has_classes:
             return np.asarray(eta)
@@ -244,21 +245,22 @@ class LoneSets(LearningSets, ABC):
         scores[:, present] = eta if len(present) > 2 else eta * np.array([-0.5, 0.5])
         return scores
 
-    def _undetermined(self, out: IntArray) -> TrainingSetError:
-        error = self.failure(out, "the training set does not determine the coefficients, which no penalty holds.")
+    def _undetermined(self, out: IntArray, is_held: bool = False) -> TrainingSetError:
+        why = TOO_WEAK if is_held else "the training set does not determine the coefficients, which no penalty holds"
+        error = self.failure(out, f"{why}.")
+        error.remedy = HOLD if is_held else error.remedy
         error.held_out = np.concatenate(self.train_and_tests(out)[1]).tolist()
         return error
 
-    def _check_determined(self, free: FloatArray, Z: FloatArray, held_out: FloatArray, out: IntArray) -> None:
-        """Refuse predictions that depend on what the training set does not determine."""
+    def _is_open(self, free: FloatArray, Z: FloatArray, held_out: FloatArray) -> bool:
+        """Whether predictions depend on what the training set does not determine."""
         if not free.shape[1]:
-            return
+            return False
         directions = free.reshape(-1, Z.shape[1], free.shape[1])
         size = np.linalg.norm(directions, axis=1, keepdims=True)
         directions = directions / np.where(size > 0, size, 1.0)
         reach = max(float(np.abs(held_out @ each).max(initial=0.0)) for each in directions)
-        if reach > UNDETERMINED * float(np.linalg.norm(held_out, axis=1).max(initial=0.0)):
-            raise self._undetermined(out)
+        return reach > UNDETERMINED * float(np.linalg.norm(held_out, axis=1).max(initial=0.0))
 
 
 def _first_fit(starts: Sequence[FloatArray], fit: Callable[[FloatArray], Fit]) -> Fit:

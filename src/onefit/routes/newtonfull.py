@@ -24,16 +24,14 @@ from .features import FeaturesEngine
 from .newtonbatch import NewtonSets, Rows, Solution
 from .newtonhessians import Hessians
 from .newtonparts import (
-    NO_FIT,
     NO_MEAN,
-    NOT_SETTLED,
     ONE_WEIGHED,
-    REMEDY,
     class_factors,
     dense,
     feature_maps,
     mapped,
     penalties_of,
+    why_no_fit,
 )
 from .newtonreach import Reach, are_usual
 from .newtonthird import Third, third_derivatives
@@ -263,8 +261,9 @@ class FullEngine(FeaturesEngine, ABC):
                     raise TrainingSetError(f"In the fit to all rows {ONE_WEIGHED}") from None
                 if learner.fit_intercept and family.has_no_mean(learner.y, weights):
                     raise TrainingSetError(f"In the fit to all rows {NO_MEAN}") from None
-                error = TrainingSetError(f"In the fit to all rows {self.no_fit(failure)}.")
-                error.remedy = REMEDY
+                why, remedy = why_no_fit(learner, value, isinstance(failure, NotSettled))
+                error = TrainingSetError(f"In the fit to all rows {why}.")
+                error.remedy = remedy
                 raise error from None
             eta = family.basis @ (theta @ Z.T)
             curvature = learner.row_weights * family.curvature(eta, learner.y)
@@ -275,12 +274,6 @@ class FullEngine(FeaturesEngine, ABC):
                 descents = (residual.T[:, :, None] * Z[:, None]).reshape(learner.n, -1)
             found[value] = Full(theta if maps is None else theta @ maps.T, curvature, hessians, descents)
         return [found[value] for value in range(learner.n_values)]
-
-    def no_fit(self, failure: NoFiniteFit) -> str:
-        """Why there is no fit, for people."""
-        if isinstance(failure, NotSettled):
-            return NOT_SETTLED
-        return NO_FIT.format(what="classes" if self.learner.has_classes else "rows")
 
     @cached_property
     def maps_of_all(self) -> FloatArray | None:

@@ -9,12 +9,14 @@ from ..learners import Features, GLMLearner
 from ..typing import BoolArray, FloatArray
 
 __all__ = [
+    "HOLD",
     "NONE_WEIGHED",
     "NOT_SETTLED",
     "NO_FIT",
     "NO_MEAN",
     "ONE_WEIGHED",
     "REMEDY",
+    "TOO_WEAK",
     "class_factors",
     "dense",
     "feature_maps",
@@ -23,6 +25,7 @@ __all__ = [
     "penalties_of",
     "projected",
     "shifted_columns",
+    "why_no_fit",
 ]
 
 NO_FIT = "the likelihood has no maximum: columns tell {what} apart without error, and coefficients go to infinity"
@@ -40,6 +43,18 @@ CLOSE = 1e-9
 
 NOT_SETTLED = "columns nearly depend on each other: rounding errors hide the coefficients"
 REMEDY = 'Give the model a penalty; or take what the solver stops at, by route="refit".'
+TOO_WEAK = (
+    "the penalty is too weak for columns that are as large as these or nearly depend on each other: rounding errors "
+    "hide the coefficients"
+)
+HOLD = 'Scale the columns, or give the model a stronger penalty; or take what the solver stops at, by route="refit".'
+
+
+def why_no_fit(learner: GLMLearner, value: int, is_hidden: bool) -> tuple[str, str]:
+    """Why there is no fit, or none that is known, for people; and the remedy."""
+    if not learner.at([value]).may_have_no_fit:
+        return TOO_WEAK, HOLD
+    return NOT_SETTLED if is_hidden else NO_FIT.format(what="classes" if learner.has_classes else "rows"), REMEDY
 
 
 def dense(part: FloatArray | sparse.csr_matrix) -> FloatArray:
