@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -184,3 +185,17 @@ def test_of_a_difference_of_ranks_at_least_a_twentieth_of_the_variance_stays():
         for replaced in (errors, SimpleNamespace(**{**vars(errors), "noise": 2 * noise}))
     ]
     np.testing.assert_allclose(found, [1.3 - (1.0 + 0.5 - 2 * 0.2), 1.3 / 20], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("scale", "told"), [(100.0, r"\(-[0-9]{1,3}(,000|,[0-9]{3})+\)"), (1e-3, r"\(-[0-9.]+e-[0-9]+\)")]
+)
+def test_the_reason_of_a_missing_interval_writes_its_number_as_people_do(scale, told):
+    rng = np.random.default_rng(1)
+    X, y = rng.standard_normal((60, 3)), scale * rng.standard_normal(60)
+    for seed in range(40):
+        found = quiet_nested_cv(LinearRegression(), X, y, n_folds=10, n_repeats=2, random_state=seed)
+        reason = found.intervals.attrs["reasons"].get("paper")
+        if reason:
+            break
+    assert re.search(told, reason)

@@ -23,7 +23,7 @@ from onefit.display.numbers import Digits, column_texts, interval_text, number_t
 from onefit.errors import DataError, HeavyTailWarning, OneFitError
 from onefit.losses import nonnegative
 from onefit.report import Request, render, write_report
-from onefit.report.charts import label_text, predictions
+from onefit.report.charts import label_text, name_lines, predictions
 from onefit.report.checks import checks, largest_losses
 from onefit.report.curve_chart import CurveData, curve_chart
 from onefit.report.facts import coefficients, computed, fitted_facts, tiles
@@ -588,6 +588,26 @@ def test_a_comparison_with_other_folds_than_the_answer_says_so(data, result, com
     assert "They were compared" not in render(comparison=comparison)
     same = onefit.nested_cv(Ridge(1.0), *data, n_folds=5, n_repeats=2, random_state=0)
     assert "They were compared" not in render(result=same, comparison=comparison)
+
+
+def test_names_in_charts_break_between_words_and_pairs_show_both():
+    assert name_lines("KNeighborsClassifier(n_neighbors=15)") == ["KNeighborsClassifier", "(n_neighbors=15)"]
+    assert name_lines("LinearDiscriminantAnalysis − LogisticRegression(C=1.0)") == [
+        "LinearDiscriminantAna…",
+        "− LogisticRegression(…",
+    ]
+    assert name_lines("a" * 30) == ["a" * 22, "a" * 8]
+    assert name_lines("a short name of a model that is rather long in words") == [
+        "a short name of a",
+        "model that is rather …",
+    ]
+    assert name_lines("ridge − forest") == ["ridge − forest"]
+
+
+def test_a_long_pair_in_a_table_is_not_cut(data):
+    models = {"a model with a name of many words": Ridge(1.0), "another model with many words": Ridge(9.0)}
+    page = render(comparison=onefit.compare(models, *data, n_folds=5, n_repeats=2, random_state=0))
+    assert '<th scope="row" class="long">a model with a name of many words − another' in unescape(page)
 
 
 def test_short_words_take_no_more_room_than_they_need(comparison):

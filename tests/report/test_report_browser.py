@@ -11,7 +11,9 @@ import shutil
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import Ridge
+from sklearn.naive_bayes import GaussianNB
 
 import onefit
 from helpers import quietly
@@ -193,6 +195,20 @@ def test_a_difference_of_rounding_errors_has_a_zero_without_decimals(opened, tmp
     )  # fmt: skip
     texts = opened(path).locator(".chart text").all_text_contents()
     assert [text for text in texts if "0.000000" in text] == []
+
+
+def test_shares_near_zero_have_no_minus_and_words_of_a_rule_take_two_lines_on_a_phone(opened, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2))
+    models = {"LinearDiscriminantAnalysis": LinearDiscriminantAnalysis(), "GaussianNB": GaussianNB()}
+    compared = quietly(onefit.compare, models, X, X[:, 0] > 0, n_folds=5, n_repeats=2, random_state=0)
+    path = write_report(tmp_path / "classes.html", comparison=compared)
+    page = opened(path, viewport={"width": 400, "height": 740})
+    assert "−0%" not in page.locator(".chart text").all_text_contents()
+    heights = page.locator("td.long:visible").evaluate_all("all => all.map(each => each.clientHeight)")
+    line = float(page.locator("td.long").first.evaluate("each => parseFloat(getComputedStyle(each).lineHeight)"))
+    assert len(heights) >= 6
+    assert max(heights) < 3 * line
 
 
 def test_no_code_is_under_its_button_and_code_that_is_cut_says_so(opened, tmp_path, result_and_curve):

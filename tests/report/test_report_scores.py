@@ -62,6 +62,19 @@ def test_the_larger_score_is_the_better_model_everywhere(classes, scoring):
     assert "(below 0: the first is better)" in loss.plot()[1].get_xlabel()
 
 
+def test_models_compared_by_errors_beside_an_answer_in_scores_have_their_own_best_and_columns(classes, result):
+    models = {"good": LogisticRegression(), "bad": _Backwards()}
+    compared = onefit.compare(models, *classes, **FOLDS)
+    page = unescape(render(result=result, comparison=compared))
+    assert result.greater_is_better
+    assert not compared.greater_is_better
+    assert "The paired differences tell good from every other model" in page
+    table = page[page.index("<span>Models, with") :].partition("</table>")[0]
+    rows = [row.count("<th") + row.count("<td") for row in table.split("<tr")[1:]]
+    assert rows == [3, 3, 3]  # model, error rate, route
+    assert '<tr class="strong"><th scope="row">good' in table
+
+
 class _Backwards(LogisticRegression):
     """Has the probabilities, which scikit-learn makes of the decision, the wrong way round."""
 

@@ -82,12 +82,17 @@ def paper(errors: FoldErrors, context: Context) -> Interval:
     inflation = ratio(se, np.sqrt(errors.row_variance.mean(axis=0)))
     rest: dict[str, object] = {"inflation": inflation, "affected": mse < 0}
     if (mse < 0).any():
-        least = f"{np.nanmin(mse):.3g}"
+        least = _plain(float(np.nanmin(mse)))
         rest["reason"] = (
             f"The paper's estimate of the sampling variance is negative ({least}), so it gives no interval."
         )
         rest["remedy"] = "More repeats make this rarer, and the covariance rule does not have it."
     return symmetric(estimate, context.z * se, se, mse, **rest)
+
+
+def _plain(value: float) -> str:
+    """Three digits, and none of a power of ten where people write none."""
+    return f"{float(f'{value:.3g}'):,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:.3g}"
 
 
 def bates(errors: FoldErrors, context: Context) -> Interval:

@@ -8,7 +8,7 @@ reader's scheme. Texts that a user gave pass through `label_text`, because label
 
 from __future__ import annotations
 
-import textwrap
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TypeAlias
@@ -41,6 +41,8 @@ LONGEST_TITLE = 48  # of an axis; a phone has room for it
 MOST_POINTS = 3000  # of a scatter, so that the page stays quick
 ROW = 34  # pixels
 NARROW = 22  # characters of a line of a row's name, of which there are two at most
+MINUS = " − "  # between the names of a pair
+WORD_ENDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z(])|(?<=[\s_/.,;:-])")
 
 
 def label_text(text: object, longest: int = LONGEST) -> str:
@@ -52,6 +54,30 @@ def shortened(text: object, longest: int) -> str:
     """Text in one line, cut if long."""
     flat = " ".join(str(text).split())
     return flat if len(flat) <= longest else flat[: longest - 1] + "…"
+
+
+def name_lines(name: str) -> list[str]:
+    """A row's name in two lines at most: a pair has its second on the second, a long name ends its line with a word.
+
+    Examples
+    --------
+    >>> from onefit.report.charts import name_lines
+    >>> name_lines("LinearDiscriminantAnalysis"), name_lines("GaussianNB − KNeighborsClassifier(15)")
+    (['LinearDiscriminant', 'Analysis'], ['GaussianNB', '− KNeighborsClassifie…'])
+    """
+    flat = " ".join(name.split())
+    if len(flat) <= NARROW:
+        return [flat]
+    first, minus, second = flat.partition(MINUS)
+    if minus:
+        return [shortened(first, NARROW), shortened(f"− {second}", NARROW)]
+    line = ""
+    for part in WORD_ENDS.split(flat):
+        if len((line + part).rstrip()) > NARROW:
+            break
+        line += part
+    line = line or flat[:NARROW]
+    return [line.rstrip(), shortened(flat[len(line) :], NARROW)]
 
 
 def axis(**options: object) -> Figure:
@@ -124,7 +150,7 @@ def forest(
         for strong in (False, True)
         if (chosen := present & (emphasised == strong)).any()
     ]
-    lines = ["<br>".join(map(label_text, textwrap.wrap(name, NARROW, max_lines=2, placeholder="…"))) for name in names]
+    lines = ["<br>".join(map(label_text, name_lines(name))) for name in names]
     ticks = [f"<b>{line}</b>" if strong else line for line, strong in zip(lines, emphasised, strict=True)]
     absent = [
         {"text": "not available", "x": 0, "xref": "paper", "xanchor": "left", "y": int(row),

@@ -19,7 +19,7 @@ from ..results.placed import placed
 from ..typing import AnyArray, FloatArray
 from ..vocabulary import SELECTION_WORDS
 from . import tables
-from .charts import Figure, forest, predictions
+from .charts import MINUS, Figure, forest, predictions
 from .checks import Check, checks
 from .curve_chart import CurveData, curve_chart
 from .place_charts import place_chart
@@ -217,7 +217,7 @@ def _comparison(subject: Subject, output: int) -> Section:
     )
     apart = ((pairs["low"] > 0) | (pairs["high"] < 0)).to_numpy()
     change = forest(
-        [f"{first} − {second}" for first, second in pairs.index],
+        [f"{first}{MINUS}{second}" for first, second in pairs.index],
         *(pairs[key].to_numpy(float) for key in keys),
         emphasised=apart,
         loss=comparison.loss,

@@ -126,7 +126,7 @@ class Subject:
     def best_model(self, output: int) -> str:
         """Name of the model with the smallest error or the largest score."""
         assert self.comparison is not None
-        sign = -1 if self.greater_is_better else 1
+        sign = -1 if self.comparison.greater_is_better else 1
         errors = {name: sign * np.atleast_1d(r.estimate)[output] for name, r in self.comparison.results.items()}
         return min(errors, key=lambda name: errors[name])
 

@@ -16,6 +16,7 @@ from ..display.style import loss_label
 from ..display.verdicts import baseline_text, better_of, favours
 from ..results.curve import ErrorCurve
 from ..vocabulary import RULE_WORDS, SELECTION_WORDS
+from .charts import MINUS
 from .checks import largest_losses
 from .subject import Subject, of_output
 from .words import loss_text, title_of
@@ -198,7 +199,7 @@ def models(subject: Subject, output: int) -> ReportTable:
         shown = [f"{e} ({a} to {b})" for _, (e, a, b) in figures(result, output)[1:]]
         error = loss_text(result.loss, *(at(part, output) for part in (result.estimate, *result.interval)))
         rows.append(Row([name, _with_ends(error), *shown, result.route], name == best))
-    titles = [title for title, _ in figures(subject.main(output), output)[1:]]
+    titles = [title for title, _ in figures(comparison.results[best], output)[1:]]
     columns = ["model", title_of(comparison.loss).lower(), *titles, "route"]
     return ReportTable(
         f"Models, with {percent(comparison.confidence_level)} intervals", columns, rows, frozenset({len(columns) - 1})
@@ -215,7 +216,7 @@ def differences(subject: Subject, output: int) -> ReportTable:
         texts = loss_text(comparison.loss, row["estimate"], row["low"], row["high"])
         better = better_of(first, second, row["low"], row["high"], comparison.greater_is_better)
         verdict = "cannot be told apart" if better is None else f"{better} is better"
-        rows.append(Row([f"{first} − {second}", *texts, verdict]))
+        rows.append(Row([f"{first}{MINUS}{second}", *texts, verdict]))
     columns = ["first − second", "difference", f"{level} from", "to", "verdict"]
     caption = f"Paired differences on the same rows; {favours(comparison.greater_is_better)}"
     return ReportTable(caption, columns, rows, frozenset({4}))

@@ -79,7 +79,7 @@ window.drawChart = (function () {
 
   function grouped(value, decimals) {
     return value.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals })
-      .replace("-", "−");
+      .replace(/^-(?=[0.,]*$)/, "").replace("-", "−");  // what is written as zero has no sign
   }
 
   function format(axis, value, step) {
