@@ -230,6 +230,22 @@ def test_curve_gives_the_numbers_of_error_curve():
     assert found["indistinguishable"] == list(expected.indistinguishable())
 
 
+@pytest.mark.parametrize(
+    ("span", "told"),
+    [
+        ("1e-6:1e5:12", ["0.000001", "0.0001", "0.1", "1", "1,000", "100,000"]),
+        ("1e-9:1:10", ["1.000e-09", "1.000e-04", "1.000e-01", "1.000e+00"]),
+    ],
+)
+def test_values_along_a_curve_have_one_form(span, told):
+    options = ["--lambda", span, "--folds", "5", "--repeats", "1"]
+    output = onefit_cli("curve", HOUSES, "--target", "price", *DROPPED, *options).stdout
+    table = output[output.index("from the best  ") :].partition("\n\n")[0]
+    column = [line.split()[0] for line in table.splitlines()[1:]]
+    assert [text for text in column if text in told] == told
+    assert len({"e" in text for text in column}) == 1
+
+
 def test_curve_takes_any_parameter_by_its_short_name():
     options = ["--model", "kernel", "--param", "gamma", "--values", "0.01,0.1,1", "--simpler", "smaller"]
     found = document("curve", HOUSES, "--target", "price", *DROPPED, *options, "--folds", "4", "--repeats", "1")

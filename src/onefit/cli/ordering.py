@@ -57,7 +57,8 @@ def read_ordering(table: pd.DataFrame, roles: Roles) -> Ordering:
         names = list(roles.coords)
         wrong = [name for name in names if not _holds_numbers(table[name])]
         if wrong:
-            raise DataError(f"--coords: column {wrong[0]!r} must hold a number in every row; correct it.")
+            which = f"column{'s' if len(wrong) > 1 else ''} {' and '.join(map(repr, wrong))}"
+            raise DataError(f"--coords: {which} must hold a number in every row; correct what is wrong.")
         return Ordering(coords=table[names], code=(f"coords = table[{names!r}]",))
     if roles.order is None:
         return Ordering()

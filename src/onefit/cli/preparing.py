@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ..errors import DataError
+from ..rowvalues import check_groups
 from ..typing import BoolArray, FloatArray, IntArray
 from .columns import Column, read_column
 from .options import Roles
@@ -295,7 +296,12 @@ def _read_groups(table: pd.DataFrame, roles: Roles, code: list[str]) -> TextArra
     if missing:
         raise DataError(f"--groups: column {roles.groups!r} is missing in {missing} row(s); name a group for each row.")
     code.append(f"groups = table[{roles.groups!r}].astype(str).to_numpy(str)")
-    return table[roles.groups].astype(str).to_numpy(str)
+    groups = table[roles.groups].astype(str).to_numpy(str)
+    try:
+        check_groups(groups, len(groups))
+    except DataError as error:
+        raise DataError(f"--groups {roles.groups}: {error}") from error
+    return groups
 
 
 def _read_weights(table: pd.DataFrame, roles: Roles, code: list[str]) -> FloatArray | None:
@@ -304,5 +310,7 @@ def _read_weights(table: pd.DataFrame, roles: Roles, code: list[str]) -> FloatAr
     values = table[roles.weights]
     if not pd.api.types.is_numeric_dtype(values.dtype) or values.isna().any():
         raise DataError(f"--weights: column {roles.weights!r} must hold a number in every row; correct it.")
+    if not np.isfinite(values.to_numpy(float)).all() or (values < 0).any():
+        raise DataError(f"--weights must be finite and not negative in every row; correct column {roles.weights!r}.")
     code.append(f"weights = table[{roles.weights!r}].to_numpy(float)")
     return values.to_numpy(float)

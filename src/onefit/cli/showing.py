@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, SupportsFloat, cast
 
 import numpy as np
@@ -15,7 +15,7 @@ from rich.text import Text
 
 from ..display.estimators import short_name
 from ..display.method import method_line
-from ..display.numbers import Digits, seems_zero
+from ..display.numbers import Digits, number_text, seems_zero
 from ..display.style import loss_label
 from ..display.verdicts import article, baseline_text, better_of, rule_reasons, superlative
 from ..vocabulary import RULE_WORDS
@@ -36,6 +36,9 @@ PLAIN_WIDTH, WIDE = 160, 130
 """Columns where there is no terminal, and those from which a table has room for words beside its figures."""
 
 LOWERED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+SMALL = 1e-7
+"""From which values of a parameter are written without a power of ten."""
+
 ABSENT = "-"
 """For a rule that does not apply."""
 
@@ -79,6 +82,13 @@ def _number(value: float, decimals: int | None) -> str:
 def _error(error: float, beside: Sequence[str]) -> str:
     """A standard error to four digits, with a power of ten if the figures beside it have one."""
     return _number(error, None if any("e" in text for text in beside) else Digits.of([error]).decimals)
+
+
+def _errors(errors: Iterable[float], beside: Sequence[str]) -> list[str]:
+    """Standard errors of a column with the same decimals, or a power of ten as the figures beside them."""
+    values = [float(error) for error in errors]
+    decimals = None if any("e" in text for text in beside) else Digits.of(values).decimals
+    return [_number(value, decimals) for value in values]
 
 
 def _typed(text: str) -> str:
@@ -139,11 +149,12 @@ def _show_rules(console: Console, result: NestedCVResult) -> None:
     """The interval of every rule with what the rule is, beside it where there is room, and why it has none."""
     is_wide = console.width >= WIDE
     table = _table("rule", "estimate", "low", "high", "standard error", *([""] if is_wide else []))
-    for rule, row in result.intervals.iterrows():
-        figures, error = _rule_figures(result, row), float(row["standard_error"])
+    shown = [_rule_figures(result, row) for _, row in result.intervals.iterrows()]
+    errors = _errors(result.intervals["standard_error"], [text for figures in shown for text in figures])
+    for rule, figures, error in zip(result.intervals.index, shown, errors, strict=True):
         mark = f"{rule} *" if rule == result.rule else str(rule)
         words = [RULE_WORDS[str(rule)]] if is_wide else []
-        table.add_row(mark, *figures, _error(error, figures), *words)
+        table.add_row(mark, *figures, error, *words)
     console.print(table)
     if not is_wide:
         console.print("; ".join(f"{rule}: {words}" for rule, words in RULE_WORDS.items()), style="dim")
@@ -213,10 +224,10 @@ def _show_curve(console: Console, curve: ErrorCurve, warned: Sequence[str], is_w
     console.print()
     table = _table(name, "estimate", "low", "high", "from the best", "low", "high")
     difference = curve.difference
-    for v, value in enumerate(curve.values):
+    for v, value in enumerate(_values(curve.values)):
         own = numbers(curve.estimate[v], curve.low[v], curve.high[v])
         paired = numbers(difference.estimate[v], difference.low[v], difference.high[v])
-        table.add_row(_value(value), *own, *paired)
+        table.add_row(value, *own, *paired)
     console.print(table)
     for value, reason in zip(curve.values, curve.reasons, strict=True):
         if reason:
@@ -293,4 +304,18 @@ def _table(*headers: str) -> Table:
 
 
 def _value(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float | np.floating) else clean(value)
+    """A value of a parameter: a number to four digits."""
+    if not isinstance(value, float | np.floating):
+        return clean(value)
+    number = float(value)
+    if SMALL <= abs(number) < 1:
+        return np.format_float_positional(number, precision=4, unique=False, fractional=False, trim="-")
+    return _typed(number_text(value))
+
+
+def _values(values: Iterable[object]) -> list[str]:
+    """Values of a parameter below each other: numbers all with a power of ten, or none."""
+    shown = [(value, _value(value)) for value in values]
+    if not any("e" in text for value, text in shown if isinstance(value, float)):
+        return [text for _, text in shown]
+    return [f"{value:.3e}" if isinstance(value, float) else text for value, text in shown]

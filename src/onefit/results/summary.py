@@ -10,7 +10,7 @@ import numpy as np
 from ..display.estimators import short_name
 from ..display.html import at, interval_rows, selections, span
 from ..display.method import method_line
-from ..display.numbers import ABSENT_TEXT, interval_text, number_text
+from ..display.numbers import ABSENT_TEXT, Digits, interval_text, number_text
 from ..display.style import loss_label
 from ..display.verdicts import baseline_text, better_of, calibration_text, other_metrics, rule_reasons
 from ..typing import FloatArray
@@ -45,10 +45,21 @@ def summary_text(result: Any, rules: bool) -> str:
     lines.append(method_line(result))
     lines += [f"note: {finding.text}" for finding in result.findings]
     if rules:
-        words = [RULE_WORDS[key[0] if isinstance(key, tuple) else key] for key in result.intervals.index]
-        table = result.intervals.assign(**{"what it is": words}).to_string(na_rep="-", float_format="{:.4g}".format)
-        lines += ["", table, *rule_reasons(result.intervals, result.rule)]
+        lines += ["", _rules_text(result), *rule_reasons(result.intervals, result.rule)]
     return "\n".join(lines)
+
+
+def _rules_text(result: Any) -> str:
+    """The interval of every rule; figures of an output below each other have the same digits."""
+    table, n_outputs = result.intervals, len(result.output_names or ("",))
+    shown = table.astype(object)
+    for q in range(n_outputs):
+        figures = table.iloc[q::n_outputs]
+        half = (figures["high"] - figures["low"]).median() / 2
+        digits = Digits.of(figures[["estimate", "low", "high"]].to_numpy().ravel(), half)
+        shown.iloc[q::n_outputs] = [[digits.text(value) for value in row] for row in figures.to_numpy(float)]
+    shown["what it is"] = [RULE_WORDS[key[0] if isinstance(key, tuple) else key] for key in table.index]
+    return str(shown.to_string()).replace("−", "-").replace(ABSENT_TEXT, "-")
 
 
 def comparison_text(comparison: Any) -> str:
@@ -106,7 +117,10 @@ def curve_line(curve: Any) -> str:
 
 def _short(value: object) -> str:
     """A number to four digits, anything else as it is."""
-    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
+    if not isinstance(value, float | np.floating):
+        return str(value)
+    text = number_text(value)
+    return f"{value:.4g}" if "×" in text else text.replace("−", "-")
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
