@@ -68,7 +68,7 @@ def _panels(tables: Sequence[tuple[str, pd.DataFrame]], across: str, xlabel: str
         axes.set_xlabel(xlabel)
     for axes in grid[:, 0]:
         axes.set_ylabel("time of refits / time")
-    _legend(figure, grid[0, 0], max(1, min(4, columns)))
+    _legend(figure, grid[0, 0], 4 if columns > 3 else 2)
     return figure
 
 
