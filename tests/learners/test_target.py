@@ -3,9 +3,20 @@
 import numpy as np
 import pytest
 from sklearn.compose import TransformedTargetRegressor, make_column_transformer
-from sklearn.linear_model import LinearRegression, Ridge, RidgeCV
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.linear_model import (
+    BayesianRidge,
+    ElasticNet,
+    Lasso,
+    LassoCV,
+    LinearRegression,
+    PoissonRegressor,
+    Ridge,
+    RidgeCV,
+)
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, PowerTransformer, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, PowerTransformer, StandardScaler
 
 import onefit
 from helpers import quiet_nested_cv, quietly
@@ -95,6 +106,53 @@ def test_functions_that_treat_outputs_differently_are_refitted():
         LinearRegression(), func=lambda Y: Y * np.array([1.0, 10.0]), inverse_func=lambda T: T / np.array([1.0, 10.0])
     )
     assert compared(model, *positive(outputs=2)).route == "refit"
+
+
+TIGHT = {"tol": 1e-13, "max_iter": 100_000}
+
+
+@pytest.mark.parametrize(
+    ("inner", "outputs", "reason"),
+    [
+        (Lasso(0.05, **TIGHT), None, "units of y"),
+        (ElasticNet(0.05, **TIGHT), None, "units of y"),
+        (LassoCV(alphas=[0.01, 0.1], cv=3, **TIGHT), None, "units of y"),
+        (GridSearchCV(Lasso(**TIGHT), {"alpha": [0.01, 0.1]}, cv=3), None, "units of y"),
+        (encoded(Lasso(0.05, **TIGHT)), None, "units of y"),
+        (BayesianRidge(lambda_1=10.0), None, "units of y"),
+        (GridSearchCV(PoissonRegressor(), {"alpha": [0.01, 0.1]}, cv=3), None, "shift of y"),
+        (RidgeCV([0.01, 100.0]), 2, "all outputs together"),
+        (onefit.PenalizedRegression(lam="gcv"), 2, "all outputs together"),
+        (PLSRegression(1, scale=False), 2, "all outputs together"),
+    ],
+    ids=lambda value: type(value).__name__ if hasattr(value, "fit") else "",
+)
+def test_what_minds_the_units_of_y_is_refitted(inner, outputs, reason):
+    X, y = positive(outputs=outputs)
+    y = y * [1e3, 1.0] if outputs else 5 * y  # a lasso did not mind: 20% off
+    scaler = MaxAbsScaler() if isinstance(inner, GridSearchCV) else StandardScaler()
+    fast = compared(TransformedTargetRegressor(inner, transformer=scaler), X, y)
+    assert fast.route == "refit"
+    assert reason in fast.route_reason
+
+
+@pytest.mark.parametrize(
+    ("inner", "outputs"),
+    [
+        (LassoCV(alphas=12, cv=3, **TIGHT), None),
+        (RidgeCV([0.01, 1.0, 100.0]), None),
+        (GridSearchCV(Ridge(), {"alpha": [0.01, 100.0]}, cv=3, scoring="neg_mean_absolute_error"), None),
+        (PLSRegression(1), None),
+        (onefit.PenalizedRegression(lam="reml"), None),
+        (Ridge([0.1, 5.0]), 2),
+        (encoded(Ridge()), 2),
+        (make_pipeline(StandardScaler(), Ridge()), 2),
+    ],
+    ids=lambda value: type(value).__name__ if hasattr(value, "fit") else "",
+)
+def test_what_goes_by_the_units_of_y_takes_no_refits(inner, outputs):
+    X, y = positive(outputs=outputs)
+    assert compared(TransformedTargetRegressor(inner, transformer=StandardScaler()), X, 5 * y).route != "refit"
 
 
 def test_a_curve_over_the_penalty_inside():

@@ -17,15 +17,21 @@ from ..errors import DataError, RouteError
 from ..metrics import KeptScores, Loss
 from ..typing import AnyArray, Estimator, FloatArray
 from .contract import Learner, Path, Refusal, Task
+from .encoded import EncodedLearner
+from .evidence import EvidenceLearner
 from .fitrows import FitRows
 from .glm import GLMLearner
+from .innersearch import InnerSearch
+from .lasso import LassoLearner
+from .scaled import ScaledLearner
+from .smoother import Smoother
 from .steps import STEPS
 from .transformed import is_stateless
 
 __all__ = ["adapt_target", "has_target"]
 
 AFFINE = (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler)
-"""What only moves and stretches y: a linear fit with an intercept is the same without it."""
+"""What only moves and stretches y: most linear fits with an intercept are the same without it."""
 
 SUPERVISED = (SelectKBest, SelectPercentile)
 """Steps that learn from y."""
@@ -137,7 +143,8 @@ def adapt_target(
         if transform is None:
             found = adapt(fitted, task, path)
             is_same = not isinstance(found, Learner) or outer.transformer is None
-            return found if is_same or _absorbs(found) else Refusal("without an intercept a shift of y matters")
+            why = "" if is_same else _why_units_matter(found, task.problem.n_outputs)
+            return Refusal(why) if why else found
         found = adapt(fitted, transform.task(task), path)
     except RouteError as error:
         return Refusal(str(error))
@@ -148,10 +155,28 @@ def _regressor(outer: TransformedTargetRegressor) -> Any:
     return LinearRegression() if outer.regressor is None else outer.regressor
 
 
-def _absorbs(found: Learner | Refusal) -> bool:
-    """Whether a fit is linear in y and has a constant."""
+def _why_units_matter(found: Any, n_outputs: int) -> str:
+    """Why a fit to a y that is moved and stretched is not the fit to y, moved and stretched; empty if it is."""
     rows = getattr(found, "smoother", found)
-    return isinstance(rows, FitRows) and rows.fit_intercept and not isinstance(rows, GLMLearner)
+    parts = found.groups if isinstance(found, InnerSearch) else getattr(found, "parts", [rows])
+    if not isinstance(rows, FitRows) or not rows.fit_intercept or any(isinstance(part, GLMLearner) for part in parts):
+        return "without an intercept a shift of y matters"
+    if any(isinstance(part, LassoLearner) and not getattr(part, "is_made", False) for part in parts):
+        return "the penalty of a lasso is in the units of y, which are those of every training set"
+    if any(isinstance(part, EvidenceLearner) for part in parts):
+        return "priors and stopping rules are in the units of y, which are those of every training set"
+    if n_outputs > 1 and not all(map(_is_given, getattr(found, "parts", [found]))):
+        return "all outputs together decide, each in units that are those of every training set"
+    return ""
+
+
+def _is_given(learner: Learner) -> bool:
+    """Whether nothing is chosen for all outputs together."""
+    return (
+        isinstance(learner, Smoother)
+        or type(learner) is EncodedLearner
+        or (isinstance(learner, ScaledLearner) and learner.tuned is None)
+    )
 
 
 def _uses_y(step: Any) -> bool:
