@@ -250,6 +250,19 @@ def test_a_curve_is_one_pass(estimator, name, values):
         assert_same_results(one, other)
 
 
+@pytest.mark.skipif(not HAS_EIGEN, reason="no shrinkage before scikit-learn 1.8")
+def test_a_solver_without_shrinkage_refuses_it_as_refits_do():
+    X, y = classes(60, 3, 2, 4)
+    shrunk = [QuadraticDiscriminantAnalysis(shrinkage=0.3), LinearDiscriminantAnalysis(shrinkage=0.3)]
+    for estimator in (*shrunk, make_pipeline(StandardScaler(), shrunk[0])):
+        with pytest.raises(RefitError, match="shrinkage not supported"):  # was left out in silence by the first
+            quietly(onefit.nested_cv, estimator, X, y, n_folds=4, n_repeats=2)
+    with pytest.raises(RefitError, match="shrinkage not supported"):
+        quietly(
+            onefit.error_curve, QuadraticDiscriminantAnalysis(), X, y, param_name="shrinkage", param_range=[0.1, 0.9]
+        )
+
+
 @pytest.mark.parametrize("classifier", CLASSIFIERS, ids=str)
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_probabilities_and_decisions_come_from_scores(classifier, n_classes):

@@ -14,7 +14,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import onefit
 from helpers import assert_same_results, quietly, random_folds, random_groups
-from onefit.errors import DataError, RouteError, TrainingSetError
+from onefit.errors import DataError, RefitError, RouteError, TrainingSetError
 from onefit.learners import Learner, NeighbourLearner, Refusal, Task, adapt
 from onefit.routes import byestimator
 from onefit.routes.neighbours import _Sets
@@ -96,6 +96,25 @@ def test_every_metric_is_scikit_learns(metric):
         result = quietly(onefit.nested_cv, KNeighborsRegressor(3, metric=metric), X, y, n_folds=5, n_repeats=2)
         assert result.route == "refit"
         assert "equally far" in result.route_reason
+
+
+@pytest.mark.parametrize("count", [1, 8])
+@pytest.mark.parametrize("weights", ["uniform", "distance"])
+def test_rows_that_have_no_correlation_are_left_to_scikit_learn(count, weights):
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(60, 3)), rng.normal(size=60)
+    X[:count] = 1.0  # distances of these are NaN, in whatever order
+    estimator = KNeighborsRegressor(metric="correlation", weights=weights)
+    both = []
+    for route in ("auto", "refit"):
+        try:
+            both.append(quietly(onefit.nested_cv, estimator, X, y, n_folds=5, n_repeats=2, random_state=0, route=route))
+        except RefitError as error:
+            both.append(str(error))
+    if weights == "distance":
+        assert all("predicts NaN" in str(each) for each in both)
+    else:
+        assert_same_results(*both)
 
 
 def test_distances_may_be_given():

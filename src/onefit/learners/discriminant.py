@@ -305,17 +305,26 @@ def encoded_linear_discriminant(
     return LinearDiscriminantLearner(parameters_along(estimator, path), task, encoding)
 
 
+def _quadratics_along(
+    estimator: QuadraticDiscriminantAnalysis, task: Task, path: Path | None
+) -> list[QuadraticDiscriminantAnalysis]:
+    """The estimators of a path, none of which its solver refuses."""
+    _check(estimator, task)
+    along = parameters_along(estimator, path)
+    if any(getattr(each, "solver", "svd") == "svd" and getattr(each, "shrinkage", None) is not None for each in along):
+        raise RouteError('shrinkage is not for solver="svd"')
+    return along
+
+
 def quadratic_discriminant(
     estimator: QuadraticDiscriminantAnalysis, task: Task, path: Path | None
 ) -> QuadraticDiscriminantLearner:
     """On the columns as they are."""
-    _check(estimator, task)
-    return QuadraticDiscriminantLearner(parameters_along(estimator, path), task)
+    return QuadraticDiscriminantLearner(_quadratics_along(estimator, task, path), task)
 
 
 def encoded_quadratic_discriminant(
     estimator: QuadraticDiscriminantAnalysis, task: Task, path: Path | None, encoding: Encoding
 ) -> QuadraticDiscriminantLearner:
     """After steps that learn from each training set."""
-    _check(estimator, task)
-    return QuadraticDiscriminantLearner(parameters_along(estimator, path), task, encoding)
+    return QuadraticDiscriminantLearner(_quadratics_along(estimator, task, path), task, encoding)

@@ -106,8 +106,12 @@ class NeighbourLists:
         return rounding
 
     def are_tied(self, rows: IntArray, near: FloatArray, far: FloatArray) -> BoolArray:
-        """Whether distances of some rows may be the same, or in another order, where scikit-learn computes them."""
-        tied: BoolArray = far - near <= SAME * far
+        """Whether distances of some rows may be the same, or in another order, where scikit-learn computes them.
+
+        So are those that are no numbers, such as correlations with a row of equal values.
+        """
+        with np.errstate(invalid="ignore"):
+            tied: BoolArray = ~(far - near > SAME * far)
         if self._noise is None:
             return tied
         return tied | (np.square(far) - np.square(near) <= 2.0 * self._noise[rows]) if self.is_squared else tied
