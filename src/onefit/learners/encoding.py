@@ -41,6 +41,8 @@ class Block(ABC):
         Whether the step returns a sparse matrix, which others do not take or take in their own way.
     is_rotated : bool
         Whether its outputs are mixed so that their extremes, signs and order say nothing.
+    lacks_signs : bool
+        Whether outputs are directions, which scikit-learn may turn round.
     has_closed : bool
         Whether some of its outputs are all levels of a column, which sum to one.
     made_of : Pattern or None
@@ -50,6 +52,7 @@ class Block(ABC):
     n_outputs: int
     may_be_sparse: bool = False
     is_rotated: bool = False
+    lacks_signs: bool = False
     has_closed: bool = False
     made_of: Pattern | None = None
 
@@ -69,7 +72,7 @@ class BlockAfter(Block):
     def __init__(self, inner: Block) -> None:
         self.inner, self.n_outputs = inner, inner.n_outputs
         self.may_be_sparse, self.is_rotated, self.made_of = inner.may_be_sparse, inner.is_rotated, inner.made_of
-        self.has_closed = inner.has_closed
+        self.has_closed, self.lacks_signs = inner.has_closed, inner.lacks_signs
 
     @property
     def n_most(self) -> int:

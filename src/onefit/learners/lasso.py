@@ -49,18 +49,20 @@ def lasso(estimator: Sparsified, task: Task, path: Path | None) -> LassoLearner:
 
 def encoded_lasso(estimator: Sparsified, task: Task, path: Path | None, encoding: Encoding) -> LassoLearner:
     """The same on what steps learn."""
-    check_lasso(estimator, task.problem)
+    check_lasso(estimator, task.problem, encoding)
     alphas = penalties_of(estimator.alpha, 1) if path is None else path.penalties()
     return LassoLearner(encoding, alphas, task.problem.weights, estimator)
 
 
-def check_lasso(estimator: object, problem: Problem) -> None:
-    """Refuse an instance that is fitted otherwise than to its rows, or to classes."""
+def check_lasso(estimator: object, problem: Problem, encoding: Encoding) -> None:
+    """Refuse an instance that is fitted otherwise than to its rows, or to classes, or minds signs that nobody knows."""
     name = type(estimator).__name__
     if problem.classes is not None:
         raise RouteError(f"{name} is not a classifier")
     if not isinstance(getattr(estimator, "precompute", False), bool | str):
         raise RouteError(f"{name} is given a Gram matrix, which would be that of one training set")
+    if getattr(estimator, "positive", False) and encoding.block.lacks_signs:
+        raise RouteError(f"{name}(positive=True) minds the signs of components, which are scikit-learn's to choose")
 
 
 def tight(estimator: Any, **parameters: object) -> Any:

@@ -42,7 +42,7 @@ def tightened(estimator: Any) -> Any:
 
 def path_learners(search: PathSearch, task: Task, encoding: Encoding) -> list[LassoLearner]:
     """The candidates, those of one l1_ratio together, in the order of the search; or RouteError."""
-    check_lasso(search, task.problem)
+    check_lasso(search, task.problem, encoding)
     name = type(search).__name__
     if task.problem.n_outputs > 1:
         raise RouteError(f"{name} takes one output; MultiTask{name} is another model")

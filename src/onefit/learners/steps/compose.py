@@ -35,6 +35,7 @@ class _SideBySide(Block):
         self.n_outputs = sum(block.n_outputs for block in blocks)
         self.is_rotated = any(block.is_rotated for block in blocks)
         self.has_closed = any(block.has_closed for block in blocks)
+        self.lacks_signs = any(block.lacks_signs for block in blocks)
         patterns = [block.made_of for block in blocks]
         known = [pattern for pattern in patterns if pattern is not None]
         self.made_of = Pattern.joined(known) if len(known) == len(patterns) else None

@@ -30,7 +30,7 @@ EXACT_SOLVERS = ("auto", "full", "covariance_eigh")
 class _Rotated(Block):
     """The first directions of the products between columns."""
 
-    is_rotated = True
+    is_rotated = lacks_signs = True
 
     def __init__(self, inner: Block, step: PCA | TruncatedSVD) -> None:
         self.inner, self.step = inner, step
