@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import onefit
+from helpers import quietly
 from onefit.dealing import DealtClasses, DealtGroups, DealtRows
 from onefit.errors import DataError, FoldError, MonteCarloWarning, OneFitError, RouteError, TrainingSetError
 from onefit.sources import table as sources_table
@@ -60,6 +61,21 @@ def check_same(streamed, memory, figures=FIGURES, rtol=1e-9):
 
 
 ASKED = {"n_folds": K, "n_repeats": L, "random_state": SEED}
+
+
+@pytest.mark.parametrize("loss", ["huber", "fourth power"])
+def test_intervals_of_losses_in_other_units_than_y_have_all_digits(loss):
+    """Third powers were taken about the root mean square: of a Huber loss and y of 1e-6 an end was 59% off."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = 1e-6 * (X[:, 0] + rng.standard_exponential(60))
+    asked = onefit.losses.huber(1.35e-6) if loss == "huber" else onefit.losses.nonnegative(lambda a, b: (a - b) ** 4)
+    table = onefit.scan(pd.DataFrame(X, columns=["a", "b"]).assign(y=y))
+    found = quietly(onefit.nested_cv, Ridge(), table, "y", loss=asked, n_folds=5, n_repeats=2, random_state=3)
+    deal = DealtRows(60, 5, 3)
+    folds = np.stack([deal.ids(0, 60, repeat) for repeat in range(2)])
+    expected = quietly(onefit.nested_cv, Ridge(), X, y, loss=asked, folds=folds)
+    np.testing.assert_allclose(found.interval, expected.interval, rtol=1e-10)
 
 
 @pytest.mark.parametrize("estimator", [Ridge(3.0), LinearRegression(), Ridge(2.0, fit_intercept=False)], ids=repr)

@@ -213,7 +213,8 @@ class StreamedComputation:
         """About how large the losses of each fold are, (L, K, V, R), where squares do not tell."""
         L, K, _, V, Q = joined.own.shape
         R = loss.n_losses(Q)
-        if joined.squares is None or isinstance(loss, MetricLoss):
+        has_unit = loss.is_absolute or loss.classes is not None  # that of residuals: about other losses sums cancel
+        if joined.squares is None or isinstance(loss, MetricLoss) or not has_unit:
             return np.broadcast_to(self._losses_of_sample(joined, loss, R), (L, K, V, R))
         squares = np.einsum("ljjvq->ljvq", joined.squares) / (mean_weight * folds.sizes[:, :, None, None])
         typical: FloatArray = np.sqrt(np.maximum(squares, 0.0))
