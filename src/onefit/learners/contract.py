@@ -36,6 +36,10 @@ from ..vocabulary import EXACT, FROZEN, Transformers
 __all__ = ["Learner", "Path", "Refusal", "Scores", "Task", "joins"]
 
 
+RANKING = frozenset({"rank", "pooled"})
+"""Families of metrics that may depend on ties."""
+
+
 @dataclass(frozen=True)
 class Task:
     """What is to be computed.
@@ -73,6 +77,13 @@ class Task:
     def responses(self) -> frozenset[str]:
         """Kinds of response that the metrics need."""
         return frozenset(metric.response for metric in self.metrics)
+
+    @property
+    def ranked(self) -> frozenset[str]:
+        """Those of scores and probabilities whose order, and ties, may count."""
+        scores = self.responses & {"scores", "decision_function"}
+        chances = {each.response for each in self.metrics if each.family in RANKING and not each.is_extra}
+        return scores | (chances & {"predict_proba"})
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from ..typing import BoolArray, FloatArray, IntArray
 from .classmoments import CONSTANT, ClassLearner, ClassMoments, have_digits, parameters_along, products
 from .contract import Path, Task
 from .covariances import inverse_roots, ledoit_wolf_shares
+from .decisions import check_densities
 from .encoding import Encoding
 from .priors import class_priors, known_priors
 from .refitted import weight_name
@@ -278,6 +279,23 @@ def _check(estimator: Discriminant, task: Task) -> None:
     known_priors(estimator, len(task.problem.classes))
 
 
+def _estimators(estimator: Discriminant, task: Task, path: Path | None, encoding: Encoding | None = None) -> list[Any]:
+    """Along a path, if no columns are so small that they are lost beside what covariances are moved towards.
+
+    By Ledoit and Wolf's lemma columns are moved in units in which they are alike.
+    """
+    estimators = parameters_along(estimator, path)
+    shares = [getattr(each, "shrinkage", None) or 0.0 for each in estimators]
+    share = max((each for each in shares if not isinstance(each, str)), default=0.0)
+    by_svd = [each for each in estimators if getattr(each, "solver", "svd") == "svd"]
+    fixed = max((getattr(each, "reg_param", 0.0) for each in by_svd), default=0.0)
+    if share:
+        check_densities(task, lambda v: (1.0 - share) * v + share * v.mean(), f"a shrinkage of {share:.3g}", encoding)
+    if fixed:
+        check_densities(task, lambda v: (1.0 - fixed) * v + fixed, f"a reg_param of {fixed:.3g}", encoding)
+    return estimators
+
+
 def _check_linear(estimator: LinearDiscriminantAnalysis, task: Task, path: Path | None, n_columns: int) -> None:
     """The same, and what the solvers of a linear analysis refuse."""
     _check(estimator, task)
@@ -294,7 +312,7 @@ def linear_discriminant(
 ) -> LinearDiscriminantLearner:
     """On the columns as they are."""
     _check_linear(estimator, task, path, task.problem.X.shape[1])
-    return LinearDiscriminantLearner(parameters_along(estimator, path), task)
+    return LinearDiscriminantLearner(_estimators(estimator, task, path), task)
 
 
 def encoded_linear_discriminant(
@@ -302,29 +320,28 @@ def encoded_linear_discriminant(
 ) -> LinearDiscriminantLearner:
     """After steps that learn from each training set."""
     _check_linear(estimator, task, path, encoding.block.n_most)
-    return LinearDiscriminantLearner(parameters_along(estimator, path), task, encoding)
+    return LinearDiscriminantLearner(_estimators(estimator, task, path, encoding), task, encoding)
 
 
-def _quadratics_along(
-    estimator: QuadraticDiscriminantAnalysis, task: Task, path: Path | None
-) -> list[QuadraticDiscriminantAnalysis]:
-    """The estimators of a path, none of which its solver refuses."""
+def _check_quadratic(estimator: QuadraticDiscriminantAnalysis, task: Task, path: Path | None) -> None:
+    """The same, and what its solvers refuse along a path."""
     _check(estimator, task)
     along = parameters_along(estimator, path)
     if any(getattr(each, "solver", "svd") == "svd" and getattr(each, "shrinkage", None) is not None for each in along):
         raise RouteError('shrinkage is not for solver="svd"')
-    return along
 
 
 def quadratic_discriminant(
     estimator: QuadraticDiscriminantAnalysis, task: Task, path: Path | None
 ) -> QuadraticDiscriminantLearner:
     """On the columns as they are."""
-    return QuadraticDiscriminantLearner(_quadratics_along(estimator, task, path), task)
+    _check_quadratic(estimator, task, path)
+    return QuadraticDiscriminantLearner(_estimators(estimator, task, path), task)
 
 
 def encoded_quadratic_discriminant(
     estimator: QuadraticDiscriminantAnalysis, task: Task, path: Path | None, encoding: Encoding
 ) -> QuadraticDiscriminantLearner:
     """After steps that learn from each training set."""
-    return QuadraticDiscriminantLearner(_quadratics_along(estimator, task, path), task, encoding)
+    _check_quadratic(estimator, task, path)
+    return QuadraticDiscriminantLearner(_estimators(estimator, task, path, encoding), task, encoding)

@@ -14,7 +14,8 @@ from sklearn.pipeline import Pipeline
 from ..errors import DataError
 from ..typing import AnyArray, BoolArray, FloatArray, IntArray
 from .classmoments import ClassLearner, ClassMoments, have_digits, parameters_along, products
-from .contract import Path, Task
+from .contract import RANKING, Path, Task
+from .decisions import check_densities
 from .encoding import Encoding
 from .priors import class_priors, known_priors
 
@@ -46,9 +47,6 @@ MANY_STEPS = 1e6
 
 SIGNS = (-1.0, 1.0)
 """Of log odds for each of two classes."""
-
-RANKING = frozenset({"rank", "pooled"})
-"""Families of metrics that may depend on ties."""
 
 
 class NaiveBayesLearner(ClassLearner):
@@ -230,10 +228,17 @@ def _check(estimator: GaussianNB, task: Task) -> None:
 def naive_bayes(estimator: GaussianNB, task: Task, path: Path | None) -> NaiveBayesLearner:
     """On the columns as they are."""
     _check(estimator, task)
-    return NaiveBayesLearner(parameters_along(estimator, path), task)
+    return _learner(parameters_along(estimator, path), task, None)
 
 
 def encoded_naive_bayes(estimator: GaussianNB, task: Task, path: Path | None, encoding: Encoding) -> NaiveBayesLearner:
     """After steps that learn from each training set."""
     _check(estimator, task)
-    return NaiveBayesLearner(parameters_along(estimator, path), task, encoding)
+    return _learner(parameters_along(estimator, path), task, encoding)
+
+
+def _learner(estimators: list[GaussianNB], task: Task, encoding: Encoding | None) -> NaiveBayesLearner:
+    """If the columns are not too small beside the largest one for ranks."""
+    share = max(each.var_smoothing for each in estimators)
+    check_densities(task, lambda v: v + share * v.max(initial=0.0), f"a var_smoothing of {share:.3g}", encoding)
+    return NaiveBayesLearner(estimators, task, encoding)
