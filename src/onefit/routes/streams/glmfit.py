@@ -21,8 +21,9 @@ from ...folds import Folds
 from ...linalg.columns import Columns
 from ...typing import BoolArray, FloatArray, IntArray
 from ..collect import FoldStatistics
+from ..newtonbatch import in_predictors
 from ..newtonhessians import Memory, change_by, preconditioners
-from ..newtonparts import NO_FIT, REMEDY
+from ..newtonparts import NO_FIT, REMEDY, hardly_differ
 from .glm import GLMModel
 from .glmpasses import FoldTables, FoldTask, SetTask, add_folds, add_sets
 from .glmsets import FREE, GLMSets, IteratedSets, in_design, penalized, refuse_classes
@@ -39,6 +40,9 @@ NEAR = 0.1
 
 CONVERGED, SMALL = 1e-12, 1e-11
 """Change of the linear predictor that is left after the last step; and at which rounding errors may stop it."""
+
+TO_THE_LAST_BIT = 1e-16
+"""The same of training sets in which classes of some rows are ties: what an iteration leaves must not decide them."""
 
 WINDOW, SLOW, WILD = 4, 0.5, 20.0
 """As in `newtonbatch`: training sets that do not come closer are left to Newton's own method."""
@@ -101,7 +105,7 @@ class GLMPasses:
         maps = self.model.maps_of_all(self.features)
         tables, gamma = self._pilot(self.model.start(sample, maps, n_rows), maps)
         sets = IteratedSets(self.model, self.reader, self.folds, tables, gamma, self.features)
-        theta = self._iterate(sets)
+        theta = self._iterate(sets, sample)
         return sets.coefficients(theta)
 
     def _pass(self, task: FoldTask | SetTask, add: Any) -> Any:
@@ -170,7 +174,7 @@ class GLMPasses:
 
     # -------------------------------------------------------------------------- training sets
 
-    def _iterate(self, sets: IteratedSets) -> FloatArray:
+    def _iterate(self, sets: IteratedSets, sample: Columns) -> FloatArray:
         """Coefficients (S, c, p) of all training sets."""
         theta, S = sets.start.copy(), len(sets.start)
         inverses, is_definite = preconditioners(sets.hessians)
@@ -189,6 +193,9 @@ class GLMPasses:
                 change = change_by(step, descent, sets.curvature[active])
                 theta[active] += step.reshape(-1, *theta.shape[1:])
                 is_done, stays = _judge(change, changes)
+                if is_done.any():
+                    goes_on = self._are_ties(sets, active, theta, sample) & _leaves_bits(change, changes)
+                    is_done, stays = is_done & ~goes_on, stays | (is_done & goes_on)
                 changes.append(change)
                 done[active[is_done]] = True
                 memory.add(step, descent)
@@ -198,6 +205,14 @@ class GLMPasses:
         if not done.all():
             self._alone(sets, np.flatnonzero(~done), theta)
         return theta
+
+    def _are_ties(self, sets: IteratedSets, some: IntArray, theta: FloatArray, sample: Columns) -> BoolArray:
+        """In which of some training sets classes of rows of the sample hardly differ."""
+        if not self.model.glm.has_classes:
+            return np.zeros(len(some), dtype=bool)
+        columns = in_predictors(self.model.glm.family, in_design(theta[some], sets.maps(some)))
+        eta = np.matmul(np.hstack([sample.E, sample.N]), columns)
+        return np.asarray(hardly_differ(np.moveaxis(eta, 0, -1)).any(axis=0))
 
     def _alone(self, sets: IteratedSets, some: IntArray, theta: FloatArray) -> None:
         """Newton's own method, some training sets at a time."""
@@ -220,6 +235,12 @@ class GLMPasses:
                     if states[index].is_done:
                         theta[index] = states[index].trial
                 active = np.array([index for index in active.tolist() if not states[index].is_done], dtype=np.intp)
+
+
+def _leaves_bits(change: FloatArray, changes: list[FloatArray]) -> BoolArray:
+    """Where another step would come closer than rounding errors of the last ones."""
+    ratio = np.minimum(change / changes[-1], 1.0) if changes else np.ones(len(change))
+    return np.asarray((change * ratio > TO_THE_LAST_BIT) & ~((change <= SMALL) & (ratio > SLOW)))
 
 
 def _judge(change: FloatArray, changes: list[FloatArray]) -> tuple[BoolArray, BoolArray]:
