@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
+from scipy.special import gammaln
 
-from .typing import Data, FloatArray, IntArray
+from .typing import BoolArray, Data, FloatArray, IntArray
 
-__all__ = ["LEAKED", "copies_of"]
+__all__ = ["LEAKED", "class_copy_of", "copies_of"]
 
 LEAKED = 1e-10
 """Of the variance of y, which noise of a hundred-thousandth of its spread leaves.
@@ -20,6 +22,12 @@ Hardly anything is measured so finely, and whoever is told without need has made
 
 LEAST_ROWS = 10
 """Rows from which on a straight line through them is no accident."""
+
+ACCIDENT = 1e-6
+"""Orders of the values of a column, of all, that may tell the classes for it to be no accident."""
+
+GLANCE = 200
+"""Rows that show of most columns that they are not the class."""
 
 
 def copies_of(X: Data, y: FloatArray, weights: FloatArray | None) -> IntArray:
@@ -38,6 +46,47 @@ def copies_of(X: Data, y: FloatArray, weights: FloatArray | None) -> IntArray:
         if (found >= 0).all():
             break
     return found
+
+
+def class_copy_of(X: Data, codes: IntArray, weights: FloatArray | None) -> int:
+    """The first column of X, of numbers or text, each value of which is one class, and each class one value; or -1.
+
+    ``codes`` (n,) number the classes from zero. Rows that do not count are those of `copies_of`.
+    """
+    counts = np.ones(len(codes), dtype=bool) if weights is None else weights > 0
+    n_classes = int(codes.max(initial=0)) + 1
+    for place, column in _any_columns(X):
+        if _of_both(column[:GLANCE], codes[:GLANCE], counts[:GLANCE]) is None:
+            continue
+        sizes = _of_both(column, codes, counts)
+        if sizes is not None and len(sizes) == n_classes > 1 and sizes.sum() >= counts.sum() / 2:
+            orders = gammaln(sizes.sum() + 1) - gammaln(sizes + 1).sum() - gammaln(n_classes + 1)
+            if orders > -np.log(ACCIDENT):
+                return place
+    return -1
+
+
+def _any_columns(X: Data) -> Iterator[tuple[int, Any]]:
+    """Places and values of all columns, of text, too."""
+    if isinstance(X, pd.DataFrame):
+        yield from ((place, X.iloc[:, place]) for place in range(X.shape[1]))
+    elif isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "bUO":
+        yield from enumerate(X.T)
+    else:
+        yield from _columns(X)
+
+
+def _of_both(column: Any, codes: IntArray, counts: BoolArray) -> IntArray | None:
+    """Rows that count of each class, if a column's values and the classes tell each other; else None."""
+    try:
+        values = pd.factorize(column)[0]
+    except TypeError:  # lists, say
+        return None
+    rows = counts & (values >= 0)
+    places, first, sizes = np.unique(codes[rows], return_index=True, return_counts=True)
+    own = values[rows][first]
+    is_told = len(np.unique(own)) == len(places) and (own[np.searchsorted(places, codes[rows])] == values[rows]).all()
+    return sizes if is_told else None
 
 
 def _columns(X: Data) -> Iterator[tuple[int, FloatArray]]:

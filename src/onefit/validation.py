@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 
 from .checks import MOST_SIZE, check_estimator, check_range_of
 from .containers import MOST_NAMED, as_container, as_numbers, column_names, is_table, to_float
-from .copies import copies_of
+from .copies import class_copy_of, copies_of
 from .equalrows import equal_rows
 from .errors import DataError
 from .frames import as_array, in_double, in_few_blocks, is_frame
@@ -76,6 +76,11 @@ class Problem:
     def copies(self) -> IntArray:
         """For each output the first column of X that is its straight line, (Q,); -1 if none is."""
         return copies_of(self.X, self.y, self.weights)
+
+    @cached_property
+    def class_copy(self) -> int:
+        """The first column of X that is the class in other words; -1 if none is."""
+        return class_copy_of(self.X, np.searchsorted(self.classes, self.labels), self.weights)
 
     @cached_property
     def _matrix(self) -> FloatArray:

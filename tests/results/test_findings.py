@@ -16,15 +16,15 @@ import pandas as pd
 import pytest
 from scipy import sparse, stats
 from sklearn.compose import TransformedTargetRegressor, make_column_transformer
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import HuberRegressor, LinearRegression, Ridge, RidgeClassifier
+from sklearn.linear_model import HuberRegressor, LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import onefit
 from helpers import data, quietly
-from onefit.copies import copies_of
+from onefit.copies import class_copy_of, copies_of
 from onefit.datasets import make_linear
 from onefit.errors import FewGroupsWarning, HeavyTailWarning, InterruptedWarning, MonteCarloWarning, OneFitWarning
 from onefit.inference.montecarlo import FAST
@@ -349,17 +349,55 @@ def test_columns_are_held_to_each_output_and_rows_that_do_not_count_are_not():
     np.testing.assert_array_equal(copies_of(X, np.full((50, 1), 1.0), None), [-1])
 
 
-def test_leaks_are_told_by_output_and_not_of_classes_nor_of_constants():
+def test_leaks_are_told_by_output_and_not_of_constants():
     X, y = with_target_inside(*CALM)
     noisy = np.column_stack([y, y + 0.1 * CALM[0][:, 0] ** 2, np.ones(60)])
     result = quietly(onefit.nested_cv, LinearRegression(), X, noisy)
     assert of_kind(result, "leak").outputs == (0,)
-    above = y > np.median(y)
-    result = quietly(
-        onefit.nested_cv, RidgeClassifier(), 9.0 * above[:, None], above, n_folds=4, n_repeats=2, random_state=0
+
+
+@pytest.mark.parametrize("kind", ["array", "frame", "sparse", "gaps", "auc", "trees", "three"])
+def test_a_column_that_is_the_class_in_other_words_is_named(kind):
+    """A column of codes beside a diagnosis: an error rate of nearly zero, in which nothing was found."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b", "c"] if kind == "three" else ["b", "a"], 40)
+    X = rng.normal(size=(len(y), 3))
+    X[:, 1] = 9.0 - 4.0 * (y == "a") - 7.0 * (y == "b")
+    model, table, name, scoring = RidgeClassifier(1e-3), X, "1", None
+    if kind in ("frame", "gaps", "auc"):
+        table, name = pd.DataFrame({"size": X[:, 0], "code": np.where(y == "a", "+", "-")}), "'code'"
+        table["code"] = table["code"].mask(rng.random(len(y)) < 0.02) if kind == "gaps" else table["code"]
+        text = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder())
+        model = make_pipeline(make_column_transformer((text, ["code"]), remainder="passthrough"), LogisticRegression())
+        scoring = "roc_auc" if kind == "auc" else None
+    elif kind == "sparse":
+        table = sparse.csr_array(X)
+    elif kind in ("trees", "three"):
+        model = RandomForestClassifier(20, random_state=0)
+    settings = {"n_folds": 5, "n_repeats": 2, "random_state": 0, "scoring": scoring}
+    result = quietly(onefit.nested_cv, model, table, y, **settings)
+    assert of_kind(result, "leak").message.startswith(f"Column {name} is y in other words")
+    apart = X[:, [0, 2]] + 9.0 * (y == "a")[:, None] + 18.0 * (y == "b")[:, None]
+    without = quietly(onefit.nested_cv, RidgeClassifier(), apart, y, **settings | {"scoring": None})
+    assert without.cv_estimate < 0.02 or kind == "three"
+    assert "leak" not in kinds(without)  # classes may lie apart
+    is_dropped = make_pipeline(make_column_transformer(("passthrough", [0])), RidgeClassifier())
+    assert "leak" not in kinds(quietly(onefit.nested_cv, is_dropped, X, y, **settings | {"scoring": None}))
+
+
+def test_columns_are_held_to_classes_where_rows_count_and_it_is_no_accident():
+    codes = np.arange(40) % 2
+    frame = pd.DataFrame(
+        {"one": 1.0, "more": np.arange(40), "near": codes, "list": [[1]] * 40, "text": list("yn") * 20}
     )
-    assert result.cv_estimate < 0.02
-    assert "leak" not in kinds(result)
+    frame.loc[3, "near"] = 0
+    assert class_copy_of(frame, codes, None) == 4
+    assert class_copy_of(frame, codes, (np.arange(40) != 3) + 0.0) == 2
+    assert class_copy_of(frame.assign(near=frame["near"].mask(np.arange(40) < 25)), codes, None) == 4  # too few of them
+    assert class_copy_of(frame.to_numpy(dtype=object)[:, [1, 4]], codes, None) == 1
+    assert class_copy_of(frame[["text"]][:8], codes[:8], None) == -1  # too few to tell
+    assert class_copy_of(["a text"] * 40, codes, None) == -1
+    assert class_copy_of(frame[["one"]], np.zeros(40, dtype=int), None) == -1
 
 
 def test_predictions_far_from_any_value_are_no_leak_and_no_warning_of_numpy():

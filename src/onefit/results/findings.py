@@ -27,7 +27,7 @@ from ..typing import BoolArray
 from ..vocabulary import FROZEN
 from .dependence import told_of
 from .known import Known
-from .leaks import SUSPECT, copied, leaks, unexplained
+from .leaks import SUSPECT, copied, copied_classes, leaks, unexplained
 from .unsteady import LOOK_AT_ROWS, few_rows_message
 
 __all__ = ["KINDS", "Finding", "findings_of", "reason_of"]
@@ -122,12 +122,12 @@ def _interrupted(known: Known) -> Iterator[Finding]:
 
 
 def _leak(known: Known) -> Iterator[Finding]:
-    """Whether numbers are predicted as exactly as they are written; classes may be, where they lie apart."""
-    if known.loss.classes is not None:
-        return
+    """Whether numbers are predicted as exactly as they are written; classes may be, where no column is y itself."""
     parts = unexplained(known.y, known.predictions, known.rows.weights)
-    found = leaks(parts)
-    if found.any():
+    if known.loss.classes is not None:
+        yield from (Finding("leak", *told) for told in copied_classes(known.problem, parts))
+        return
+    if (found := leaks(parts)).any():
         message = (
             f"Held-out predictions are off by {np.sqrt(np.max(parts[found])):.1g} of the spread of y, as nothing that "
             "is measured can be predicted: probably a column is y in other words, or several together are."

@@ -10,11 +10,16 @@ from ..copies import LEAKED
 from ..typing import BoolArray, FloatArray
 from ..validation import Problem
 
-__all__ = ["LEAKED", "SUSPECT", "copied", "leaks", "unexplained"]
+__all__ = ["LEAKED", "SUSPECT", "copied", "copied_classes", "leaks", "unexplained"]
 
 SUSPECT = 1e-2
 """The same from which on columns are held to y one by one: a leak that a penalty shrinks, or that trees cut into steps.
 """
+
+SUSPECT_CLASSES = 0.1
+"""The same of the codes of classes, where a column is y or is not; a penalty may leave more of it."""
+
+LEAVE_OUT = "Leave it out, unless it is known before y is: these figures say how well y is predicted from itself."
 
 ENTRIES = 2**20
 """Of y, which are held in memory once more at a time."""
@@ -59,5 +64,14 @@ def copied(problem: Problem, suspect: BoolArray) -> Iterator[tuple[str, str, Boo
     for column in np.unique(found[found >= 0]).tolist():
         name = column if names is None else repr(names[column])
         message = f"Column {name} is y in other units: each is a straight line in the other, to five digits."
-        remedy = "Leave it out, unless it is known before y is: these figures say how well y is predicted from itself."
-        yield message, remedy, found == column
+        yield message, LEAVE_OUT, found == column
+
+
+def copied_classes(problem: Problem | None, parts: FloatArray) -> Iterator[tuple[str, str]]:
+    """Of a column that is the class in other words, where predictions leave little (Q,): what was seen, what to do."""
+    if problem is None or not np.nanmax(parts, initial=0.0) < SUSPECT_CLASSES:
+        return
+    if (column := problem.class_copy) >= 0:
+        name = column if problem.feature_names is None else repr(problem.feature_names[column])
+        message = f"Column {name} is y in other words: each of its values is one class, and each class one of them."
+        yield message, LEAVE_OUT
