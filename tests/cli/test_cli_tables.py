@@ -146,6 +146,13 @@ def test_broken_archives_are_refused(name, content, table):
     refused(table(content, name))
 
 
+def test_one_column_is_left_out_as_it_and_several_as_them(table):
+    frame = pd.DataFrame({"y": np.arange(60.0) ** 2, "x": np.arange(60.0) % 7})
+    frame["day"] = pd.date_range("2020-01-01", periods=60).astype(str)
+    assert "; leave it out: --drop 'day'" in refused(table(frame))
+    assert "; leave them out: --drop 'day' --drop 'end'" in refused(table(frame.assign(end=frame["day"])))
+
+
 def test_folders_and_absent_files_are_refused(tmp_path):
     assert "holds no Parquet, Arrow or CSV file" in refused(tmp_path)
     assert "There is no file" in refused(tmp_path / "no.csv")

@@ -226,7 +226,8 @@ class Models:
             _model,
             "--tuned",
             CRITERIA,
-            help="Criterion that chooses the penalty, in every training set. Default: gcv for ridge, reml for others.",
+            help="Criterion that chooses the penalty, in every training set. Default: gcv for ridge (with text or "
+            "gaps, and of classes, loo), reml for others.",
         ),
         ONE_MODEL,
     ] = None

@@ -239,7 +239,8 @@ def _read_columns(table: pd.DataFrame, roles: Roles, notes: list[str], problems:
         more = f" and {len(refused) - MOST_NAMED} more" if len(refused) > MOST_NAMED else ""
         remedy = " ".join(f"--drop {column.name!r}" for column in refused[:MOST_NAMED])
         other = "".join(f"; or, {column.remedy}" for column in refused[:MOST_NAMED] if column.remedy)
-        problems.add(f"Column {what}{more}; leave it out: {remedy}{other}.")
+        them = "it" if len(refused) == 1 else "them"
+        problems.add(f"Column {what}{more}; leave {them} out: {remedy}{other}.")
     problems.tried(_check_missing, table, [column for column in found if column.kind != "refused"], roles)
     notes.extend(
         f"Column {c.name!r} {c.cause} and was left out{_BLANK if c.n_missing else ''}."
