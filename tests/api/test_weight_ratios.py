@@ -20,8 +20,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import onefit
-from helpers import quiet_nested_cv
+from helpers import quiet_nested_cv, quietly, relative_gap
 from onefit.errors import RouteError
+from onefit.linalg.exactridge import predict_exactly
+from onefit.linalg.penalty import as_penalty
 
 ASKED = {"n_folds": 5, "n_repeats": 1, "random_state": 0}
 TIGHT = {"tol": 1e-12, "max_iter": 10_000}
@@ -100,3 +102,21 @@ def test_table_refuses_a_ratio_that_its_sums_do_not_tell_by_its_number(estimator
     table.to_parquet(tmp_path / "rows.parquet", row_group_size=1000)
     with pytest.raises(RouteError, match=r"the largest sample_weight is 1e\+16 times.*table\.sample"):
         onefit.nested_cv(estimator, onefit.scan(tmp_path / "rows.parquet"), "y", sample_weight="w", **ASKED)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_values_of_a_curve_keep_the_digits_of_light_rows_whatever_other_penalties_there_are(seed):
+    """Values shared a basis about the middle of eight decades: losses were 1e-6 of the largest off (case 550002039)."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(13, 6)) + np.array([0.0, 1e5, 0.0, 0.0, 0.0, 1e3])
+    y, weights = 8e11 + 1e6 * rng.normal(size=13), 10.0 ** rng.uniform(-14.5, -2.6, 13)
+    ids, alphas = np.array([2, 5, 5, 5, 5, 1, 0, 5, 4, 0, 5, 0, 3]), [1.4e-7, 2.8e-3, 1.6, 2.3, 17.6]
+    path = {"param_name": "alpha", "param_range": alphas, "sample_weight": weights, "folds": ids[None], "route": "gram"}
+    curve = quietly(onefit.error_curve, Ridge(fit_intercept=False), X, y, **path)
+    maps = as_penalty(None, 6)
+    for alpha, result in zip(alphas, curve.results, strict=True):
+        exact = np.empty(13)
+        for fold in range(6):
+            rows, out = ids != fold, ids == fold
+            exact[out] = predict_exactly(X[rows], maps, y[rows][:, None], weights[rows], alpha, False, X[out])[:, 0]
+        assert relative_gap((y - result.heldout["prediction"]) ** 2, (y - exact) ** 2) < 1e-8

@@ -19,7 +19,7 @@ from ..linalg.exactridge import MOST_EXACT_ROWS, predict_exactly
 from ..linalg.refined import MOST_ENTRIES, ExactRows, can_be_refined, refine, rounding_of_small
 from ..linalg.reinsch import Reinsch, spans
 from ..linalg.stacked import fit_stacked
-from ..linalg.weights import check_ratio
+from ..linalg.weights import check_ratio, is_uneven
 from ..typing import BoolArray, FloatArray, IntArray
 from ..vocabulary import CRITERIA
 from .contract import Learner, Refusal, Scores, Task
@@ -29,6 +29,9 @@ __all__ = ["MOST_RATIO_OF_PENALTIES", "NOT_UNIQUE", "Smoother"]
 
 MOST_RATIO_OF_PENALTIES = 1e16
 """Largest ratio of penalties that share a decomposition in the middle between them: its fourth root is lost."""
+
+MOST_RATIO_OF_LIGHT = 1e4
+"""The same where weights are uneven: of what light rows alone tell, the ratio itself is lost, not its root."""
 
 MOST_DENSE_BYTES = 2**28
 """A sparse design up to this size is made dense for its scores."""
@@ -141,7 +144,8 @@ class Smoother(FitRows, Learner):
 
     def spans(self, lams: FloatArray) -> list[IntArray]:
         """Values that share a basis: its error at a value grows with a root of the ratio to their middle."""
-        return spans(lams, MOST_RATIO_OF_PENALTIES)
+        has_light = self.weights is not None and is_uneven(self.weights)
+        return spans(lams, MOST_RATIO_OF_LIGHT if has_light else MOST_RATIO_OF_PENALTIES)
 
     @cached_property
     def dual(self) -> Dual:
