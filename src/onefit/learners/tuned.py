@@ -14,7 +14,7 @@ from .smoother import Smoother
 
 __all__ = ["TunedLearner", "Tuning"]
 
-TIED = 1e-12
+TIED = 1e-14
 """Values of a criterion that differ by this part of them are as good: of two rows each is predicted by the other."""
 MOST_WIDTH = 3
 """Rows for each column from which on pairs of rows are taken out of the fit to all of them."""
