@@ -181,6 +181,11 @@ def _behind(last: Estimator, task: Task, path: Path | None, encoding: Encoding) 
     if known is None or known.encoded is None:
         raise RouteError(str(unknown(last)))
     check_parameters(last, DataError)
+    if encoding.block.may_be_sparse and not known.takes_sparse:
+        raise RouteError(
+            f"{type(last).__name__} may get a sparse matrix, which it does not take (sparse_output=False of "
+            "OneHotEncoder, or sparse_threshold=0 of ColumnTransformer, would do)"
+        )
     return known.encoded(last, task, path, encoding)
 
 

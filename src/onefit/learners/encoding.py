@@ -39,6 +39,8 @@ class Block(ABC):
         Of all training sets; each has some of them.
     may_be_sparse : bool
         Whether the step returns a sparse matrix, which others do not take or take in their own way.
+    n_stored : int
+        How many numbers of every training row a sparse matrix of its outputs surely stores.
     is_rotated : bool
         Whether its outputs are mixed so that their extremes, signs and order say nothing.
     lacks_signs : bool
@@ -51,6 +53,7 @@ class Block(ABC):
 
     n_outputs: int
     may_be_sparse: bool = False
+    n_stored: int = 0
     is_rotated: bool = False
     lacks_signs: bool = False
     has_closed: bool = False

@@ -60,13 +60,15 @@ class Known(NamedTuple):
     """How a class of scikit-learn becomes a learner, the name of its penalty, and whether columns may be scaled before.
 
     ``is_ridge`` is for ridge regressions on the columns as they get them: a scaler then changes their penalty alone.
-    ``encoded`` makes the learner behind steps that learn anew in every training set.
+    ``encoded`` makes the learner behind steps that learn anew in every training set. Without ``takes_sparse`` its fit
+    refuses a sparse matrix.
     """
 
     make: Callable[[Any, Task, Path | None], Learner]
     penalty: str | None = None
     is_ridge: bool = True
     encoded: Callable[[Any, Task, Path | None, Encoding], Learner] | None = None
+    takes_sparse: bool = True
 
 
 LEARNERS: dict[type, Known] = {
@@ -77,9 +79,9 @@ LEARNERS: dict[type, Known] = {
     RidgeClassifierCV: Known(ridge_cv, encoded=encoded_ridge_cv),
     Lasso: Known(lasso, "alpha", is_ridge=False, encoded=encoded_lasso),
     ElasticNet: Known(lasso, "alpha", is_ridge=False, encoded=encoded_lasso),
-    PLSRegression: Known(pls, "n_components", is_ridge=False, encoded=encoded_pls),
-    BayesianRidge: Known(bayesian, is_ridge=False, encoded=encoded_bayesian),
-    ARDRegression: Known(bayesian, is_ridge=False, encoded=encoded_bayesian),
+    PLSRegression: Known(pls, "n_components", is_ridge=False, encoded=encoded_pls, takes_sparse=False),
+    BayesianRidge: Known(bayesian, is_ridge=False, encoded=encoded_bayesian, takes_sparse=False),
+    ARDRegression: Known(bayesian, is_ridge=False, encoded=encoded_bayesian, takes_sparse=False),
     KernelRidge: Known(kernel_ridge, "alpha", is_ridge=False, encoded=encoded_kernel_ridge),
     GaussianProcessRegressor: Known(gaussian_process, "alpha", is_ridge=False),
     DummyRegressor: Known(constant_number, is_ridge=False),
@@ -90,9 +92,11 @@ LEARNERS: dict[type, Known] = {
     TweedieRegressor: Known(glm, "alpha", is_ridge=False, encoded=encoded_glm),
     KNeighborsRegressor: Known(neighbours, "n_neighbors", False, encoded_neighbours),
     KNeighborsClassifier: Known(neighbours, "n_neighbors", False, encoded_neighbours),
-    LinearDiscriminantAnalysis: Known(linear_discriminant, "shrinkage", False, encoded_linear_discriminant),
-    QuadraticDiscriminantAnalysis: Known(quadratic_discriminant, "reg_param", False, encoded_quadratic_discriminant),
-    GaussianNB: Known(naive_bayes, "var_smoothing", False, encoded_naive_bayes),
+    LinearDiscriminantAnalysis: Known(linear_discriminant, "shrinkage", False, encoded_linear_discriminant, False),
+    QuadraticDiscriminantAnalysis: Known(
+        quadratic_discriminant, "reg_param", False, encoded_quadratic_discriminant, False
+    ),
+    GaussianNB: Known(naive_bayes, "var_smoothing", False, encoded_naive_bayes, False),
 }
 
 JOINT_OUTPUTS = Refusal(

@@ -36,6 +36,9 @@ LinearModel: TypeAlias = LinearRegression | Ridge | RidgeClassifier | RidgeCV | 
 
 MOST_GRAM_BYTES = 2**29
 
+CENTRED = ("cholesky", "saga")
+"""Solvers that take a sparse matrix without an intercept only."""
+
 
 def least_squares(estimator: LinearRegression, task: Task, path: Path | None) -> Smoother:
     """Least squares: a path of no penalty at all."""
@@ -63,6 +66,8 @@ def encoded_ridge(
 ) -> EncodedLearner:
     """The same on what steps learn."""
     lams = _penalties(estimator, task, path)
+    if obstacle := _solver_obstacle(estimator, encoding.block.may_be_sparse):
+        raise RouteError(obstacle)
     check_decisions(task, lams, bool(estimator.fit_intercept), encoding)
     return EncodedLearner(encoding, lams, task.problem.weights, bool(estimator.fit_intercept))
 
@@ -83,8 +88,18 @@ def _check_linear(estimator: LinearRegression | Ridge | RidgeClassifier, problem
             reason = "alpha is not one number"
     elif problem.classes is not None:
         reason = f"{type(estimator).__name__} is not a classifier"
-    if reason := reason or sparse_obstacle(problem):
+    if reason := reason or _solver_obstacle(estimator, sparse.issparse(problem.X)) or sparse_obstacle(problem):
         raise RouteError(reason)
+
+
+def _solver_obstacle(estimator: LinearModel, is_sparse: bool) -> str:
+    """What a solver that was chosen by name does not take, of which refits tell; empty if it takes all."""
+    solver = getattr(estimator, "solver", "auto")
+    if solver == "lbfgs":
+        return 'solver="lbfgs" is for positive=True only'
+    if is_sparse and (solver == "svd" or (solver in CENTRED and estimator.fit_intercept)):
+        return f'solver="{solver}" does not take a sparse matrix; use sparse_output=False, or solver="auto"'
+    return ""
 
 
 def class_obstacle(estimator: RidgeClassifier | RidgeClassifierCV, problem: Problem) -> str:

@@ -87,7 +87,10 @@ def encode_steps(
 def encode_columns(problem: Problem) -> Encoding:
     """The columns of X as they are, for a fit that follows from the statistics of a training set."""
     if sparse.issparse(problem.X):
-        raise RouteError("X is sparse, and products of its columns, about their means, are not")
+        raise RouteError(
+            "X is sparse, and products of its columns, about their means, are not (sparse_output=False of "
+            "OneHotEncoder, or X.toarray(), would do)"
+        )
     return encode_steps([], replace(problem, X=numeric_matrix(problem)))
 
 

@@ -75,7 +75,7 @@ def union(step: FeatureUnion, table: Table, fixed: FixedFeatures, encode: Encode
     """FeatureUnion."""
     kept = [(name, each) for name, each in step.transformer_list if not _is(each, "drop")]
     parts = [(name, table if _is(each, "passthrough") else encode(each, table, fixed)) for name, each in kept]
-    return _joined(step, parts, fixed, may_be_sparse=True)
+    return _joined(step, parts, fixed, sparse_below=np.inf)
 
 
 def columns(step: ColumnTransformer, table: Table, fixed: FixedFeatures, encode: Encode) -> Block:
@@ -87,13 +87,13 @@ def columns(step: ColumnTransformer, table: Table, fixed: FixedFeatures, encode:
         if len(some) and not _is(each, "drop"):
             taken = table.select(some)
             parts.append((name, taken if _is(each, "passthrough") else encode(each, taken, fixed)))
-    return _joined(step, parts, fixed, may_be_sparse=step.sparse_threshold > 0)
+    return _joined(step, parts, fixed, sparse_below=float(step.sparse_threshold))
 
 
 def _joined(
-    step: ColumnTransformer | FeatureUnion, parts: list[tuple[str, Table]], fixed: FixedFeatures, may_be_sparse: bool
+    step: ColumnTransformer | FeatureUnion, parts: list[tuple[str, Table]], fixed: FixedFeatures, sparse_below: float
 ) -> Block:
-    """Parts by their names side by side; ``may_be_sparse`` says whether a sparse part makes all of it sparse."""
+    """Parts by their names side by side; below a density, ``sparse_below``, a sparse part makes all of it sparse."""
     weights, blocks = step.transformer_weights or {}, []
     for name, part in parts:
         if isinstance(part, Categories):
@@ -104,7 +104,19 @@ def _joined(
         blocks.append(block if factor is None else _Weighted(block, float(factor)))
     if not blocks:
         raise RouteError("its steps leave no columns")
-    return _SideBySide(blocks, may_be_sparse and any(block.may_be_sparse for block in blocks))
+    has_sparse = any(block.may_be_sparse for block in blocks)
+    return _SideBySide(blocks, has_sparse and _least_density(blocks) < sparse_below)
+
+
+def _least_density(blocks: Sequence[Block]) -> float:
+    """The least part of their outputs that scikit-learn may count as stored in a training set.
+
+    Dense outputs count in full. Those that may be missing there add nothing, and sparse ones are as wide as can be.
+    """
+    stored = sum(block.n_stored for block in blocks if block.may_be_sparse)
+    width = sum(block.n_outputs for block in blocks if block.may_be_sparse)
+    full = sum(block.n_outputs for block in blocks if not block.may_be_sparse and block.made_of is not None)
+    return (stored + full) / max(width + full, 1)
 
 
 def _parts(step: ColumnTransformer, table: RawTable, fixed: FixedFeatures) -> Iterator[tuple[str, Any, list[int]]]:

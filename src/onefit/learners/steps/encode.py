@@ -73,6 +73,7 @@ class _OneHot(_Encoded):
     def __init__(self, encoder: OneHotEncoder, columns: Sequence[Levels]) -> None:
         super().__init__(encoder, columns)
         self.may_be_sparse = bool(encoder.sparse_output)
+        self.n_stored = len(columns) if encoder.drop is None and self.is_complete else 0
         self._drops = _dropped(encoder, columns)
         sources, outputs, closed, first = [], [], [], 0
         for number, column in enumerate(columns):
