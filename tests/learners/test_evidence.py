@@ -66,6 +66,15 @@ def test_every_parameter_counts(model):
     check(model, *table(1, 50, 6))
 
 
+@pytest.mark.parametrize("threshold", [0.2, 0.5, 1.0])
+def test_the_first_step_of_relevance_takes_every_column_whatever_the_threshold(threshold):
+    X, y = table(2, 60, 5)
+    X /= X.std(axis=0)
+    model = ARDRegression(threshold_lambda=threshold)
+    check(model, X, 3.0 * X[:, 0] + 0.1 * y / y.std(), rtol=1e-8)
+    assert model.fit(X, 3.0 * X[:, 0]).coef_.any()
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_columns_over_nine_decades_keep_the_digits_of_small_ones(seed):
     """The first steps have almost no penalty, so that eigenvalues of small columns count there."""

@@ -192,7 +192,7 @@ class RelevanceLearner(EvidenceLearner):
         state = _Relevance(np.ones(h.shape), 1.0 / (variance + EPS), np.zeros(h.shape), np.ones(len(h), dtype=bool))
         for step in range(int(model.max_iter)):
             lam, alpha = state.lam[at], state.alpha[at]
-            keep = lam < model.threshold_lambda
+            keep = (lam < model.threshold_lambda) | (step == 0)  # the first step takes every column
             coef, diagonal, is_sound = _posterior(A, h[at], lam, alpha, keep, at)
             left = squares[at] - (coef * (h[at] + lam * coef / alpha[:, None])).sum(axis=1)  # as A coef is known
             is_sound &= left > LEAST_LEFT * squares[at]
