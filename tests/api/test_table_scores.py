@@ -10,7 +10,7 @@ from sklearn.metrics import fbeta_score, get_scorer_names, make_scorer
 
 import onefit
 from onefit.dealing import DealtClasses, DealtRows
-from onefit.errors import DataError, RouteError
+from onefit.errors import DataError, OneFitError, RouteError
 
 pytest.importorskip("pyarrow")
 pytestmark = pytest.mark.filterwarnings(
@@ -91,6 +91,18 @@ def test_classes(roles, y, frame):
     check(LogisticRegression(), frame, y, {"scoring": known if y == "three" else known[:-1]}, **roles)
     check(LogisticRegression(), frame, y, {"loss": "log_loss"}, **roles)
     check(LogisticRegression(), frame, y, {"loss": "brier"}, **roles)
+
+
+@pytest.mark.parametrize("score", ["f1", "recall", "balanced_accuracy"])
+def test_the_best_class_of_two_for_a_function_of_counts_is_not_taken_to_be_the_most_frequent_one(score, frame):
+    """In memory each of the two is tried; a table, which would have to read its rows again, says so."""
+    coded = frame.assign(two=(frame["two"] == "no").astype(int))  # the rarer one, for which recall is asked
+    streamed, memory = check(LogisticRegression(), coded, "two", {"scoring": score}, has_baseline=False)
+    assert memory.baseline.estimate > (0.99 if score == "recall" else 0.4)
+    for name in ("baseline", "skill"):
+        with pytest.raises(OneFitError, match="one of two classes"):
+            getattr(streamed, name)
+    assert streamed.summary()
 
 
 def test_deviances_and_rules_that_need_pairs(frame):

@@ -158,7 +158,9 @@ def _constant(job: Job, asked: Asked) -> Any:
 def mean_is_best(job: Job, asked: Asked) -> bool:
     """Whether the best constant is the mean of y, or the shares of its classes."""
     best = _constant(job, asked)
-    return isinstance(best, DummyClassifier) or getattr(best, "strategy", "") == "mean"
+    if isinstance(best, DummyClassifier):  # of F1 and such it is one of two classes, whichever is more frequent
+        return asked.family != "function" or asked.kind.startswith("d2_") or len(job.problem.classes) > 2
+    return getattr(best, "strategy", "") == "mean"
 
 
 class ConstantNormal(RegressorMixin, BaseEstimator):  # type: ignore[misc]

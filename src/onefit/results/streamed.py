@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import numpy as np
 
 from ..errors import OneFitError
@@ -45,9 +47,14 @@ def streamed_skill(
 class NoStandard:
     """Says why there is no best constant."""
 
-    def compute(self) -> None:
+    def skill(self, result: object, baseline: object) -> NoReturn:
+        """There is none beside nothing."""
+        self.compute()
+
+    def compute(self) -> NoReturn:
         """There is none."""
         raise OneFitError(
-            "The best constant for this loss is a median or a quantile, which a table whose rows stay where they are "
-            "does not tell; see that of a part of the rows: table.sample(n, random_state)."
+            "The best constant for this loss is a median or a quantile, or one of two classes that a score such as F1 "
+            "likes better, which a table whose rows stay where they are does not tell; see that of a part of the rows: "
+            "table.sample(n, random_state)."
         )
