@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -26,6 +26,10 @@ from .typing import AnyArray, ArrayLike, Data, Estimator, FloatArray, IntArray, 
 __all__ = ["Problem", "check_columns", "check_problem", "numeric_matrix"]
 
 
+KNOWN = ("source", "equal_rows", "copies", "_matrix")
+"""What has been found of a problem that has nothing to do with the folds."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """Checked data: what the routes compute with.
@@ -33,7 +37,8 @@ class Problem:
     ``X`` keeps its container (array, frame, sparse matrix), because an estimator that is refitted may need its column
     names; `numeric_matrix` turns it into the float64 array of the fast routes. A vector of objects, such as texts, is
     as it was given. ``groups`` are numbered in sorted order. For classifiers ``labels`` are the classes as given and
-    ``y`` their codes of -1 and 1.
+    ``y`` their codes of -1 and 1. ``scored_share`` (n,) is by how much a row counts in the mean weight, if some are
+    not scored in every repeat.
     """
 
     X: Any
@@ -44,6 +49,7 @@ class Problem:
     groups: IntArray | None = None
     labels: Any = None
     classes: Any = None
+    scored_share: FloatArray | None = None
 
     @property
     def n(self) -> int:
@@ -54,6 +60,28 @@ class Problem:
     def n_outputs(self) -> int:
         """Number of columns of y."""
         return int(self.y.shape[1])
+
+    @property
+    def mean_weight(self) -> float:
+        """Mean of the weights over the rows that are scored, and over repeats; one if there are no weights."""
+        return 1.0 if self.weights is None else float(np.average(self.weights, weights=self.scored_share))
+
+    @cached_property
+    def relative_weights(self) -> FloatArray | None:
+        """By how much the loss of each row counts, (n,): its weight over the mean weight."""
+        return None if self.weights is None else self.weights / self.mean_weight
+
+    def scored_by(self, ids: IntArray) -> Problem:
+        """The same with weights relative to the rows that partitions score, (repeats, n) with -1 for others."""
+        scored = ids >= 0
+        if self.weights is None or scored.all():
+            return self
+        share = (scored / scored.sum(axis=1, keepdims=True)).mean(axis=0)
+        if not (self.weights @ share) > 0:
+            raise DataError("All rows that are scored have a sample_weight of zero; there is no error to be seen.")
+        other = replace(self, scored_share=share)
+        other.__dict__.update({name: self.__dict__[name] for name in KNOWN if name in self.__dict__})
+        return other
 
     @property
     def target(self) -> AnyArray:

@@ -17,7 +17,7 @@ def test_repeats_have_the_bits_that_they_have_alone(n, n_values, n_outputs, weig
     """Beyond 8,192 numbers the order of a sum by einsum hangs on whether other repeats stand beside it."""
     rng = np.random.default_rng(n)
     losses = np.square(rng.standard_normal((4, n, n_values, n_outputs)))
-    rows = RowRoles.of(rng.random(n) + 0.1 if weighted else None, None)
+    rows = RowRoles(rng.random(n) + 0.5 if weighted else None, None)
     chain = Chain(np.maximum(np.arange(n_values) - 1, 0))
     together = spread_of_losses(losses, rows, chain)
     alone = [spread_of_losses(losses[at : at + 1].copy(), rows, chain) for at in range(4)]

@@ -333,7 +333,8 @@ def test_sums_over_blocks_are_those_over_all_rows(seed, n_values, with_weights, 
     n, cut = 60, int(rng.integers(1, 59))
     losses = np.exp(rng.standard_normal((1, n, n_values, 2)))
     weights = rng.random(n) + 0.1 if with_weights else None
-    roles = RowRoles.of(weights, rng.integers(0, 7, n) if with_groups else None)
+    weights = None if weights is None else weights / weights.mean()
+    roles = RowRoles(weights, rng.integers(0, 7, n) if with_groups else None)
     chain = ascending(losses.mean(axis=(0, 1, 3)))
     expected = spread_of_losses(losses, roles, chain)
     parts, shift, middle = [], rng.random((3, 2)), rng.random((n_values, 2))

@@ -94,7 +94,8 @@ def nested_cv(
     groups : array-like of shape (n,), default=None
         Rows of a group stay together in a fold, and the interval counts groups, not rows, as independent.
     sample_weight : array-like of shape (n,), default=None
-        Weights of the rows in the fits, and, relative to their mean, of their losses. Zero is allowed.
+        Weights of the rows in the fits, and, relative to their mean where rows are scored, of their losses. Zero is
+        allowed.
     folds : int array (n_repeats, n) or scikit-learn splitter, default=None
         Partitions to use: ids 0 to K-1, and -1 for rows that are always trained on and never scored.
     cv : int, scikit-learn splitter or list of (train, test), default=None

@@ -13,15 +13,10 @@ __all__ = ["RowRoles"]
 
 @dataclass(frozen=True)
 class RowRoles:
-    """What the fold errors must know of the rows: relative weights w_i / mean(w), and groups numbered from 0."""
+    """What the fold errors must know of the rows: weights over the mean of those scored, and groups numbered from 0."""
 
     weights: FloatArray | None = None
     groups: IntArray | None = None
-
-    @classmethod
-    def of(cls, weights: FloatArray | None, groups: IntArray | None) -> RowRoles:
-        """From the weights as given; their mean is over all rows."""
-        return cls(None if weights is None else weights / weights.mean(), groups)
 
     def weigh(self, losses: FloatArray) -> FloatArray:
         """Losses (..., n, V, R) times the relative weights of their rows."""

@@ -37,8 +37,9 @@ __all__ = ["FoldErrorTables", "NestedCVResult", "plain"]
 class FoldErrorTables:
     """Fold errors as the paper defines them; outputs, if y has columns, are the last axis.
 
-    With sample weights a row's loss counts by its weight over the mean weight of all rows, so that folds of heavy rows
-    have larger errors. Scores are shown with their sign, those that end at one, as accuracy, as one minus the loss.
+    With sample weights a row's loss counts by its weight over the mean weight of the rows that are scored, so that
+    folds of heavy rows have larger errors. Scores are shown with their sign, those that end at one, as accuracy, as one
+    minus the loss.
 
     Attributes
     ----------

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..dropfolds import DropFolds
 from ..folds import Folds
-from ..inference.fold_errors import HeldOut, PairErrors, RowRoles, empty_pairs, moments
+from ..inference.fold_errors import HeldOut, PairErrors, empty_pairs, moments
 from ..learners import ConstantLearner, Learner, Refusal, Task
 from ..typing import AnyArray, FloatArray, IntArray
 from .contract import Engine, FoldPlan, Offer, Workers, ignore
@@ -61,7 +61,7 @@ class ConstantEngine(Engine):
         self._y: AnyArray = problem.y
         if problem.classes is not None:
             self._y = np.searchsorted(problem.classes, problem.labels)
-        self._relative = RowRoles.of(problem.weights, None).weights
+        self._relative = problem.relative_weights
 
     def n_units(self, n_folds: int, n_repeats: int, with_pairs: bool) -> int:
         """Repeats."""

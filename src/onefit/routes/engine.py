@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import OneFitError, TrainingSetError
 from ..folds import Folds
 from ..inference.chain import Chain, outward
-from ..inference.fold_errors import Failure, HeldOut, PairErrors, RowRoles, empty_pairs, moments
+from ..inference.fold_errors import Failure, HeldOut, PairErrors, empty_pairs, moments
 from ..learners import FitRows, Smoother
 from ..linalg import compiled
 from ..metrics.losses import Loss
@@ -103,7 +103,7 @@ class SmootherEngine(Engine):
         self.models: tuple[int, ...] = (n_values,)
         self.tick: Callable[[int], None] = ignore
         self.y = rows.centre(problem.y)
-        relative = RowRoles.of(problem.weights, None).weights
+        relative = problem.relative_weights
         self._weights = None if relative is None else np.append(relative, 0.0)
         # padding gets a real row's y, so that a user's loss never sees made-up values
         self._observed = np.vstack([problem.y, problem.y[:1]])

@@ -59,7 +59,7 @@ class StreamedEngine(Engine):
         self.n_values, self.loss, self.y = tables.n_values, tables.loss, tables.y
         self.problem, self.observed = task.problem, task.problem.y
         self.needs_scatter = "pair scatter" in task.needs
-        self.roles = RowRoles.of(task.problem.weights, task.problem.groups)
+        self.roles = RowRoles(task.problem.relative_weights, task.problem.groups)
         self.can_stream = True
         self._coordinates: Coordinates | None = None
 
@@ -195,9 +195,8 @@ class _Streamed:
         self._refit()
         if self.has_means:
             assert sets.squares is not None
-            weights = engine.problem.weights
-            scale = 1.0 if weights is None else float(weights.mean())
-            self.mean[:] = sets.squares / (scale * folds.sizes[:, :, None, None, None])
+            unit = engine.problem.mean_weight
+            self.mean[:] = sets.squares / (unit * folds.sizes[:, :, None, None, None])
             self._put_refitted()
         self._scores: Scores | None = None
         self._totals: RowTotals | None = None

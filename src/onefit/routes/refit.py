@@ -19,7 +19,7 @@ from sklearn.base import clone
 from ..dropfolds import DropFolds
 from ..errors import RefitError
 from ..folds import Folds, FoldSource
-from ..inference.fold_errors import Failure, HeldOut, PairErrors, RowRoles, empty_pairs, moments
+from ..inference.fold_errors import Failure, HeldOut, PairErrors, empty_pairs, moments
 from ..learners import Learner, RefitLearner, Refusal, Task
 from ..learners.refitted import fit_parameters
 from ..learners.transformed import without_trace
@@ -86,7 +86,7 @@ class RefitEngine(Engine):
         self._failed, self._errors = set[int](), dict[int, RefitError]()
         self._questions = Questions.of_task(task)
         self.n_values = len(self.estimators)
-        self._weights = RowRoles.of(problem.weights, None).weights
+        self._weights = problem.relative_weights
         self._kept: Parallel | None = None
         self._ahead: Iterator[Answer] | None = None
         self._n_ahead = 0

@@ -62,7 +62,7 @@ class RepeatedComputation:
 
     def __post_init__(self) -> None:
         problem = self.task.problem
-        self.rows = RowRoles.of(problem.weights, problem.groups)
+        self.rows = RowRoles(problem.relative_weights, problem.groups)
         n_losses = self.task.loss.n_losses(problem.n_outputs)
         self.side_by_side = SideBySideEngines(self.engines, self.rows, problem.n_outputs, n_losses)
         for engine in self._counted:

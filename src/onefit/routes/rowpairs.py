@@ -59,7 +59,7 @@ class PairTask:
     @cached_property
     def rows(self) -> RowRoles:
         """Weights of the rows."""
-        return RowRoles.of(self.problem.weights, None)
+        return RowRoles(self.problem.relative_weights, None)
 
     @cached_property
     def folds(self) -> Folds:

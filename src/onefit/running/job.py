@@ -124,7 +124,7 @@ class Job:
     @property
     def rows(self) -> RowRoles:
         """Weights and groups of the rows."""
-        return RowRoles.of(self.problem.weights, self.problem.groups)
+        return RowRoles(self.problem.relative_weights, self.problem.groups)
 
     def bid_at(self, value: int) -> Bid:
         """The bid that a place on the axis of computed values belongs to."""

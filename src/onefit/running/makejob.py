@@ -158,7 +158,7 @@ def _task(problem: Problem, question: Question, rule: Rule, settings: Settings) 
 
 def _on_folds(task: Task, whole: Folds, is_dependent: bool) -> Task:
     """The task on these folds; refuses those that the rule or a metric cannot do with."""
-    rule = task.rule
+    rule, task = task.rule, replace(task, problem=task.problem.scored_by(whole.ids))
     if rule.needs_v_out and not whole.sizes.min() > 1:
         raise IntervalError(
             f'interval="{rule.name}" needs the variance within each fold, and some folds have one row. Use fewer '
