@@ -37,8 +37,8 @@ class Problem:
     ``X`` keeps its container (array, frame, sparse matrix), because an estimator that is refitted may need its column
     names; `numeric_matrix` turns it into the float64 array of the fast routes. A vector of objects, such as texts, is
     as it was given. ``groups`` are numbered in sorted order. For classifiers ``labels`` are the classes as given and
-    ``y`` their codes of -1 and 1. ``scored_share`` (n,) is by how much a row counts in the mean weight, if some are
-    not scored in every repeat.
+    ``y`` their codes of -1 and 1. ``scored_share`` (n,) is in how many repeats a row is scored, if it is not in all
+    of them.
     """
 
     X: Any
@@ -63,7 +63,7 @@ class Problem:
 
     @property
     def mean_weight(self) -> float:
-        """Mean of the weights over the rows that are scored, and over repeats; one if there are no weights."""
+        """Mean of the weights over all rows that are scored, of all repeats; one if there are no weights."""
         return 1.0 if self.weights is None else float(np.average(self.weights, weights=self.scored_share))
 
     @cached_property
@@ -76,7 +76,7 @@ class Problem:
         scored = ids >= 0
         if self.weights is None or scored.all():
             return self
-        share = (scored / scored.sum(axis=1, keepdims=True)).mean(axis=0)
+        share = scored.sum(axis=0).astype(np.float64)
         if not (self.weights @ share) > 0:
             raise DataError("All rows that are scored have a sample_weight of zero; there is no error to be seen.")
         other = replace(self, scored_share=share)

@@ -63,10 +63,10 @@ def test_first_rows_of_a_time_series_are_never_scored(route):
     assert result.cv_estimate == pytest.approx(-expected[0], rel=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore::onefit.errors.MonteCarloWarning")
+@pytest.mark.filterwarnings("ignore::onefit.errors.OneFitWarning")
 def test_partitions_that_score_different_rows_have_the_mean_over_all_of_them():
     X, y, ids, weights = data()
-    folds = np.stack([ids, np.roll(ids, 7)])
+    folds = np.stack([ids, np.roll(np.where(np.arange(len(ids)) % 5, ids, -1), 7)])
     expected, mass = 0.0, 0.0
     for each in folds:
         scored = weights[each >= 0].sum()
@@ -88,3 +88,18 @@ def test_scored_rows_that_all_have_weight_zero_are_refused():
     X, y, ids, _ = data()
     with pytest.raises(OneFitError, match="that are scored have a sample_weight of zero"):
         onefit.nested_cv(Ridge(), X, y, folds=ids, sample_weight=np.where(ids < 0, 1.0, 0.0))
+
+
+@pytest.mark.filterwarnings("ignore::onefit.errors.OneFitWarning")
+@pytest.mark.parametrize("route", ["auto", "refit"])
+@pytest.mark.parametrize("light", [False, True])
+def test_folds_of_the_bias_have_weights_relative_to_the_rows_that_they_score(route, light):
+    X, y, ids, weights = data()
+    weights = 1 / weights if light else weights
+    bias = np.random.default_rng(1).permutation(np.arange(len(y)) % 3)  # all rows
+    cv = -scores(Ridge(), X, y, PredefinedSplit(bias).split(), weights, ["neg_mean_squared_error"])[0]
+    result = onefit.nested_cv(
+        Ridge(), X, y, folds=ids, bias_folds=bias, interval="paper", sample_weight=weights, route=route
+    )
+    raw = result.raw_estimate
+    assert result.estimate == pytest.approx(raw - (1 + 1 / 3) * (raw - cv), rel=1e-9)

@@ -291,6 +291,7 @@ class RepeatedComputation:
         if self._streams:
             step = self.engines[0].repeats_at_once(source.n_folds)
         means: list[FloatArray] = []
+        scored = np.zeros(source.n)
         outer = sys.exception()
         try:
             with threads(self.workers.n_threads) if self._streams else nullcontext(map) as run:
@@ -299,10 +300,15 @@ class RepeatedComputation:
                     single = self._singles(folds, run)
                     failures.extend(failure._replace(is_of_bias=True) for failure in single.failures)
                     means.append(single.cv_means(self.rows))
+                    scored += (folds.ids >= 0).sum(axis=0)
         except CannotStream:
             self.engines[0].can_stream = False
             return self._mean_cv(source, count, failures)
         except KeyboardInterrupt as error:
             if not self._is_refitted or is_second(error, outer):
                 raise
-        return (np.concatenate(means).mean(axis=0) if means else None), sum(map(len, means))
+        if not means:
+            return None, 0
+        # weights are relative to the rows that the other folds score
+        unit = 1.0 if self.rows.weights is None else float(np.average(self.rows.weights, weights=scored))
+        return np.concatenate(means).mean(axis=0) / unit, sum(map(len, means))
