@@ -155,7 +155,7 @@ class Losses:
 
     single[l, i]: loss of row i with its own fold out. pair[l, i, j]: with its own fold and fold j out. NaN
     where that does not exist: rows with id -1, and j the row's own fold. Both are times `relative`, the weight of
-    the row over the mean of all weights; `plain` is single without it.
+    the row over their mean over all rows that are scored; `plain` is single without it.
     """
 
     folds: np.ndarray
@@ -236,13 +236,18 @@ class Losses:
         return ((self.e_in - self.e_out) ** 2 - self.v_out / size).mean(axis=1)
 
 
+def mean_weight(weights, folds):
+    """Mean over all rows that are scored, of all repeats."""
+    return np.average(np.asarray(weights, float), weights=(np.atleast_2d(folds) >= 0).sum(axis=0))
+
+
 def fold_losses(y, folds, predict, loss="squared_error", weights=None, groups=None):
     """Refit every training set of every repeat and keep every held-out loss."""
     folds = np.asarray(folds)
     n_repeats, n = folds.shape
     n_folds = folds.max() + 1
     function, scale = pointwise(loss)
-    relative = np.ones(n) if weights is None else np.asarray(weights, float) / np.mean(weights)
+    relative = np.ones(n) if weights is None else np.asarray(weights, float) / mean_weight(weights, folds)
     plain = np.full((n_repeats, n), np.nan)
     prediction = np.full((n_repeats, n), np.nan, dtype=float if y.dtype.kind in "fiu" else object)
     pair = np.full((n_repeats, n, n_folds), np.nan)

@@ -114,16 +114,23 @@ def _fold_scores(trial: Trial, estimator: Any, X: Any, y: np.ndarray, weights: A
         fitted = fit(estimator, X, y, weights, np.flatnonzero(folds[repeat] != fold))
         extra = {} if weights is None else {"sample_weight": weights[test]}
         scores[repeat, fold] = scorer(fitted, _some(X, test), y[test], **extra)
-        if weights is not None and trial.scoring[0] in MEANS:  # losses count by the mean weight of all rows
+        if weights is not None and trial.scoring[0] in MEANS:  # losses count by the mean weight of the rows scored
             best = 1.0 if trial.scoring[0] == "accuracy" else 0.0  # of a loss of zero
-            scores[repeat, fold] = best - (best - scores[repeat, fold]) * weights[test].mean() / weights.mean()
+            scores[repeat, fold] = best - (best - scores[repeat, fold]) * weights[test].mean() / _mean_weight(
+                weights, folds
+            )
     return scores
+
+
+def _mean_weight(weights: np.ndarray, folds: np.ndarray) -> float:
+    """Mean over all rows that are scored, of all repeats."""
+    return float(np.average(weights, weights=(folds >= 0).sum(axis=0)))
 
 
 def _fold_losses(trial: Trial, estimator: Any, X: Any, y: np.ndarray, weights: Any) -> np.ndarray:
     """The mean loss of every fold, (L, K)."""
     folds, labels = trial.folds, np.unique(y)
-    relative = np.ones(len(y)) if weights is None else weights / weights.mean()
+    relative = np.ones(len(y)) if weights is None else weights / _mean_weight(weights, folds)
     means = np.empty((len(folds), int(folds.max()) + 1))
     for repeat, fold in np.ndindex(*means.shape):
         test = np.flatnonzero(folds[repeat] == fold)
@@ -136,9 +143,11 @@ def _fold_losses(trial: Trial, estimator: Any, X: Any, y: np.ndarray, weights: A
 def _drop_errors(trial: Trial, estimator: Any, X: Any, y: np.ndarray, weights: Any) -> np.ndarray:
     """The mean loss of every fold, (1, K), by fits to what the splitter trains on."""
     labels = np.unique(y) if trial.asked.is_classes else None
-    relative = np.ones(len(y)) if weights is None else weights / weights.mean()
+    splits = _splits(trial)
+    scored = np.concatenate([test for _, test in splits])
+    relative = np.ones(len(y)) if weights is None else weights / weights[scored].mean()
     means = []
-    for train, test in _splits(trial):
+    for train, test in splits:
         fitted = fit(estimator, X, y, weights, train)
         losses = _losses(trial.asked.loss, fitted, _some(X, test), y[test], labels)
         means.append(np.mean((relative[test] * losses.T).T, axis=0))

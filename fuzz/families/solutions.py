@@ -49,7 +49,10 @@ class _Ends:
         self.trial, self.model, self.has_many = trial, model, False
         ids, y = trial.folds[repeat], trial.asked.y
         K = int(ids.max()) + 1
-        relative = np.ones(len(y)) if trial.weights is None else trial.weights / trial.weights.mean()
+        scored = (np.asarray(trial.folds) >= 0).sum(axis=0)
+        relative = (
+            np.ones(len(y)) if trial.weights is None else trial.weights / np.average(trial.weights, weights=scored)
+        )
         inner: list[list[np.ndarray]] = [[] for _ in range(K)]
         self.e_out = np.empty((2, K))
         for out in [*combinations(range(K), 1), *combinations(range(K), 2)]:
