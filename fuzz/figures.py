@@ -39,7 +39,8 @@ def tabulate(model: Model, folds: np.ndarray, residuals: Residuals, zero: Any, a
     weights = model.weights
     relative = None if weights is None else [zero + w for w in weights.tolist()]
     if relative is not None:
-        mean = sum(relative, zero) / len(relative)
+        scored = (folds >= 0).sum(axis=0).tolist()
+        mean = sum((w * times for w, times in zip(relative, scored, strict=True)), zero) / sum(scored)
         relative = [w / mean for w in relative]
 
     def weigh(i: int, values: list[Any]) -> list[Any]:

@@ -70,6 +70,7 @@ def _fold_errors(tables: Sequence[PairTables], model: Model) -> FoldErrors:
     mean, scatter = (np.stack([getattr(table, name) for table in tables], axis=3) for name in ("mean", "scatter"))
     folds = Folds(tables[0].folds, mean.shape[1])
     chain = ascending(np.nanmean(losses, axis=(0, 1, 3)))
-    return summarize(
-        PairErrors(HeldOut(losses, losses), mean, scatter), folds, RowRoles.of(model.weights, model.groups), chain
-    )
+    relative = None
+    if model.weights is not None:
+        relative = model.weights / np.average(model.weights, weights=(tables[0].folds >= 0).sum(axis=0))
+    return summarize(PairErrors(HeldOut(losses, losses), mean, scatter), folds, RowRoles(relative, model.groups), chain)

@@ -17,16 +17,19 @@ from .typing import AnyArray, ArrayLike, FloatArray, IntArray, Shaped
 __all__ = ["check_group_sizes", "check_groups", "check_labels", "check_order", "check_weights", "check_y"]
 
 
-def check_order(what: str, values: object, X: object) -> None:
-    """Refuse values with the index of X in another order: rows are taken by their place, as scikit-learn does."""
-    mine, rows = row_names(values), row_names(X)
-    if mine is None or rows is None or len(mine) != len(rows) or mine.equals(rows):
-        return
-    if _are_permuted(mine, rows):
-        raise DataError(
-            f"{what} has the index of X in another order, and rows are taken by their place; give "
-            f"{what}.loc[X.index], or {what}.to_numpy() if the places are right."
-        )
+def check_order(**named: object) -> None:
+    """Refuse values with the index of X in another order: rows are taken by their place, as scikit-learn does.
+
+    If X has no index, it is that of the first of the others that has one.
+    """
+    indices = {what: index for what, values in named.items() if (index := row_names(values)) is not None}
+    for what, mine in list(indices.items())[1:]:
+        first, rows = next(iter(indices.items()))
+        if len(mine) == len(rows) and not mine.equals(rows) and _are_permuted(mine, rows):
+            raise DataError(
+                f"{what} has the index of {first} in another order, and rows are taken by their place; give "
+                f"{what}.loc[{first}.index], or {what}.to_numpy() if the places are right."
+            )
 
 
 def _are_permuted(mine: pd.Index[Any], rows: pd.Index[Any]) -> bool:

@@ -136,8 +136,7 @@ def check_problem(
         check_estimator(estimator)
     if len({is_classifier(estimator) for estimator in estimators}) > 1:
         raise DataError("Some estimators are classifiers and some are not; their losses cannot be compared.")
-    for name, values in (("y", y), ("groups", groups), ("sample_weight", sample_weight)):
-        check_order(name, values, X)
+    check_order(X=X, y=y, groups=groups, sample_weight=sample_weight)
     X = as_container(X)
     n = MemorySource(X).n_rows
     labels = classes = output_names = None

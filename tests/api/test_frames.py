@@ -247,3 +247,16 @@ def test_a_panel_in_another_order_is_refused():
 def test_no_table_at_all_is_said_to_be_none():
     with pytest.raises(DataError, match="X is None"):
         quiet_nested_cv(Ridge(), None, np.arange(9.0))
+
+
+@pytest.mark.parametrize("role", ["groups", "sample_weight"])
+def test_rows_in_the_order_of_y_are_asked_for_where_x_has_no_index(role):
+    X = np.random.default_rng(0).standard_normal((30, 2))
+    y, values = pd.Series(X[:, 0] ** 2), pd.Series(1.0 + np.arange(30) // 5)
+    settings = {"folds": np.arange(30) // 5}
+    other = values.sample(frac=1, random_state=0)
+    with pytest.raises(DataError, match=rf"^{role} has the index of y in another order.*{role}\.loc\[y\.index\]"):
+        quiet_nested_cv(Ridge(), X, y, **{role: other}, **settings)
+    expected = quiet_nested_cv(Ridge(), X, y.to_numpy(), **{role: values.to_numpy()}, **settings)
+    same = quiet_nested_cv(Ridge(), X, y, **{role: values}, **settings)
+    assert same.estimate == expected.estimate

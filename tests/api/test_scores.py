@@ -572,6 +572,16 @@ def weighted_median(y, w):
     return y[order][np.searchsorted(np.cumsum(w[order]), w.sum() / 2)]
 
 
+@pytest.mark.parametrize("name", ["neg_mean_squared_log_error", "neg_root_mean_squared_log_error"])
+def test_the_best_constant_of_logarithms_takes_weights(name):
+    X, y = numbers(41)
+    y, ids, w = np.exp(y / 3), np.arange(41) % 5, 1.0 + np.arange(41) % 3
+    result = onefit.nested_cv(Ridge(1e4), X, y, scoring=name, folds=ids, sample_weight=w)
+    expected = [np.expm1(np.average(np.log1p(y[ids != k]), weights=w[ids != k])) for k in ids]
+    np.testing.assert_allclose(result.baseline.heldout["prediction"], expected, rtol=1e-12)
+    assert np.isfinite(result.skill.estimate)
+
+
 @pytest.mark.parametrize(
     ("name", "constant"),
     [

@@ -22,7 +22,7 @@ from ..running.makejob import make_job
 from ..running.settings import Settings
 from ..typing import FloatArray
 
-__all__ = ["ConstantNormal", "ConstantShare", "Standard", "mean_is_best", "standard_of"]
+__all__ = ["ConstantGrowth", "ConstantNormal", "ConstantShare", "Standard", "mean_is_best", "standard_of"]
 
 MOST_SINGLE_ROWS = 2000
 """Rows up to which constants other than means are learned without each two of them."""
@@ -132,7 +132,9 @@ def standard_of(
     K, L = source.n_folds, errors.n_repeats
     estimator = _constant(job, asked)
     is_mean = getattr(getattr(estimator, "regressor", estimator), "strategy", "") == "mean"
-    most = MOST_FITTED_ROWS if isinstance(estimator, ConstantNormal | ConstantShare) else MOST_SINGLE_ROWS
+    most = (
+        MOST_FITTED_ROWS if isinstance(estimator, ConstantGrowth | ConstantNormal | ConstantShare) else MOST_SINGLE_ROWS
+    )
     if job.dependent is not None:
         settings = replace(settings, folds=job.dependent.again(), n_folds="auto", n_repeats="auto")
     elif isinstance(source, ExplicitFolds):
@@ -152,7 +154,7 @@ def _constant(job: Job, asked: Asked) -> Any:
     """What predicts the best constant."""
     if job.problem.classes is not None:
         return DummyClassifier(strategy="prior")
-    return ConstantNormal() if asked.kind in LOG_SCORES else _constant_of(asked.loss)
+    return ConstantNormal() if asked.kind in LOG_SCORES else _constant_of(asked.loss, job.problem.weights is not None)
 
 
 def mean_is_best(job: Job, asked: Asked) -> bool:
@@ -194,13 +196,28 @@ class ConstantShare(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return np.zeros((len(X), *self.constant_.shape)) + self.constant_
 
 
-def _constant_of(loss: Loss | None) -> Any:
+class ConstantGrowth(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """The constant whose log(1 + y) is the weighted mean of those of the rows: the best one for their squares."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ConstantGrowth:
+        """Take the mean of each column."""
+        self.constant_ = np.expm1(np.average(np.log1p(np.asarray(y, np.float64)), axis=0, weights=sample_weight))
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        """The same for all rows."""
+        return np.zeros((len(X), *np.shape(self.constant_))) + self.constant_
+
+
+def _constant_of(loss: Loss | None, is_weighted: bool) -> Any:
     """What predicts the constant that suits a loss of numbers: a median or quantile, or a mean."""
     name, quantile = ("", None) if loss is None else (loss.name, getattr(loss.function, "quantile", None))
     if quantile is not None:
         return DummyRegressor(strategy="quantile", quantile=float(quantile))
     if name == "mean_absolute_percentage_error":
         return ConstantShare()
+    if name == "mean_squared_log_error" and is_weighted:  # the other one takes no weights
+        return ConstantGrowth()
     if name == "mean_squared_log_error":
         return TransformedTargetRegressor(DummyRegressor(strategy="mean"), func=np.log1p, inverse_func=np.expm1)
     return DummyRegressor(strategy="median" if name == "absolute_error" else "mean")
