@@ -30,6 +30,9 @@ RANKS = frozenset({"average_precision", "roc_auc", "roc_auc_ovr"})
 BEYOND = "would not be a number (or zero) in double precision"
 """What columns are refused for whose fourth powers are beyond it."""
 
+SQUARED = 1e149
+"""Losses, or their squares, whose sums cannot be squared."""
+
 ENDS = ("interval", "metrics")
 """What hangs on the skewness of losses."""
 
@@ -110,6 +113,8 @@ def _of_refusal(trial: Trial, at: int, reason: str, expected: Figures, tight: bo
         return Verdict("refused rightly", "columns too large or small to be squared twice")
     if reason.startswith("RefitError") and NOT_FINITE in reason and _breaks_down(trial):
         return Verdict("refused rightly", "scikit-learn's own solver broke down")
+    if "losses overflow" in reason and max(float(np.nanmax(each)) for each in expected.tables.values()) > SQUARED:
+        return Verdict("refused rightly", "losses that cannot be squared and summed")
     if "no maximum" in reason and has_no_maximum(trial):
         return Verdict("refused rightly", "coefficients go to infinity")
     move = max(float(each.max()) for each in _moves(trial, at, expected, tight).values())

@@ -78,7 +78,9 @@ def test_rows_of_almost_no_weight_are_right_in_models_of_both_forms(tiny):
             )
 
 
-def test_a_value_whose_losses_overflow_is_nan_with_its_reason():
+@pytest.mark.parametrize("constant", [1e200, 2e76, 1e75])
+def test_a_value_whose_losses_overflow_is_nan_with_its_reason(constant):
+    """Or those of their sums: an interval of losses of 1e153 was made from infinities (fuzz case 550008954)."""
     X, y = data(20, 2, 0)
     curve = quietly(
         onefit.error_curve,
@@ -86,7 +88,7 @@ def test_a_value_whose_losses_overflow_is_nan_with_its_reason():
         X,
         y,
         param_name="constant",
-        param_range=[0.0, 1.0, 1e200],
+        param_range=[0.0, 1.0, constant],
         **FOLDS,
     )
     assert np.isfinite(curve.estimate[:2]).all()

@@ -40,6 +40,9 @@ __all__ = [
 TABLES_AT_ONCE = 2**16
 """Entries of the tables of pairs, of several outputs, that are reduced at once: what the caches hold."""
 
+MOST_SUMMED = 2.0**16
+"""Times as large as losses may be what is made of them and squared: sums over folds, factors of the rules."""
+
 
 @dataclass(frozen=True)
 class FoldErrors:
@@ -143,9 +146,9 @@ def less_noise(variance: FloatArray, noise: FloatArray) -> FloatArray:
 
 
 def overflowing(errors: FoldErrors, first: int) -> list[tuple[int, int]]:
-    """Repeats (counted from ``first`` on) and values whose losses are too large to be squared."""
+    """Repeats (counted from ``first`` on) and values whose losses are too large to be squared and summed."""
     with np.errstate(over="ignore", invalid="ignore"):
-        lost = ~np.isfinite(np.square(errors.raw)).all(axis=2)
+        lost = ~np.isfinite(np.square(MOST_SUMMED * errors.raw)).all(axis=2)
     return [(first + int(repeat), int(value)) for repeat, value in np.argwhere(lost)]
 
 
