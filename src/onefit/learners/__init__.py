@@ -10,6 +10,7 @@ from .constant import ConstantLearner
 from .contract import Learner, Path, Refusal, Scores, Task
 from .cutoff import has_cut_off, told_of_cut
 from .decisions import are_decided
+from .dependences import Constants
 from .design import DesignSmoother
 from .encoded import EncodedLearner, EncodedSets, RowsOfSet, SomeValuesFail
 from .encoded_family import EncodedFamily
@@ -39,6 +40,7 @@ __all__ = [
     "ClassMoments",
     "Coefficients",
     "ConstantLearner",
+    "Constants",
     "DesignSmoother",
     "EncodedFamily",
     "EncodedLearner",

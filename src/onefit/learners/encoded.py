@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +17,7 @@ from ..linalg.stacked import fit_stacked
 from ..linalg.weights import check_ratio
 from ..typing import BoolArray, FloatArray, IntArray
 from .contract import Learner, Refusal, Scores, Task
+from .dependences import Constants, SetRows, constant_in_rows, held
 from .encoding import Encoding
 from .featurerows import FeatureRows
 from .features import Features
@@ -33,12 +34,6 @@ __all__ = [
     "scale_columns",
 ]
 
-NULL = 1e-11
-"""Eigenvalues of a matrix with ones on its diagonal below this may be those of columns that depend on each other."""
-
-SAME = 1e-12
-"""Columns of length one that depend on each other add up to no more than this, by rounding errors."""
-
 FEW_FEATURES = 200
 """So many may be more than there are rows: small Gram matrices take less than a refit does."""
 CANCELLED = 1e-6
@@ -53,7 +48,6 @@ class SomeValuesFail(Exception):
         self.reasons, self.fitted = reasons, fitted
 
 
-SetRows: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
 RowsOfSet: TypeAlias = Callable[[int], SetRows]
 
 
@@ -76,6 +70,9 @@ class EncodedSets:
         about its mean, and the roots of the weights (n,); without an intercept nothing is subtracted. Asked for by
         what is chosen by leaving out rows, and where columns seem to depend on each other; None if there are none to
         ask.
+    constants : function
+        Of whether there is an intercept: combinations of the columns of B that are constant in all rows. Asked for
+        where columns seem to depend on each other, before rows are; None if that is not known.
     """
 
     features: Features
@@ -85,6 +82,15 @@ class EncodedSets:
     rows: RowsOfSet | None
     squares: Callable[[], FloatArray]
     whole: IntArray | None = None
+    constants: Callable[[bool], Constants] | None = None
+
+    def held(self, index: int, A: FloatArray, D: FloatArray, fit_intercept: bool) -> Iterator[FloatArray]:
+        """Projections on what is constant in a training set: by what is so in all rows, and by its own rows."""
+        if self.constants is not None:
+            known = self.constants(fit_intercept).within(self.features, self.moments, index, D, fit_intercept)
+            yield held(D, known)
+        if self.rows is not None:
+            yield held(D, constant_in_rows(A, D, partial(self.rows, index)))
 
 
 class EncodedLearner(FeatureRows, Learner):
@@ -177,10 +183,11 @@ class EncodedLearner(FeatureRows, Learner):
         np.multiply(D[:, :, None], h, out=right[..., :-1])
         right[..., -1] = batched.probe(h.shape[1])
         found, is_sound = np.empty((len(A), len(self.lams), *h.shape[1:])), keeps_digits(sets, d)
+        held_of = partial(sets.held, fit_intercept=self.fit_intercept)
         for value, lams in enumerate(self.lams):
             for lam in np.unique(lams):
                 outputs = np.flatnonzero(np.broadcast_to(lams == lam, h.shape[2]))
-                solution, is_known = _solve(A, D, right, float(lam), sets.rows)
+                solution, is_known = _solve(A, D, right, float(lam), held_of)
                 found[:, value, :, outputs] = np.moveaxis(D[:, :, None] * solution[..., outputs], 2, 0)
                 is_sound &= is_known
         return found, is_sound
@@ -298,7 +305,11 @@ def _hold_closed(A: FloatArray, D: FloatArray, features: Features) -> None:
 
 
 def _solve(
-    A: FloatArray, D: FloatArray, right: FloatArray, lam: float, rows: RowsOfSet | None
+    A: FloatArray,
+    D: FloatArray,
+    right: FloatArray,
+    lam: float,
+    held_of: Callable[[int, FloatArray, FloatArray], Iterator[FloatArray]],
 ) -> tuple[FloatArray, BoolArray]:
     """``(A + lam D^2)^-1`` times the right-hand sides, and where that is known well; the last one is a probe."""
     penalty = lam * np.square(D)
@@ -309,28 +320,11 @@ def _solve(
         if batched.smallest_eigenvalues(system) >= batched.TRUSTED and np.isfinite(solution[index]).all():
             continue
         is_known[index], solution[index] = False, 0.0
-        null = _dependences(A[index], D[index], None if rows is None else partial(rows, int(index)))
-        held = system + null
-        if null.any() and batched.smallest_eigenvalues(held) >= batched.TRUSTED:
-            found = batched.solve_definite(held[None], right[index : index + 1])[0]
+        for null in held_of(int(index), A[index], D[index]):
+            if not null.any() or batched.smallest_eigenvalues(system + null) < batched.TRUSTED:
+                continue
+            found = batched.solve_definite((system + null)[None], right[index : index + 1])[0]
             if np.isfinite(found).all():
                 is_known[index], solution[index] = True, found
+                break
     return solution[..., :-1], is_known
-
-
-def _dependences(A: FloatArray, D: FloatArray, rows: Callable[[], SetRows] | None) -> FloatArray:
-    """A projection, in scaled coordinates, on combinations of columns that are constant, in which no fit goes.
-
-    Columns that nearly depend on each other are not told by their products, of which the square of the gap is lost:
-    the rows must say so, of which the gap itself is not.
-    """
-    values, vectors = np.linalg.eigh(A)
-    null = vectors[:, values < NULL]
-    if not null.shape[1] or rows is None:
-        return np.zeros_like(A)
-    Z, _, root = rows()
-    if np.linalg.norm((root[:, None] * Z) @ (D[:, None] * null), axis=0).max() > SAME:
-        return np.zeros_like(A)
-    orthogonal = linalg.qr(D[:, None] * null, mode="economic")[0]
-    along = linalg.qr(D[:, None] * orthogonal, mode="economic")[0]
-    return np.asarray(along @ along.T)

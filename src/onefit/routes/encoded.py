@@ -158,7 +158,9 @@ class _Sets(LearningSets):
                 raise self.failure(out[failure.index], str(failure)) from None
             return np.concatenate([self._from_rows_or_log(at, each)[None] for each in out])
         squares = partial(self._squares, out, weighted[0].n, weighted[2])
-        sets = EncodedSets(features, *weighted, partial(self._rows, part, out, features), squares)
+        sets = EncodedSets(
+            features, *weighted, partial(self._rows, part, out, features), squares, None, engine.constants
+        )
         is_sound = ~(statistics.in_doubt | engine.has_lost_digits(statistics, weighted[0])) & is_fixed
         gamma, is_known = coefficients(part, sets)
         found = self.predicted(out, gamma)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from functools import cached_property, partial
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property, partial
 
 import numpy as np
 from scipy import sparse
@@ -13,6 +13,7 @@ from ..checks import LEAST_SQUARED
 from ..errors import TrainingSetError
 from ..learners import (
     ClassLearner,
+    Constants,
     EncodedFamily,
     EncodedLearner,
     EncodedSets,
@@ -104,6 +105,12 @@ class FeaturesEngine(TrainingSetsEngine):
     def has_gaps(self) -> bool:
         """Whether values are missing."""
         return bool(np.isnan(self.values[:-1]).any())
+
+    @cached_property
+    def constants(self) -> Callable[[bool], Constants]:
+        """Combinations of the fixed features that are constant in all rows, given whether there is an intercept."""
+        weights = None if self.weights is None else self.weights[:-1]
+        return cache(partial(Constants.of_rows, self.rows[: len(self.y)], self.weighted.gram, weights))
 
     def products(self, rows: IntArray, weights: FloatArray | None) -> Products:
         """Products of the fixed features, and a constant, with themselves and with y over some rows."""

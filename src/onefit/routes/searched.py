@@ -12,7 +12,17 @@ import numpy as np
 from ..dropfolds import DropFolds
 from ..errors import RefitError, TrainingSetError
 from ..folds import Folds, RandomFolds
-from ..learners import EncodedLearner, EncodedSets, Learner, Moments, Refusal, SearchedLearner, SetFailure, Task
+from ..learners import (
+    Constants,
+    EncodedLearner,
+    EncodedSets,
+    Learner,
+    Moments,
+    Refusal,
+    SearchedLearner,
+    SetFailure,
+    Task,
+)
 from ..learners.fixedfeatures import as_dense
 from ..learners.lasso import LassoLearner
 from ..linalg import batched, compiled
@@ -197,11 +207,13 @@ class _Given:
     squares: Callable[[], FloatArray]
     owner: IntArray
     n_splits: int
+    constants: Callable[[bool], Constants]
 
     def of(self, group: EncodedLearner) -> EncodedSets:
         """The same of what the steps of some candidates learn."""
         features = group.encoding.block.learn(self.statistics)
-        return EncodedSets(features, *self.fitted, None, self.squares, self.n_splits + self.owner)
+        whole = self.n_splits + self.owner
+        return EncodedSets(features, *self.fitted, None, self.squares, whole, self.constants)
 
 
 @dataclass(frozen=True)
@@ -301,7 +313,7 @@ class _Sets(SplitSets):
         statistics, masks, owner = self.statistics(out, splits, moments)
         heavy = 1.0 if engine.weights is None else engine.weights[: self.folds.n, None]
         squares = cache(lambda: masks @ (heavy * np.square(engine.y)) - fitted[0].n[:, None] * np.square(fitted[2]))
-        return _Given(statistics, fitted, squares, owner, len(splits.owner))
+        return _Given(statistics, fitted, squares, owner, len(splits.owner), engine.constants)
 
     def _scored(self, out: IntArray, splits: Splits, given: _Given) -> _Scored:
         """All candidates in the splits, and in the training sets themselves."""
