@@ -10,10 +10,11 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF
-from sklearn.linear_model import Lasso, LassoCV, Ridge, RidgeCV
+from sklearn.linear_model import Lasso, LassoCV, LogisticRegression, Ridge, RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
@@ -21,6 +22,8 @@ from sklearn.tree import DecisionTreeRegressor
 import onefit
 from helpers import data, quietly
 from onefit.errors import OneFitError
+from onefit.routes import measured, newtonsets
+from onefit.routes.newtonalone import LoneSets
 from onefit.running.progress import Bar, about_text
 
 
@@ -245,3 +248,30 @@ def test_times_have_units_that_one_believes(seconds, text):
 
 def test_the_most_repeats_of_a_plan_without_data_are_those_that_it_was_asked_for():
     assert onefit.plan(1000, 20, 10, n_repeats=7).most_repeats == 7
+
+
+@pytest.mark.parametrize("C", [10, 100])
+def test_training_sets_that_need_newton_steps_of_their_own_are_in_the_plan(C, monkeypatch):
+    """Told in units of one such fit: their number is that of the job, which is most of what it does."""
+    X, y = load_breast_cancer(return_X_y=True)
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=C, max_iter=5000))
+    settings = {"n_folds": 10, "n_repeats": 20, "random_state": 0}
+    monkeypatch.setattr(newtonsets._Sets, "seconds_alone", lambda *_: 1.0)
+    planned = onefit.plan_for(model, X, y, **settings).seconds["newton"]
+    fitted, alone = [], LoneSets.alone
+    monkeypatch.setattr(LoneSets, "alone", lambda *args: fitted.append(1) or alone(*args))
+    quietly(onefit.nested_cv, model, X, y, progress=False, **settings)
+    assert len(fitted) > 100
+    assert planned == pytest.approx(len(fitted), rel=0.5)
+
+
+def test_what_metrics_take_of_each_repeat_and_value_is_in_the_plan(monkeypatch):
+    X, y = load_breast_cancer(return_X_y=True)
+    model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=5000))
+    clock = iter(range(100))  # a second passes whenever it is looked at
+    monkeypatch.setattr(measured, "perf_counter", lambda: next(clock))
+    of_loss, of_ranks = (
+        onefit.plan_for(model, X, y, n_folds=5, n_repeats=3, random_state=0, **asked).seconds["newton"]
+        for asked in ({}, {"scoring": "roc_auc"})
+    )
+    assert of_ranks - of_loss == pytest.approx(3.0)

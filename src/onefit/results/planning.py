@@ -15,7 +15,8 @@ from ..display.html import plan_html
 from ..learners import GLMLearner, RefitLearner, SearchedLearner
 from ..routes import explain
 from ..routes.costs import Shape
-from ..routes.newton import NewtonRoute, mean_iterations
+from ..routes.measured import time_scores
+from ..routes.newton import NewtonRoute, first_steps
 from ..routes.plan import flops_of, offers_of
 from ..routes.refit import time_one_fit
 from ..routes.searched import SearchedRoute, share_asked
@@ -31,6 +32,9 @@ MOST_PLANNED = 10**15
 
 MOST_COUNTED = 2.0
 """Seconds of a repeat up to which iterations are counted."""
+
+SETS_COUNTED = 100
+"""Training sets whose iterations are counted, about: that one in ten is fitted by itself, few would not tell."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +183,10 @@ def plan_of(job: Job, estimator: Estimator) -> Plan:
         seconds["refit"] = one_fit * fits
     p = problem.X.shape[1] if len(getattr(problem.X, "shape", ())) == 2 else 1
     none, known = MappingProxyType[str, float]({}), MappingProxyType(seconds)
-    is_automatic, counted = job.n_repeats is None, _iterations(job)
+    is_automatic, (counted, alone) = job.n_repeats is None, _first_steps(job)
+    if bid.route.name in seconds:
+        scored = time_scores(job.task, bid.learner, job.partitions.source.block(0, 1))
+        seconds[bid.route.name] += L * (alone + scored)
     most = job.most_repeats
     return Plan(problem.n, p, K, L, V, none, known, bid.route.name, bid.reason, fits, is_automatic, counted, most)
 
@@ -196,14 +203,19 @@ def _seconds_asked(job: Job, fits: int) -> float:
     return share * fits * (each or 0.0)
 
 
-def _iterations(job: Job) -> float | None:
-    """How many iterations a training set takes, if its route iterates and it takes little to count them."""
+def _first_steps(job: Job) -> tuple[float | None, float]:
+    """How many iterations a training set takes, and seconds a repeat of those that are fitted by themselves.
+
+    That is found out if the route iterates, and it takes little to count.
+    """
     (bid,), source = job.bids, job.partitions.source
     if not isinstance(bid.learner, GLMLearner) or not isinstance(bid.route, NewtonRoute):
-        return None
-    if bid.seconds / job.likely_repeats > MOST_COUNTED:
-        return None
-    return mean_iterations(bid.learner, bid.learner.own_task(job.task), source.block(0, 1))
+        return None, 0.0
+    each, repeats = bid.seconds / job.likely_repeats, min(job.likely_repeats, max(1, SETS_COUNTED // source.n_folds))
+    if each > MOST_COUNTED:
+        return None, 0.0
+    folds = source.block(0, repeats if repeats * each <= MOST_COUNTED else 1)
+    return first_steps(bid.learner, bid.learner.own_task(job.task), folds)
 
 
 def _plan_of_table(job: Job) -> Plan:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from time import perf_counter
 
 import numpy as np
 
@@ -12,13 +14,19 @@ from ..folds import Folds
 from ..inference.averaged import with_least_moments
 from ..inference.chain import Chain
 from ..inference.fold_errors import FoldErrors, HeldOut, PairErrors, RowRoles, summarize
-from ..learners import Task
+from ..learners import Learner, Task
 from ..metrics import Classes, Reduced, Repeat
 from ..typing import AnyArray, FloatArray, IntArray
 from ..vocabulary import PREDICTIVE
-from .responses import Responses, classes_left, repeats_of
+from .responses import Responses, classes_left, of_scores, repeats_of
 
-__all__ = ["Measured", "measure", "n_figures", "n_kept"]
+__all__ = ["Measured", "measure", "n_figures", "n_kept", "time_scores"]
+
+MOST_MADE_UP = 2**22
+"""Numbers of made-up predictions that metrics are tried on."""
+
+LONG = 0.1
+"""Seconds from which loading does not matter."""
 
 
 def n_figures(task: Task) -> int:
@@ -109,6 +117,25 @@ def measure(responses: Responses, folds: Folds, task: Task, rows: RowRoles, n_va
                 moments[at][:, kept, part] = found.moments
     is_mean = tuple(metric.family == "mean" for metric in task.metrics for _ in range(metric.n_figures(_outputs(task))))
     return Measured(PairErrors(single, mean, scatter), fold_values, noise, moments, is_mean)
+
+
+def time_scores(task: Task, learner: Learner, folds: Folds) -> float:
+    """Seconds that the metrics take of one repeat, told by one value of made-up predictions; zero if that fails."""
+    K, V, one = folds.n_folds, learner.n_values, learner.at([0])
+    shape = (1, K, K, 1, int(folds.sizes.max()) * task.problem.n_outputs)
+    if not task.metrics or math.prod(shape) > MOST_MADE_UP:
+        return 0.0
+    made_up = np.random.default_rng(0).standard_normal(shape)
+    pairs = PairErrors(HeldOut(made_up, made_up, []), made_up, made_up)
+    found = list[float]()
+    while len(found) < 2 and sum(found) < LONG:  # a second time, as the first one loads
+        begun = perf_counter()
+        try:
+            measure(of_scores(pairs, folds, one, task), folds, task, RowRoles(None, None), 1)
+        except Exception:  # whatever it is, it will be told when it is run
+            return 0.0
+        found.append(perf_counter() - begun)
+    return V * min(found)
 
 
 def _check_classes(folds: Folds, task: Task) -> None:

@@ -15,7 +15,7 @@ from .engine import FailureLog
 from .newtonsets import NewtonEngine
 from .repeats import RepeatedRoute
 
-__all__ = ["NewtonRoute", "mean_iterations", "seconds_of_set"]
+__all__ = ["NewtonRoute", "first_steps", "seconds_of_set"]
 
 MOST_HESSIAN_BYTES = 2**29
 """Of the Hessians of the folds of a repeat."""
@@ -61,13 +61,23 @@ def seconds_of_set(learner: GLMLearner) -> tuple[float, float]:
     return each, 1.5e-3 + 30 * P * n * (5e-9 + 5e-10 * q)
 
 
-def mean_iterations(learner: GLMLearner, task: Task, folds: Folds) -> float:
-    """How many iterations a training set takes, on average over those without one fold of a repeat, and all values."""
-    engine = NewtonEngine(task, learner)
-    sets = engine.sets(folds, range(1), FailureLog(engine.n_values))
-    for _ in sets.run(np.arange(folds.n_folds)[:, None]):
+def first_steps(learner: GLMLearner, task: Task, folds: Folds) -> tuple[float, float]:
+    """Mean iterations of the training sets without one fold, and what steps of their own take in a repeat.
+
+    Without two folds, a training set is fitted by itself as often as if either of them had it fitted so: by that the
+    seconds are reckoned.
+    """
+    engine, K = NewtonEngine(task, learner), folds.n_folds
+    sets = engine.sets(folds, range(folds.n_repeats), FailureLog(engine.n_values))
+    for _ in sets.run(np.arange(folds.n_repeats * K)[:, None]):
         pass
-    return engine.iterations / max(1, sum(engine.n_fits))
+    mean = engine.iterations / max(1, sum(engine.n_fits))
+    if not engine.by_newton:
+        return mean, 0.0
+    counts = np.bincount(engine.by_newton, minlength=engine.n_values)
+    shares = np.minimum(counts / (folds.n_repeats * K), 1.0)
+    alone = K * shares + K * (K - 1) / 2 * (1.0 - np.square(1.0 - shares))
+    return mean, float(alone.sum()) * sets.seconds_alone(int(np.argmax(counts)))
 
 
 def _settled(learner: GLMLearner, task: Task) -> Learner | Refusal:

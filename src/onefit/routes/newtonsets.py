@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from time import perf_counter
 
 import numpy as np
 from scipy import sparse
@@ -141,6 +142,14 @@ class _Sets(LoneSets):
                 found[index, :, :, place] = self.alone(chunk, int(index), values[place], begun[place, some][index])
         engine.n_fits.append(V * at)
         engine.n_steps.append(int(solution.n_steps.sum()))
+
+    def seconds_alone(self, value: int) -> float:
+        """What the training set without the first fold takes at a value if it is fitted by itself."""
+        chunk = self.chunk(np.zeros((1, 1), dtype=np.intp))
+        start = projected(chunk.maps, self._of_full(value)[:1])[0]
+        begun = perf_counter()
+        self.alone(chunk, 0, value, start)
+        return perf_counter() - begun
 
     def _first_descent(self, sets: NewtonSets, sums: FloatArray, values: range) -> FloatArray | None:
         """Minus the gradient (S, c, p) where the fit to all rows is: known from sums over its folds."""
