@@ -9,7 +9,7 @@ from sklearn.linear_model import Ridge
 
 import onefit
 from onefit.errors import DataError, FoldError, KeywordError, OneFitError
-from onefit.running.habits import HABITS
+from onefit.running.habits import HABITS, MISSING
 
 X = np.arange(20.0).reshape(10, 2)
 Y = np.arange(10.0)
@@ -76,3 +76,31 @@ def test_what_is_no_estimator_is_said_in_a_line():
         onefit.nested_cv(X, Y, Ridge())
     with pytest.raises(DataError, match=r"^3 is not an estimator object with fit and predict, such as \S+\.$"):
         onefit.compare({"a": Ridge(), "b": 3}, X, Y)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            lambda X, y: onefit.nested_cv(Ridge(), X),
+            'nested_cv needs y: what is to be predicted, .* y="price"',
+        ),
+        (lambda X, y: onefit.plan_for(Ridge(), X), "plan_for needs y"),
+        (lambda X, y: onefit.compare({"ridge": Ridge()}, y=y), "compare needs X: the columns"),
+        (lambda X, y: onefit.nested_cv(X=X, y=y), "nested_cv needs estimator: a model"),
+        (lambda X, y: onefit.error_curve(Ridge(), X, y, param_name="alpha"), "error_curve needs param_range: the val"),
+    ],
+)
+def test_what_a_call_lacks_is_said_with_what_it_may_be(call, words):
+    with pytest.raises(OneFitError, match=words):
+        call(np.eye(4), np.arange(4.0))
+
+
+def test_every_argument_without_a_default_says_what_it_may_be():
+    for function in (onefit.nested_cv, onefit.compare, onefit.error_curve, onefit.plan_for):
+        needed = [
+            name
+            for name, one in inspect.signature(function).parameters.items()
+            if one.default is one.empty and one.kind is not one.VAR_KEYWORD
+        ]
+        assert set(needed) <= set(MISSING)

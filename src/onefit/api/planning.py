@@ -7,7 +7,7 @@ from typing import Any
 
 from ..results.planning import Plan, plan_of
 from ..running.contenders import Contender
-from ..running.habits import check_keywords
+from ..running.habits import check_keywords, with_hints
 from ..running.settings import Settings
 from ..typing import Data, Estimator, Rows
 from .nested import nested_cv
@@ -16,6 +16,7 @@ from .wiring import job_of
 __all__ = ["plan_for"]
 
 
+@with_hints
 def plan_for(estimator: Estimator, X: Data, y: Rows | str, **keywords: Any) -> Plan:
     """Say which route `nested_cv` would take for this very job, why, and what refits would cost; nothing is run.
 

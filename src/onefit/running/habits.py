@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import ParamSpec, TypeVar
 
 from ..checks import did_you_mean
@@ -64,8 +64,25 @@ TOO_MANY = (
 )
 
 
+MISSING: dict[str, str] = {
+    "estimator": "a model with fit and predict, such as Ridge()",
+    "estimators": 'a dict of models, such as {"ridge": Ridge(), "forest": RandomForestRegressor()}',
+    "X": "the columns to predict from, an array or a DataFrame",
+    "y": (
+        "what is to be predicted, an array with a value for each row of X, or the name of a column of X if that is a "
+        'DataFrame, such as y="price"'
+    ),
+    "param_name": 'the parameter that changes along the curve, such as param_name="alpha"',
+    "param_range": "the values of the parameter, such as param_range=[0.1, 1, 10]",
+}
+"""By argument that has no default, what it may be."""
+
+
 def with_hints(function: Callable[P, T]) -> Callable[P, T]:
-    """The function, which names the right word for a keyword that it does not have, and says that it is at work."""
+    """The function, which names the right word for a keyword that it does not have, and says that it is at work.
+
+    Of a function that takes any keywords only the places are checked.
+    """
     known = inspect.signature(function).parameters
     places = [name for name, one in known.items() if one.kind is one.POSITIONAL_OR_KEYWORD]
 
@@ -73,7 +90,9 @@ def with_hints(function: Callable[P, T]) -> Callable[P, T]:
     def checked(*arguments: P.args, **keywords: P.kwargs) -> T:
         if len(arguments) > len(places):
             raise KeywordError(TOO_MANY.format(name=function.__name__, places=", ".join(places), coming=COMING_FROM))
-        check_keywords(function.__name__, keywords, known)
+        if not any(one.kind is one.VAR_KEYWORD for one in known.values()):
+            check_keywords(function.__name__, keywords, known)
+        _check_missing(function.__name__, places[: len(arguments)], keywords, known)
         if "progress" not in known:
             return function(*arguments, **keywords)
         with while_at_work(keywords.get("progress")) as bar:
@@ -81,6 +100,15 @@ def with_hints(function: Callable[P, T]) -> Callable[P, T]:
             return function(*arguments, **keywords)
 
     return checked
+
+
+def _check_missing(
+    function: str, by_place: Sequence[str], keywords: Collection[str], known: Mapping[str, inspect.Parameter]
+) -> None:
+    """Refuse a call that lacks an argument, and say what that is."""
+    for name, one in known.items():
+        if one.default is one.empty and one.kind is not one.VAR_KEYWORD and name not in (*by_place, *keywords):
+            raise KeywordError(f"{function} needs {name}: {MISSING[name]}.")
 
 
 def check_keywords(function: str, keywords: Iterable[str], known: Collection[str]) -> None:
