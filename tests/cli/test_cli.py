@@ -385,6 +385,7 @@ def test_keywords_with_numbers_and_reasons_of_routes_are_options_too():
     assert as_options('use n_folds=10. Or n_repeats="auto", other=3') == "use --folds 10. Or --repeats auto, other=3"
     assert as_options("TimeBlocks(n_blocks=10) needs 30; give n_blocks=4") == "--folds 10 needs 30; give --folds 4"
     assert as_options("use loss='brier', where smaller is better") == "use --loss brier, where smaller is better"
+    assert "--freeze" in as_options("; GridSearchCV over Ridge, with few splits, is found without")
     models = ["--model", "ols", "--model", "additive", "--quiet"]
     outcome = onefit_cli("compare", HOUSES, "--target", "price", *DROPPED, *models)
     reason = next(line for line in outcome.stdout.splitlines() if line.startswith("Why this route"))

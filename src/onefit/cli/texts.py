@@ -28,7 +28,10 @@ PHRASES = {
         "--order COLUMN (the error on a new stretch), with --ahead H that of forecasts"
     ),
     "force=True to overwrite it": "--force to overwrite it",
-    "GridSearchCV over Ridge, with few splits, is found without": "--lambda VALUE takes none",
+    "GridSearchCV over Ridge, with few splits, is found without": (
+        "--lambda VALUE takes none, and --freeze (encode and scale once, on all rows) less, least with --tuned gcv if "
+        "the target is of numbers"
+    ),
     "in result.heldout": "in the report (--report)",
     'use "zero_one", or a function of (observed class, predicted class)': "use --loss zero_one, or leave it out",
 }
