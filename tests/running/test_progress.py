@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import itertools
 import sys
@@ -183,6 +184,18 @@ def test_the_bar_says_how_long_a_repeat_takes_if_a_rule_stops_them_before(clock)
     assert bar.line(5000, 10000, 20.0).endswith("░  100 of at most 200 repeats  0.2 s each")
     assert bar.line(100, 10000, 400.0).endswith("░  2 of at most 200 repeats  3 min each")
     assert bar.line(0, 10000, 4.0).endswith("░  0 of at most 200 repeats")
+    bar.units = dataclasses.replace(bar.units, planned=30.0)
+    assert bar.line(0, 10000, 100.0).endswith("░  0 of at most 200 repeats  30 s each, by the plan")
+    assert bar.line(100, 10000, 400.0).endswith("░  2 of at most 200 repeats  3 min each")
+
+
+@pytest.mark.parametrize(("model", "is_known"), [(Ridge(), True), (TREE, False)])
+def test_the_bar_is_told_what_a_repeat_takes_by_the_plan(model, is_known, monkeypatch):
+    seen, running = [], Progress.running
+    monkeypatch.setattr(Progress, "running", lambda self, units: seen.append(units.planned) or running(self, units))
+    quietly(onefit.nested_cv, model, X, Y, progress=False, **FEW)
+    plan = onefit.plan_for(model, X, Y, **FEW)
+    assert seen == [pytest.approx(plan.seconds[plan.choice] / FEW["n_repeats"] if is_known else 0.0)]
 
 
 def test_the_bar_says_at_most_of_fits_that_a_rule_may_spare(clock):

@@ -164,6 +164,8 @@ class Units:
         Whether fewer may do.
     at_once : int
         How many are under way at a time.
+    planned : float
+        Seconds that one of that name will take by the plan; zero if that is not known.
     """
 
     total: int
@@ -171,6 +173,7 @@ class Units:
     each: int = 1
     is_most: bool = False
     at_once: int = 1
+    planned: float = 0.0
 
 
 class Ticks(Protocol):

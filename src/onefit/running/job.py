@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -133,7 +133,7 @@ class Job:
     def run(self) -> Outcome:
         """Compute the fold errors."""
         self.progress.plan(self._plan_words(), self.is_streamed and sum(bid.seconds for bid in self.bids) > LONG)
-        units = self.computation.units
+        units = replace(self.computation.units, planned=self._seconds_of_repeat())
         # overflow is spoken of once, by the value that it is about
         with np.errstate(over="ignore", invalid="ignore"), self.progress.running(units):
             try:
@@ -147,6 +147,12 @@ class Job:
             if isinstance(failure, TrainingSetError):
                 with_hints(failure, self.problem, [self.bid_at(place).learner])
         return outcome
+
+    def _seconds_of_repeat(self) -> float:
+        """What a repeat takes by the plan, if it is repeats that are counted; zero if nobody knows."""
+        seconds = sum(bid.seconds for bid in self.bids) / self.likely_repeats
+        is_known = self.computation.units.name == "repeats" and 0 < seconds < np.inf
+        return seconds if is_known and not any(isinstance(bid.learner, RefitLearner) for bid in self.bids) else 0.0
 
     def _plan_words(self) -> str:
         """Folds, repeats, routes and the expected time, for people who wait."""

@@ -200,14 +200,20 @@ class Bar:
         return "  ".join(["onefit", self._full * filled + self._empty * (length - filled), *words])
 
     def _words(self, done: int, total: int, elapsed: float) -> list[str]:
-        """Share, count and time left; where a rule stops repeats, mostly long before the last, the time of one."""
+        """Share, count and time left; where a rule stops repeats, mostly long before the last, the time of one.
+
+        Until there is a pace, times are those of the plan.
+        """
         each, name, seconds = self.units.each, self.units.name, self._left(done, total, elapsed)
+        planned = ""
+        if math.isinf(seconds) and self.units.planned:
+            seconds, planned = self.units.planned * (total - done) / each, ", by the plan"
         is_known = math.isfinite(seconds) and done < total
         if self.units.is_most and name == "repeats":
             pace = fine_time_text(seconds / (total - done) * each) if is_known else ""
-            return [f"{done // each} of at most {total // each} repeats", f"{pace} each" if pace else ""]
+            return [f"{done // each} of at most {total // each} repeats", f"{pace} each{planned}" if pace else ""]
         about = "at most" if self.units.is_most else "about"
-        left = f"{about} {time_text(seconds)} left" if math.isfinite(seconds) else ""
+        left = f"{about} {time_text(seconds)} left{planned}" if math.isfinite(seconds) else ""
         return [f"{int(100 * done / total)}%", f"{done // each}/{total // each} {name}", left]
 
     def close(self) -> None:
