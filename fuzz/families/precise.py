@@ -25,6 +25,8 @@ SMALL = LONG(1e-17)
 """Gradients relative to the sizes of their terms; the precision is 1e-19."""
 EVEN = LONG(1e-15)
 """Scores of classes that differ by no more are the same: those of classes that nothing tells apart."""
+LEFT = 1e-9
+"""A constant column below this is the rounding error that a scaler leaves of one."""
 TIED, DEPENDENT = 1e-9, 1e-12
 """Columns so near to taking part in a lasso count; singular values below which such columns depend on each other."""
 MOST_SWEEPS = 200_000
@@ -57,9 +59,10 @@ class _Linear(BaseEstimator):
         return np.hstack([X, np.ones((len(X), int(self.fit_intercept)), dtype=LONG)])
 
     def _prepare(self, X: Any, weights: Any) -> None:
-        """Columns about their means, which changes no prediction."""
+        """Columns about their means, which changes no prediction; so are rounding errors that a scaler left."""
         X = np.asarray(X, dtype=LONG)
-        self.place_ = X.mean(axis=0) * int(self.fit_intercept)
+        is_left = (np.ptp(X, axis=0) == 0) & (np.abs(X).max(axis=0, initial=0) < LEFT)
+        self.place_ = np.where(is_left | self.fit_intercept, X.mean(axis=0), LONG(0))
         self._A = self._design(X - self.place_)
         self._w = np.ones(len(X), dtype=LONG) if weights is None else np.asarray(weights, dtype=LONG)
         self._free = np.append(np.ones(X.shape[1], dtype=LONG), np.zeros(int(self.fit_intercept), dtype=LONG))

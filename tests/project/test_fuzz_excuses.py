@@ -156,3 +156,14 @@ def test_penalties_that_leave_one_out_cannot_tell_apart_are_no_choice_of_roundin
     expected, found = (each([0.5, 5.0, 50.0]).fit(X, y) for each in (RidgeCV, FirstRidgeCV))
     assert found.alpha_ == expected.alpha_
     np.testing.assert_array_equal(found.coef_, expected.coef_)
+
+
+def test_what_a_scaler_leaves_of_a_constant_tells_no_classes_apart():
+    """Without an intercept a column of 1e-14 would be one (fuzz case 560011536)."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), rng.integers(0, 2, 40)
+    found = [
+        PreciseLogistic(C=np.inf, fit_intercept=False).fit(Z, y).predict_proba(Z)
+        for Z in (X, np.c_[X, np.full(40, 1.4e-14)])
+    ]
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-12)

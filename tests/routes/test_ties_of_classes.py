@@ -435,3 +435,19 @@ def test_levels_of_two_kinds_of_missing_values_are_no_ties():
     keywords = {"scoring": "roc_auc", "n_folds": 5, "n_repeats": 2, "random_state": 0}
     fast, slow = (quietly(onefit.nested_cv, model, table, y, route=route, **keywords) for route in ("newton", "refit"))
     np.testing.assert_allclose(fast.metrics.to_numpy(float), slow.metrics.to_numpy(float), rtol=1e-11)
+
+
+@pytest.mark.parametrize("asked", [{"scoring": "neg_log_loss"}, {"loss": "brier"}, {"scoring": "roc_auc_ovr"}], ids=str)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_row_that_is_extremely_far_makes_no_ties_of_others(asked, seed):
+    """A column that is nearly always zero: probabilities of its fold were made equal, a log loss of 5.6 for 6.4."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(60) % 3
+    X = np.c_[rng.normal(size=60) + y, np.zeros(60)]
+    X[[7, 20, 22, 24], 1] = 1e4, 3.0, 5.0, 2.0
+    folds = (np.arange(60) // 3 % 5)[None]
+    fast, slow = (
+        quietly(onefit.nested_cv, GaussianNB(), X, y, folds=folds, route=r, **asked) for r in ("gram", "refit")
+    )
+    np.testing.assert_allclose(fast.fold_errors.e_out, slow.fold_errors.e_out, rtol=1e-11)
+    np.testing.assert_allclose(fast.estimate, slow.estimate, rtol=1e-11)

@@ -57,7 +57,7 @@ def graded_qr(A: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
     """``A[:, order] = Q R`` with Q as thin as A, and the same accuracy."""
     size = norms(A)
     scaled = A / np.where(size > 0, size, 1.0)
-    largest_first = np.argsort(-np.abs(scaled).max(axis=1), kind="stable")
+    largest_first = np.argsort(-np.abs(scaled).max(axis=1, initial=0.0), kind="stable")
     P, R, order = linalg.qr(scaled[largest_first], mode="economic", pivoting=True, check_finite=False)
     Q = np.empty_like(P)
     Q[largest_first] = P

@@ -188,17 +188,19 @@ def with_ties(
     scores that have too few digits for so many rows are refused. ``same`` (m,) are numbers of rows, those that are the
     same in all columns the same number.
     """
-    part_of_size = SAME_SCORE
+    part_of_size, most = SAME_SCORE, np.inf
     if same is not None:
         _, first, kinds = np.unique(same, return_index=True, return_inverse=True)
-        scores, part_of_size = scores[:, first[kinds]] if len(first) < len(same) else scores, UNEQUAL_SCORE
+        scores = scores[:, first[kinds]] if len(first) < len(same) else scores
+        part_of_size, most = UNEQUAL_SCORE, USUAL_SCORE
     order, ranked = _in_order(scores)
     spread = ranked[:, -1:] - ranked[:, :1]
     largest = np.maximum(np.abs(ranked[:, :1]), np.abs(ranked[:, -1:]))
-    last_bits = LAST_BITS * np.maximum(largest, float(np.abs(codes).max(initial=0.0)))
+    largest_code = float(np.abs(codes).max(initial=0.0))
+    last_bits = LAST_BITS * np.maximum(largest, largest_code)
     taken_for_ties = part_of_size * np.minimum(np.minimum(largest, USUAL_SCORE), spread / USUAL_SPREAD)
-    if (taken_for_ties < last_bits).any():  # equal rows may be farther apart
-        order, ranked = _in_order(_alike_everywhere(scores, codes))
+    if (taken_for_ties < LAST_BITS * np.maximum(np.minimum(largest, most), largest_code)).any():
+        order, ranked = _in_order(_alike_everywhere(scores, largest_code, most))  # equal rows may be farther apart
     is_something = spread > 4 * last_bits
     # errors of the last bits, beside differences between neighbours in the order
     few = is_something & (spread < last_bits * min(scores.shape[1] ** 2, MOST_PAIRS))
@@ -231,16 +233,16 @@ def _merged(order: IntArray, ranked: FloatArray, is_new: BoolArray) -> FloatArra
     return found
 
 
-def _alike_everywhere(scores: FloatArray, codes: FloatArray) -> FloatArray:
+def _alike_everywhere(scores: FloatArray, largest_code: float, most: float) -> FloatArray:
     """Scores with those made equal that differ by last bits of the codes in every training set, as of equal rows.
 
     Of unequal rows some may be as close in one training set by chance, where a penalty makes all scores small, and
-    are not in others.
+    are not in others. A row that is extremely far takes scores beyond ``most`` nowhere where equal rows are known.
     """
     clearest = np.ptp(scores, axis=1, keepdims=True).argmax(axis=0, keepdims=True)
     order = np.take_along_axis(scores, clearest, axis=0).argsort(axis=1, kind="stable")
     ranked = np.take_along_axis(scores, order, axis=1)
-    size = np.maximum(np.abs(ranked).max(axis=1, keepdims=True, initial=0.0), np.abs(codes).max(initial=0.0))
+    size = np.clip(np.abs(ranked).max(axis=1, keepdims=True, initial=0.0), largest_code, max(most, largest_code))
     is_new = np.ones((1, *ranked.shape[1:]), dtype=bool)
     is_new[0, 1:] = (np.abs(np.diff(ranked, axis=1)) > LAST_BITS * size).any(axis=0)
     return _merged(order, ranked, is_new)

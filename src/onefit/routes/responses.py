@@ -118,10 +118,9 @@ def _response(kind: str, task: Task, learner: Learner, rows: IntArray, residuals
     scores = y[:, None] - residuals
     if kind == "predict":
         return classes.decide(scores)
-    ranks = kind == "scores" and "decision_function" in learner.responses
-    # what was subtracted from codes is rounded by them, and so differs between classes
-    same = task.problem.equal_rows if kind in task.ranked else None
-    scores = with_ties(scores, y, ranks=ranks, same=None if same is None else same[rows])
+    if kind in task.ranked:  # what was subtracted from codes is rounded by them, and so differs between classes
+        ranks, same = kind == "scores" and "decision_function" in learner.responses, task.problem.equal_rows
+        scores = with_ties(scores, y, ranks=ranks, same=None if same is None else same[rows])
     if kind == "scores":
         kind = "decision_function" if "decision_function" in learner.responses else "predict_proba"
         found = learner.respond(kind, scores)
