@@ -302,3 +302,14 @@ def test_too_few_rows_of_positive_weight_for_the_columns_raise(n_folds, route):
     w[:8] = 1.0
     with pytest.raises(onefit.errors.OneFitError, match='route="refit"'):
         quiet_nested_cv(LinearRegression(), X, y, n_folds=n_folds, n_repeats=1, sample_weight=w, route=route)
+
+
+def test_a_kernel_of_zeros_with_rows_of_no_weight_predicts_nothing():
+    """Its features have no columns; a ValueError of NumPy came out (fuzz case 560005194)."""
+    y, weights = np.arange(1.0, 17.0), np.where(np.arange(16) % 5, 1.0, 0.0)
+    model = KernelRidge(1.0, kernel="precomputed")
+    result = quiet_nested_cv(
+        model, np.zeros((16, 16)), y, sample_weight=weights, n_folds=4, random_state=0, route="gram"
+    )
+    assert (result.heldout["prediction"] == 0).all()
+    assert result.cv_estimate == pytest.approx(np.average(y**2, weights=weights))
