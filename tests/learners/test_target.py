@@ -139,7 +139,7 @@ def test_what_minds_the_units_of_y_is_refitted(inner, outputs, reason):
 @pytest.mark.parametrize(
     ("inner", "outputs"),
     [
-        (LassoCV(alphas=12, cv=3, **TIGHT), None),
+        (LassoCV(eps=1e-2, cv=3, **TIGHT), None),
         (RidgeCV([0.01, 1.0, 100.0]), None),
         (GridSearchCV(Ridge(), {"alpha": [0.01, 100.0]}, cv=3, scoring="neg_mean_absolute_error"), None),
         (PLSRegression(1), None),
