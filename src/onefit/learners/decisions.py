@@ -47,8 +47,7 @@ def check_decisions(task: Task, lams: FloatArray, fit_intercept: bool, encoding:
         return
     weights, rows = _weights(task.problem), None
     if encoding is None:
-        X = task.problem.X if sparse.issparse(task.problem.X) else numeric_matrix(task.problem)
-        rows = _Rows(X, weights, fit_intercept)
+        rows = _given(task.problem, fit_intercept)
         product = rows.largest_product(task.problem.y)
     else:  # as if all were of size one, and said nothing
         product = float(np.sqrt(weights @ weights)) * encoding.fixed.n_columns
@@ -104,11 +103,15 @@ def _scales(encoding: Encoding) -> bool:
 
 def _rows(task: Task, encoding: Encoding | None, fit_intercept: bool) -> _Rows | None:
     """What the model sees; None if steps cannot make it."""
-    weights = _weights(task.problem)
     if encoding is not None:
-        return _made(encoding, weights, fit_intercept)
-    X = task.problem.X if sparse.issparse(task.problem.X) else numeric_matrix(task.problem)
-    return _Rows(X, weights, fit_intercept)
+        return _made(encoding, _weights(task.problem), fit_intercept)
+    return _given(task.problem, fit_intercept)
+
+
+def _given(problem: Problem, fit_intercept: bool) -> _Rows:
+    """The columns as they are."""
+    X = problem.X if sparse.issparse(problem.X) else numeric_matrix(problem)
+    return _Rows(X, _weights(problem), fit_intercept)
 
 
 def _check_columns(rows: _Rows, found: tuple[BoolArray, FloatArray], beside: str, problem: Problem) -> None:
